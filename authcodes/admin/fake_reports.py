@@ -1,7 +1,7 @@
 """Page: reports of products that may be fakes. Customers write them; staff close them, and open them again."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -15,6 +15,7 @@ from authcodes.fraud import fake_reports
 from authcodes.models.fake_reports import FakeReport
 from loyalty.points import accounts
 from portal.base.badges import badge
+from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import person
 from portal.lists.filters import DayFilter
@@ -25,6 +26,8 @@ COLOURS = {"open": "warning", "closed": "success"}
 
 @admin.register(FakeReport)
 class FakeReportAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "support": "view act"}
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 6, "flag_circle")
     brand_path = "brand"
     list_display = ("reported_at", "code", "place", "remark_shortened", "shown_state")
     list_filter = (("state", ChoicesFilter), ("reported_at", DayFilter))

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -30,6 +30,7 @@ from brands.identity.roles import ACT, ADD
 from core.errors import DomainError
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
+from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import person
 from portal.lists.filters import DayFilter
 from portal.lists.live import LiveAdmin
@@ -87,6 +88,8 @@ class CorrectedFileForm(forms.Form):
 
 @admin.register(Import)
 class ImportAdmin(LiveAdmin):
+    role_permissions: ClassVar = {"owner": "view add act", "manager": "view add act", "printer": "view add act"}
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 10, "upload_file")
     live_columns = ("state",)
     list_display = ("file_name", "state", "kind", "product", "rows", "bad_rows", "codes", "uploaded_by", "uploaded_at")
     list_filter = (("kind", ChoicesFilter), ("status", ChoicesFilter), ("uploaded_at", DayFilter))

@@ -1,7 +1,7 @@
 """Page: long work, its progress as it goes, and the files that came of it, for those who may see what is in them."""
 
 from pathlib import PurePath
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -24,6 +24,7 @@ from brands.identity.roles import ACT, ADD, STOP, VIEW
 from jobs import queue
 from jobs.models import Job
 from portal.base.badges import badge
+from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import person
 from portal.import_export.exportable import within
 from portal.lists.filters import DayFilter
@@ -73,6 +74,13 @@ MAX_WATCHED = 100  # jobs that one page asks about at once
 
 @admin.register(Job)
 class JobAdmin(LiveAdmin):
+    role_permissions: ClassVar = {
+        "owner": "view act stop",
+        "manager": "view act stop",
+        "printer": "view act",
+        "support": "view",
+    }
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 13, "pending_actions")
     live_columns = ("state", "progress")
     list_display = ("title", "kind", "state", "progress", "created_by", "created_at")
     list_filter = (("kind", ChoicesFilter), ("status", ChoicesFilter), ("created_at", DayFilter))

@@ -1,6 +1,6 @@
 """Page: what a brand sells."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -19,6 +19,7 @@ from brands.tenants.pictures import Drawn
 from jobs.models import Job
 from loyalty.admin.ceiling import CeilingAdmin
 from portal.base.image_mixin import ImageAdminMixin, PictureForm
+from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.live import is_id
 from portal.unfold import action
@@ -31,6 +32,13 @@ class ProductForm(PictureForm):
 
 @admin.register(Product)
 class ProductAdmin(ExportingAdmin, CeilingAdmin, ImageAdminMixin):
+    role_permissions: ClassVar = {
+        "owner": "view add change",
+        "manager": "view add change",
+        "printer": "view",
+        "support": "view",
+    }
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 5, "category")
     export_kind = Job.Kind.EXPORT_PRODUCTS
     points_fields = ("redeem_point_value",)
     form = ProductForm

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -28,6 +28,7 @@ from authcodes.recalls.preview import Preview
 from brands.identity.roles import ACT, ADD
 from core.spreadsheets.report import Format
 from portal.base.forms import TenantForm
+from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import person
 from portal.import_export.exportable import within
@@ -124,6 +125,8 @@ class RecallForm(TenantForm):
 
 @admin.register(Recall)
 class RecallAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view add act", "manager": "view add", "printer": "view", "support": "view"}
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 7, "report")
     form = RecallForm
     brand_path = "batch__brand"
     list_display = ("recall_id", "batch", "contact", "recalled_at", "recalled_by")

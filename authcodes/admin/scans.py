@@ -1,6 +1,6 @@
 """Page: every attempt to scan, with its true reason. For reading: authcodes/scanning alone writes it."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import Case, Q, QuerySet, Value, When
@@ -22,6 +22,7 @@ from jobs.models import Job
 from portal.base import customer_panels
 from portal.base.badges import badge
 from portal.base.customer_panels import Line, Panel
+from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
 from portal.lists.filters import OwnRowsFilter
@@ -38,6 +39,8 @@ CUSTOMER = Case(
 
 @admin.register(Scan)
 class ScanAdmin(ExportingAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 4, "qr_code_scanner")
     export_kind = Job.Kind.EXPORT_SCANS
     list_display = ("scanned_at", "code", "result", "reason", "product", "customer", "place", "points_awarded")
     list_filter = (

@@ -28,7 +28,7 @@ LINK_MINUTES = int(LINK_LASTS.total_seconds()) // 60
 class DownloadUrlField(serializers.CharField):
     """Where the file of a link is fetched; null without a link."""
 
-    def to_representation(self, value: str) -> str | None:
+    def to_representation(self, value: str) -> Any:
         return f"{reverse('data-export-file')}?{urlencode({'link': value})}" if value else None
 
 

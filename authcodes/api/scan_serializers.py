@@ -40,14 +40,14 @@ class PointsStatusField(serializers.ChoiceField):
 class WaitsForField(serializers.ChoiceField):
     """What the points of a scan wait for, by their status."""
 
-    def to_representation(self, value: str) -> str | None:
+    def to_representation(self, value: str) -> Any:
         return types.public_status_fields(Scan.PointsStatus(value)).get("waits_for")
 
 
 class LocationField(serializers.CharField):
     """A place's name; null for none."""
 
-    def to_representation(self, value: str) -> str | None:
+    def to_representation(self, value: str) -> Any:
         return value or None
 
 

@@ -1,6 +1,6 @@
 """Roles: what each may do in the portal with which kind of row, and in which brands somebody holds one."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -20,64 +20,40 @@ SCAN_VALUE = "m"  # sets what scans earn: points, scan limit, expiry, campaign
 CORRECT = "n"  # corrects a member's name, and has them asked to confirm a new address
 SUPERUSER = "superuser"
 
-# What is written by an action alone (scans, ledger, events) is for reading, whoever reads.
-# fmt: off
-COLUMNS = (StaffRole.Role.OWNER, StaffRole.Role.MANAGER, StaffRole.Role.PRINTER, StaffRole.Role.SUPPORT, SUPERUSER)
-TABLE = {
-    #                                  owner   manager  printer  support  superuser
-    "brands.brand":                   ("vc",   "v",     "v",     "v",     "vac"),
-    "brands.brandhostname":           ("v",    "v",     "v",     "v",     "vacd"),
-    "brands.user":                    ("v",    "v",     "",      "v",     "vac"),
-    "brands.staffrole":              ("vacdx", "v",    "",      "",      "vacdx"),
-    "staff_login.invitation":         ("vax",  "v",     "",      "",      "vax"),
-    "staff_login.signinsettings":     ("vac",  "v",     "",      "",      "vac"),
-    "brands.apikey":                  ("vax",  "v",     "",      "",      "vax"),
-    "brands.brandquota":              ("v",    "v",     "",      "",      "vacd"),
-    "brands.stoppedattempts":         ("v",    "v",     "",      "",      "v"),
-    "brands.auditlogentry":              ("v",    "v",     "",      "",      "v"),
-    "campaigns.campaign":             ("vac",  "vac",   "v",     "v",     "vac"),
-    "campaigns.milestone":            ("vacd", "vacd",  "v",     "v",     "vacd"),
-    "campaigns.userloyaltycampaign":  ("v",    "v",     "",      "v",     "v"),
-    "campaigns.rewardclaim":          ("v",    "v",     "",      "v",     "v"),
-    "loyalty.brandlevel":             ("vacd", "vac",   "",      "v",     "vacd"),
-    "loyalty.pointsapproval":          ("vx",   "vx",    "",      "v",     "vx"),
-    "campaigns.earningrule":            ("vacd", "vacd",  "",      "v",     "vacd"),
-    "loyalty.currencyrate":           ("vacd", "vacd",  "",      "",      "vacd"),
-    "loyalty.userpoints":             ("vxen", "vxn",   "",      "vn",    "vxen"),
-    "loyalty.loyaltytransaction":     ("v",    "v",     "",      "v",     "v"),
-    "loyalty.reward":                 ("vacd", "vac",   "",      "v",     "vacd"),
-    "loyalty.redemption":             ("vxu",  "vxu",   "",      "vu",    "vxu"),
-    "loyalty.walletissuer":           ("vacdx", "v",    "",      "",      "vacdx"),
-    "loyalty.walletpass":             ("vx",   "vx",    "",      "v",     "vx"),
-    "loyalty.notificationsettings":         ("vacd", "vac",   "",      "",      "vacd"),
-    "loyalty.senderdomain":           ("vadx", "vadx",  "",      "",      "vadx"),
-    "loyalty.notificationtemplate":         ("vacdx", "vacdx", "",     "",      "vacdx"),
-    "loyalty.notificationdelivery":         ("v",    "v",     "",      "v",     "v"),
-    "loyalty.suppressedaddress":         ("vx",   "vx",    "",      "v",     "vx"),
-    "loyalty.webhookendpoint":        ("vacx", "vacx", "",      "",      "vacx"),
-    "loyalty.webhookdelivery":        ("vx",   "vx",   "",      "",      "vx"),
-    "loyalty.externalsystem":         ("vacx", "vacx", "",      "",      "vacx"),
-    "events.event":                  ("vx",   "vx",    "",      "",      "vx"),
-    "authcodes.codeprefix":            ("va",   "va",    "v",     "",      "vacd"),
-    "authcodes.product":              ("vac",  "vac",   "v",     "v",     "vac"),
-    "authcodes.batchrange":           ("vacm", "vacm",  "vac",   "v",     "vacm"),
-    "authcodes.authcode":             ("vcx",  "vcx",   "vcx",   "v",     "vcx"),
-    "authcodes.codechange":            ("v",    "v",     "v",     "v",     "v"),
-    "authcodes.recall":               ("vax",  "va",    "v",     "v",     "vax"),
-    "authcodes.withdrawnrecall":         ("v",    "v",     "v",     "v",     "v"),
-    "authcodes.fakereport":           ("vx",   "vx",    "",      "vx",    "vx"),
-    "authcodes.scan":                 ("v",    "v",     "",      "v",     "v"),
-    "authcodes.import":               ("vax",  "vax",   "vax",   "",      "vax"),
-    "authcodes.printrun":             ("vx",   "vx",    "vx",    "",      "vx"),
-    "authcodes.printer":              ("vacd", "vacd",  "vacd",  "",      "vacd"),
-    "jobs.job":                  ("vxs",  "vxs",   "vx",    "v",     "vxs"),
+ROLES = (StaffRole.Role.OWNER, StaffRole.Role.MANAGER, StaffRole.Role.PRINTER, StaffRole.Role.SUPPORT, SUPERUSER)
+# How pages write them.
+VERBS = {
+    "view": VIEW,
+    "add": ADD,
+    "change": CHANGE,
+    "delete": DELETE,
+    "act": ACT,
+    "use": USE,
+    "stop": STOP,
+    "erase": ERASE,
+    "set-scan-value": SCAN_VALUE,
+    "correct": CORRECT,
 }
-# fmt: on
+# A model's label -> role -> what it may do. The portal fills it with what its pages declare (portal.shell.site).
+TABLE: dict[str, dict[str, str]] = {}
+
+
+def declare(label: str, permissions: Mapping[str, str]) -> None:
+    """Let roles do with the rows of a model what its page says, such as {"owner": "view add"}.
+
+    A superuser may do what an owner may, unless it is said. Raises KeyError of an unknown verb, ValueError of an
+    unknown role.
+    """
+    if unknown := set(permissions) - set(ROLES):
+        message = f"{label}: unknown roles {sorted(unknown)}"
+        raise ValueError(message)
+    stated = {SUPERUSER: permissions.get(StaffRole.Role.OWNER, ""), **permissions}
+    TABLE[label] = {role: "".join(VERBS[verb] for verb in stated.get(role, "").split()) for role in ROLES}
 
 
 def may(role: str, verb: str, label: str) -> bool:
     """Whether `role` allows `verb` on the model `label`; what the table does not name is allowed to nobody."""
-    return label in TABLE and verb in TABLE[label][COLUMNS.index(role)]
+    return label in TABLE and verb in TABLE[label][role]
 
 
 @dataclass(frozen=True, slots=True)

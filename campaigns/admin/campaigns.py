@@ -1,7 +1,7 @@
 """Page: a campaign with its milestones."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.db import IntegrityError, connection, transaction
@@ -15,6 +15,7 @@ from campaigns import linked
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
 from core.errors import Invalid
 from portal.base.gone_rows import BoundedTable
+from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, TenantInline
 from portal.unfold import ChoicesFilter, display
 
@@ -49,6 +50,12 @@ class MilestoneForms(BoundedTable):
 
 
 class Milestones(TenantInline):
+    role_permissions: ClassVar = {
+        "owner": "view add change delete",
+        "manager": "view add change delete",
+        "printer": "view",
+        "support": "view",
+    }
     model = Milestone
     formset = MilestoneForms
     fields = ("threshold", "reward_name", "reward_points", "auto_claim")
@@ -62,6 +69,13 @@ class Milestones(TenantInline):
 
 @admin.register(Campaign)
 class CampaignAdmin(TenantAdmin):
+    role_permissions: ClassVar = {
+        "owner": "view add change",
+        "manager": "view add change",
+        "printer": "view",
+        "support": "view",
+    }
+    sidebar = SidebarEntry(PROGRAMME, 1, "flag")
     list_display = ("campaign_name", "type", "target_value", "is_active", "starts_at", "ends_at")
     list_filter = (("type", ChoicesFilter), "is_active")
     search_fields = ("campaign_name",)

@@ -1,14 +1,23 @@
 """Page: what orders, profile changes and logins earn."""
 
+from typing import ClassVar
+
 from django.contrib import admin
 
 from campaigns.models.earning_rules import EarningRule
 from loyalty.admin.ceiling import CeilingAdmin
+from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.unfold import ChoicesFilter
 
 
 @admin.register(EarningRule)
 class EarningRuleAdmin(CeilingAdmin):
+    role_permissions: ClassVar = {
+        "owner": "view add change delete",
+        "manager": "view add change delete",
+        "support": "view",
+    }
+    sidebar = SidebarEntry(PROGRAMME, 4, "calculate")
     points_fields = ("reward_value",)
     reward_type_field = "reward_type"
     list_display = ("kind", "reward_type", "reward_value", "is_active")

@@ -1,5 +1,7 @@
 """Page: how far customers are in a campaign. For reading: accrual writes it."""
 
+from typing import ClassVar
+
 from django.contrib import admin
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -9,6 +11,7 @@ from brands.models.tenants import Brand
 from campaigns.models.campaigns import UserLoyaltyCampaign
 from portal.base import customer_panels
 from portal.base.customer_panels import Line, Panel
+from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
 from portal.lists.filters import OwnRowsFilter
@@ -17,6 +20,8 @@ from portal.unfold import display
 
 @admin.register(UserLoyaltyCampaign)
 class CampaignProgressAdmin(ExportingAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
+    sidebar = SidebarEntry(MEMBERS, 5, "trending_up")
     export_kind = "export-progress"
     brand_path = "campaign__brand"
     customer_path = "user"

@@ -1,11 +1,14 @@
 """Page: the rewards that customers reached. For reading: accrual and the customer's claim write them."""
 
+from typing import ClassVar
+
 from django.contrib import admin
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.models.campaigns import RewardClaim
 from portal.base.badges import badge
+from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import OwnRowsFilter
 from portal.unfold import ChoicesFilter, display
@@ -15,6 +18,8 @@ COLOURS = {"available": "info", "claimed": "success"}
 
 @admin.register(RewardClaim)
 class RewardClaimAdmin(ExportingAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
+    sidebar = SidebarEntry(MEMBERS, 6, "redeem")
     export_kind = "export-claims"
     brand_path = "milestone__campaign__brand"
     customer_path = "user"

@@ -1,7 +1,7 @@
 """Page: requests for points above the brand's ceiling. A second person approves or rejects them."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -21,6 +21,7 @@ from core.errors import DomainError
 from loyalty.models.approvals import PointsApproval
 from loyalty.points import approvals
 from portal.base.badges import badge
+from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import person
 from portal.lists.filters import DayFilter
@@ -31,6 +32,8 @@ COLOURS = {"pending": "warning", "approved": "success", "rejected": "danger", "w
 
 @admin.register(PointsApproval)
 class PointsApprovalAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "support": "view"}
+    sidebar = SidebarEntry(PROGRAMME, 5, "approval")
     list_display = ("row_name", "requested", "total", "state", "requested_by", "requested_at", "decided_by")
     list_filter = (("status", ChoicesFilter), ("requested_at", DayFilter))
     list_select_related = ("requested_by", "decided_by")

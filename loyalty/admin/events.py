@@ -1,7 +1,7 @@
 """Page: events and what became of them. For reading, but that dead ones can be given another chance."""
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.conf import settings
@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 from events import leases
 from events.models import Event
 from portal.base.badges import badge
+from portal.base.sidebar import INTEGRATIONS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter, ValuesFilter
 from portal.unfold import ChoicesFilter, display
@@ -34,6 +35,8 @@ class KindFilter(ValuesFilter):
 
 @admin.register(Event)
 class EventAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view act", "manager": "view act"}
+    sidebar = SidebarEntry(INTEGRATIONS, 5, "bolt")
     pages_by_key = True
     list_display = ("created_at", "detail_type", "state", "attempts", "finished_at", "event_id")
     list_filter = (("status", ChoicesFilter), KindFilter, ("created_at", DayFilter))

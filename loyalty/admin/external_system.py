@@ -1,6 +1,6 @@
 """Page: the loyalty system of a brand's own that is asked before points are credited."""
 
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
@@ -23,11 +23,14 @@ from loyalty.integrations.external_system import Decision
 from loyalty.models.external_system import ExternalSystem
 from portal.base.badges import badge
 from portal.base.confirmation import WhyForm
+from portal.base.sidebar import INTEGRATIONS, SidebarEntry
 from portal.unfold import action, display
 
 
 @admin.register(ExternalSystem)
 class ExternalSystemAdmin(SigningSecretAdmin):
+    role_permissions: ClassVar = {"owner": "view add change act", "manager": "view add change act"}
+    sidebar = SidebarEntry(INTEGRATIONS, 3, "hub")
     form = CalledForm
     list_display = ("url", "is_active", "when_refused", "when_away", "health", "created_at")
     search_fields = ("url",)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import ClassVar
 
 from django.contrib import admin
 from django.db.models import F, Sum
@@ -19,6 +20,7 @@ from loyalty.points import ledger
 from portal.base import customer_panels
 from portal.base.badges import badge
 from portal.base.customer_panels import Line, Panel
+from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
 from portal.lists.number_columns import format_number, format_points
@@ -30,6 +32,8 @@ COLOURS = {"earned": "success", "redeemed": "info", "expired": "warning"}
 
 @admin.register(LoyaltyTransaction)
 class LedgerAdmin(ExportingAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
+    sidebar = SidebarEntry(MEMBERS, 2, "receipt_long")
     list_name = _("points ledger")
     export_kind = "export-ledger"
     brand_path = "user_point__brand"

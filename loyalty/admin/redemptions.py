@@ -1,6 +1,6 @@
 """Page: what members took. Managers cancel, and take a mistaken use back; the till is a page beside it."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -19,6 +19,7 @@ from loyalty.admin.till import Till, state_badge
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import cancellation, codes
 from portal.base.audit_mixin import deed
+from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, TextareaWidget, action, display
@@ -35,6 +36,8 @@ class ReasonForm(forms.Form):
 
 @admin.register(Redemption)
 class RedemptionAdmin(Till, ExportingAdmin):
+    role_permissions: ClassVar = {"owner": "view act use", "manager": "view act use", "support": "view use"}
+    sidebar = SidebarEntry(MEMBERS, 3, "confirmation_number")
     export_kind = "export-redemptions"
     customer_path = "user_point__user"
     pages_by_key = True

@@ -1,12 +1,13 @@
 """Page: a brand's catalogue of rewards. A corrected stock stands in the audit log like every other change."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.utils.translation import gettext as _
 
 from loyalty.models.rewards import Reward
 from portal.base.forms import TenantForm
+from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 
 
@@ -36,6 +37,8 @@ class RewardForm(TenantForm):
 
 @admin.register(Reward)
 class RewardAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change", "support": "view"}
+    sidebar = SidebarEntry(PROGRAMME, 3, "featured_seasonal_and_gifts")
     form = RewardForm
     list_display = ("name", "cost", "stock", "minimum_level", "is_active", "valid_from", "valid_until")
     list_filter = ("is_active",)

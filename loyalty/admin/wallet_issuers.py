@@ -1,6 +1,6 @@
 """Page: a brand's certificates and keys for wallets. They are uploaded, held against each other, and never shown."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -25,6 +25,7 @@ from loyalty.wallets.google import accounts
 from loyalty.wallets.google.accounts import GoogleKeys
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
+from portal.base.sidebar import INTEGRATIONS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import ChoicesFilter, FileWidget, PasswordWidget, TextWidget, action, display
 
@@ -120,6 +121,8 @@ def content(cleaned: dict[str, Any], name: str) -> bytes:
 
 @admin.register(WalletIssuer)
 class WalletIssuerAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view add change delete act", "manager": "view"}
+    sidebar = SidebarEntry(INTEGRATIONS, 4, "verified_user")
     form = IssuerForm
     list_display = ("platform", "identifier", "account", "state", "expires_at")
     list_filter = (("platform", ChoicesFilter),)

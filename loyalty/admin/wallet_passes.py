@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib import admin
@@ -20,6 +20,7 @@ from events import publishing
 from loyalty.models.wallets import WalletPass, stale
 from loyalty.wallets import passes
 from portal.base.badges import badge
+from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import StateFilter
 from portal.unfold import ChoicesFilter, display
@@ -38,6 +39,8 @@ class FreshnessFilter(StateFilter):
 
 @admin.register(WalletPass)
 class WalletPassAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "support": "view"}
+    sidebar = SidebarEntry(MEMBERS, 4, "wallet")
     customer_path = "account__user"
     list_display = ("customer", "platform", "condition", "versions", "pushed_at", "fetched_at", "freshness")
     list_filter = (("platform", ChoicesFilter), ("state", ChoicesFilter), FreshnessFilter)

@@ -2,7 +2,7 @@
 
 import json
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -28,6 +28,7 @@ from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint, WebhookTyp
 from portal.base.audit_mixin import deed
 from portal.base.badges import badge
 from portal.base.confirmation import WhyForm
+from portal.base.sidebar import INTEGRATIONS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter, ValuesFilter
 from portal.unfold import CheckboxesWidget, ChoicesFilter, action, display
@@ -50,6 +51,8 @@ class EndpointForm(CalledForm):
 
 @admin.register(WebhookEndpoint)
 class WebhookEndpointAdmin(SigningSecretAdmin):
+    role_permissions: ClassVar = {"owner": "view add change act", "manager": "view add change act"}
+    sidebar = SidebarEntry(INTEGRATIONS, 1, "webhook")
     form = EndpointForm
     list_display = ("url", "description", "told_of", "state_shown", "failing_since", "created_at")
     list_filter = (("state", ChoicesFilter),)
@@ -153,6 +156,8 @@ class TypeFilter(ValuesFilter):
 
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view act", "manager": "view act"}
+    sidebar = SidebarEntry(INTEGRATIONS, 2, "outbox")
     list_display = ("created_at", "type", "endpoint", "ended", "attempts", "last_status", "next_attempt_at")
     list_filter = (("state", ChoicesFilter), TypeFilter, ("endpoint", OwnRowsFilter), ("created_at", DayFilter))
     list_select_related = ("endpoint",)

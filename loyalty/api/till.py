@@ -15,7 +15,6 @@ from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from loyalty.api.redemption_fields import StateField
 from loyalty.api.redemptions import require_till
 from loyalty.members.masking import masked
-from loyalty.models.accounts import UserPoints
 from loyalty.rewards import till
 
 
@@ -26,7 +25,7 @@ class TillInput(Input):
 class MaskedMemberField(serializers.CharField):
     """A member's name and address, enough of them to know them by."""
 
-    def to_representation(self, value: UserPoints) -> str:
+    def to_representation(self, value: Any) -> str:
         return masked(value)
 
 

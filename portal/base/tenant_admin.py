@@ -1,6 +1,6 @@
 """The base of all pages of the portal: it keeps each inside the brands, and the role, of whoever looks at it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ from core.forms.digits import AsciiDigits
 from portal.base.audit_mixin import CHOSEN
 from portal.base.forms import Lookup, TenantForm
 from portal.base.gone_rows import MAX_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflicts_in_words
+from portal.base.sidebar import SidebarEntry
 from portal.base.stale_forms import VersionedForm
 from portal.lists.changelist import Count, CountedChangeList, EstimatingPaginator
 from portal.lists.filters import OwnRowsFilter
@@ -94,6 +95,8 @@ class Scope(GroupedNumbers):
 class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     """A page of the portal."""
 
+    role_permissions: ClassVar[Mapping[str, str]] = {}  # role -> what it may do with the rows: see roles.VERBS
+    sidebar: SidebarEntry | None = None
     list_name: Any = ""  # of the list in the sidebar, where that is not the plural of its rows
     brand_path = "brand"  # from a row to its brand, as a filter writes it
     customer_path = ""  # to the customer, for pages where the search box finds customers
@@ -321,6 +324,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
 class TenantInline(Scope, TabularInline):
     """A table inside a page. Its rows belong to the page's row, and so to that one's brand."""
 
+    role_permissions: ClassVar[Mapping[str, str]] = {}
     extra = 0
     form: type[ModelForm] = RowForm
     formset = BoundedTable

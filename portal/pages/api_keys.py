@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -27,6 +27,7 @@ from core.errors import DomainError
 from portal.base.badges import badge
 from portal.base.confirmation import WhyForm
 from portal.base.forms import TenantForm
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import ChoicesFilter, SelectWidget, action, display
 
@@ -67,6 +68,8 @@ class ApiKeyForm(TenantForm):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view add act", "manager": "view"}
+    sidebar = SidebarEntry(SETTINGS, 6, "key")
     form = ApiKeyForm
     list_display = ("name", "kind", "beginning", "state", "last_used_at", "expires_at", "created_at")
     list_filter = (("kind", ChoicesFilter),)

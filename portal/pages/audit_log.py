@@ -1,6 +1,6 @@
 """Page: the audit log. For reading: who did what to which row, with the values before and after."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.apps import apps
 from django.contrib import admin
@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands import audit_log
 from brands.models.audit import AuditLogEntry
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter
 from portal.shell.navigation import may_see
@@ -45,6 +46,8 @@ def kinds() -> dict[str, str]:
 
 @admin.register(AuditLogEntry)
 class AuditLogAdmin(ExportingAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view"}
+    sidebar = SidebarEntry(SETTINGS, 9, "history_edu")
     list_name = _("audit log")
     export_kind = "export-audit"
     pages_by_key = True

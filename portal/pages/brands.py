@@ -1,6 +1,6 @@
 """Page: a brand's settings and hostnames."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib import admin
@@ -17,6 +17,7 @@ from core import colours
 from portal.base.forms import TenantForm
 from portal.base.gone_rows import BoundedTable
 from portal.base.image_mixin import ImageAdminMixin, PictureForm
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantInline
 from portal.base.tenant_scope import person
 from portal.unfold import ColourWidget, display
@@ -47,6 +48,13 @@ class HostnameTable(BoundedTable):
 
 
 class Hostnames(TenantInline):
+    role_permissions: ClassVar = {
+        "owner": "view",
+        "manager": "view",
+        "printer": "view",
+        "support": "view",
+        "superuser": "view add change delete",
+    }
     model = BrandHostname
     form = HostnameForm
     formset = HostnameTable
@@ -84,6 +92,14 @@ class BrandForm(PictureForm):
 
 @admin.register(Brand)
 class BrandAdmin(ImageAdminMixin):
+    role_permissions: ClassVar = {
+        "owner": "view change",
+        "manager": "view",
+        "printer": "view",
+        "support": "view",
+        "superuser": "view add change",
+    }
+    sidebar = SidebarEntry(SETTINGS, 1, "storefront")
     brand_path = "pk"
     picture = "logo"
     form = BrandForm

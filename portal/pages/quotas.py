@@ -1,6 +1,6 @@
 """Page: how much of the installation each brand may use and uses. Operators set the limits."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
@@ -11,6 +11,7 @@ from brands.identity.roles import VIEW
 from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
 from brands.tenants import quotas
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import ChoicesFilter, display
 
@@ -19,6 +20,8 @@ MAX_SHOWN = 20  # brands whose use one page counts
 
 @admin.register(BrandQuota)
 class BrandQuotaAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view", "superuser": "view add change delete"}
+    sidebar = SidebarEntry(SETTINGS, 7, "data_usage")
     list_display = ("resource", "limit_in_words")
     list_filter = (("resource", ChoicesFilter),)
     list_before_template = "admin/portal/quotas.html"

@@ -1,6 +1,6 @@
 """Page: who works for a brand, and as what."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.auth.forms import SetPasswordMixin
@@ -22,6 +22,7 @@ from core.errors import DomainError, Invalid
 from portal.base.audit_mixin import deed
 from portal.base.confirmation import WhyForm
 from portal.base.forms import TenantForm
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import person
 from portal.pages.users import password_field
@@ -84,6 +85,8 @@ def works_within(user: User, within: BrandScope) -> bool:
 
 @admin.register(StaffRole)
 class StaffRoleAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view add change delete act", "manager": "view"}
+    sidebar = SidebarEntry(SETTINGS, 2, "badge")
     form = RoleForm
     list_display = ("user", "role")
     list_filter = (("role", ChoicesFilter),)

@@ -1,6 +1,6 @@
 """Page: people. A brand's staff see its customers and colleagues; what somebody is elsewhere stays there."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -23,6 +23,7 @@ from brands.models.tenants import Brand
 from core.db import row_guard
 from core.errors import Invalid
 from portal.base.forms import TenantForm
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import person
 from portal.unfold import DropdownFilter, PasswordWidget, SelectWidget, action
@@ -112,6 +113,8 @@ class ColleagueForm(PersonForm):
 
 @admin.register(User)
 class UserAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view", "superuser": "view add change"}
+    sidebar = SidebarEntry(SETTINGS, 5, "person")
     form = PersonForm
     brand_path = "pk"  # to none: `seen` finds a brand's people
     list_display = ("email", "first_name", "last_name", "is_active", "date_joined")

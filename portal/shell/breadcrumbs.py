@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from portal.shell.navigation import GROUPS, list_name, may_see
+from portal.shell.navigation import entries, list_name, may_see
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def _crumbs(request: HttpRequest, told: Any) -> Iterator[Crumb]:
     if opts is None:
         return
     label = opts.label_lower
-    if group := next((title for title, pages in GROUPS.items() if label in pages), None):
+    if group := next((title for title, pages in entries().items() if label in pages), None):
         yield Crumb(str(group))
     page = f"admin:{opts.app_label}_{opts.model_name}"
     yield Crumb(list_name(label), reverse(f"{page}_changelist") if may_see(request, label) else "")

@@ -10,65 +10,18 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from brands.identity.roles import VIEW, reach
+from portal.base.sidebar import GROUPS
 
-GROUPS: dict[Any, dict[str, str]] = {
-    _("Products & codes"): {
-        "authcodes.batchrange": "inventory_2",
-        "authcodes.authcode": "qr_code_2",
-        "authcodes.codeprefix": "bookmark",
-        "authcodes.scan": "qr_code_scanner",
-        "authcodes.product": "category",
-        "authcodes.fakereport": "flag_circle",
-        "authcodes.recall": "report",
-        "authcodes.withdrawnrecall": "undo",
-        "authcodes.codechange": "history",
-        "authcodes.import": "upload_file",
-        "authcodes.printrun": "print",
-        "authcodes.printer": "straighten",
-        "jobs.job": "pending_actions",
-    },
-    _("Members"): {
-        "loyalty.userpoints": "group",
-        "loyalty.loyaltytransaction": "receipt_long",
-        "loyalty.redemption": "confirmation_number",
-        "loyalty.walletpass": "wallet",
-        "campaigns.userloyaltycampaign": "trending_up",
-        "campaigns.rewardclaim": "redeem",
-    },
-    _("Programme"): {
-        "campaigns.campaign": "flag",
-        "loyalty.brandlevel": "military_tech",
-        "loyalty.reward": "featured_seasonal_and_gifts",
-        "campaigns.earningrule": "calculate",
-        "loyalty.pointsapproval": "approval",
-        "loyalty.currencyrate": "currency_exchange",
-    },
-    _("Notifications"): {
-        "loyalty.notificationdelivery": "outgoing_mail",
-        "loyalty.notificationtemplate": "edit_note",
-        "loyalty.notificationsettings": "notifications",
-        "loyalty.senderdomain": "domain_verification",
-        "loyalty.suppressedaddress": "unsubscribe",
-    },
-    _("Integrations"): {
-        "loyalty.webhookendpoint": "webhook",
-        "loyalty.webhookdelivery": "outbox",
-        "loyalty.externalsystem": "hub",
-        "loyalty.walletissuer": "verified_user",
-        "events.event": "bolt",
-    },
-    _("Settings"): {
-        "brands.brand": "storefront",
-        "brands.staffrole": "badge",
-        "staff_login.invitation": "person_add",
-        "staff_login.signinsettings": "passkey",
-        "brands.user": "person",
-        "brands.apikey": "key",
-        "brands.brandquota": "data_usage",
-        "brands.stoppedattempts": "gpp_maybe",
-        "brands.auditlogentry": "history_edu",
-    },
-}
+
+def entries() -> dict[Any, dict[str, str]]:
+    """Group -> label of a model -> icon, in the order of the sidebar, as the pages declare it."""
+    pages = [
+        (entry, model._meta.label_lower)  # noqa: SLF001 - Django's public API of models
+        for model, page in admin.site._registry.items()  # noqa: SLF001 - there is no other list of all pages
+        if (entry := getattr(page, "sidebar", None))
+    ]
+    pages.sort(key=lambda each: each[0].position)
+    return {group: {label: entry.icon for entry, label in pages if entry.group is group} for group in GROUPS}
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
@@ -80,7 +33,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
             "separator": True,
             "items": [item(label, icon) for label, icon in pages.items() if may_see(request, label)],
         }
-        for title, pages in GROUPS.items()
+        for title, pages in entries().items()
     ]
     return [{"items": [overview]}, *(group for group in groups if group["items"])]
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from unfold.dataclasses import SearchResult
 
 from brands.identity.roles import USE, reach
-from portal.shell.navigation import GROUPS, item, may_see, page_of
+from portal.shell.navigation import entries, item, may_see, page_of
 
 LONGEST = 200
 # Fewer characters begin too many codes and addresses to read them in passing.
@@ -35,7 +35,7 @@ WORDS = {
     "authcodes.product": gettext_lazy("articles export"),
     "authcodes.scan": gettext_lazy("export"),
     "jobs.job": gettext_lazy("export downloads"),
-    "loyalty.userpoints": gettext_lazy("members people export"),
+    "loyalty.userpoints": gettext_lazy("members people customers export"),
     "loyalty.loyaltytransaction": gettext_lazy("ledger points export"),
     "loyalty.redemption": gettext_lazy("till vouchers export"),
     "brands.staffrole": gettext_lazy("staff colleagues roles"),
@@ -74,9 +74,9 @@ def rows_of(request: HttpRequest, label: str, words: str) -> list[SearchResult]:
 def places(request: HttpRequest) -> Iterator[tuple[SearchResult, str]]:
     """The actions and pages that this person may open, each with the words that it is known by."""
     if reach(request.user, USE, "loyalty.redemption"):
-        till = place(_("Till"), _("Customers"), reverse("admin:loyalty_redemption_till"), "point_of_sale")
+        till = place(_("Redeem a code"), _("Members"), reverse("admin:loyalty_redemption_till"), "point_of_sale")
         yield till, _("till checkout vouchers")
-    for group, labels in GROUPS.items():
+    for group, labels in entries().items():
         for label, icon in labels.items():
             if may_see(request, label):
                 entry: Any = item(label, icon)

@@ -71,6 +71,15 @@ def note_party(request: HttpRequest) -> None:
 
 
 class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """As Django's; and the roles may do with the rows what the page and the tables on it declare."""
+        super().register(model_or_iterable, admin_class, **options)
+        models = [model_or_iterable] if isinstance(model_or_iterable, type) else model_or_iterable
+        for page in [self.get_model_admin(model) for model in models if self.is_registered(model)]:
+            for table in (page, *page.inlines):
+                if permissions := getattr(table, "role_permissions", None):  # Django's own pages declare none
+                    roles.declare(table.model._meta.label_lower, permissions)  # noqa: SLF001 - Django's public API
+
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:  # noqa: FBT001, FBT002
         def seen_through_the_choice(request: HttpRequest, *where: Any, **more: Any) -> Any:
             brand_switcher.apply(request)

@@ -1,7 +1,7 @@
 """Pages: how the staff of a brand sign in, and who is invited to work for it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -28,6 +28,7 @@ from core.errors import DomainError, Invalid
 from portal.base.audit_mixin import CHOSEN
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import person
 from portal.staff_login.forms import RoleMixin
@@ -70,6 +71,8 @@ class SignInForm(TenantForm):
 
 @admin.register(SignInSettings)
 class SignInSettingsAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view add change", "manager": "view"}
+    sidebar = SidebarEntry(SETTINGS, 4, "passkey")
     form = SignInForm
     list_display = ("__str__", "second_factor_required", "oidc_active", "oidc_issuer")
     list_select_related = ("brand",)
@@ -164,6 +167,8 @@ STATE_COLOURS = {"pending": "info", "accepted": "success", "expired": "warning",
 
 @admin.register(Invitation)
 class InvitationAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view add act", "manager": "view"}
+    sidebar = SidebarEntry(SETTINGS, 3, "person_add")
     form = InvitationForm
     list_display = ("email", "role", "state", "mail", "invited_by", "created_at", "expires_at")
     list_filter = (StateFilter, ("role", ChoicesFilter))

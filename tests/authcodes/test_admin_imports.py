@@ -24,7 +24,7 @@ LIST = "auth_code,inventory_location,notes\n"
 def portal(settings, tmp_path, monkeypatch):
     settings.MEDIA_ROOT = tmp_path
     settings.SECURE_SSL_REDIRECT = False
-    monkeypatch.setitem(roles.TABLE, "authcodes.import", ("vax", "vax", "vax", "v", "vax"))
+    monkeypatch.setitem(roles.TABLE, "authcodes.import", {**roles.TABLE["authcodes.import"], "support": "v"})
 
 
 @pytest.fixture

@@ -1,12 +1,13 @@
 """Roles: what each may do, over HTTP, and that records of what happened are for reading."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.urls import reverse
 
-from brands.identity.roles import ACT, ADD, CHANGE, COLUMNS, DELETE, SUPERUSER, TABLE, VIEW, may
+from brands.identity.roles import ACT, ADD, CHANGE, DELETE, ROLES, SUPERUSER, TABLE, VERBS, VIEW, declare, may
 from brands.models.people import User
 from brands.models.tenants import Brand
 from tests.support import factories
@@ -15,6 +16,8 @@ from tests.support.module_rows import shared_rows
 from tests.support.portal import LABELS, READ_ONLY, address, brand_with_one_of_each, browser, page, staff, text
 
 pytestmark = pytest.mark.django_db
+
+PERMISSIONS = Path(__file__).parents[2] / "docs" / "permissions.md"
 
 
 @pytest.fixture(autouse=True)
@@ -42,10 +45,10 @@ def test_every_page_has_its_line_in_the_table() -> None:
 
 
 def test_what_the_table_does_not_name_is_allowed_to_nobody() -> None:
-    assert not any(may(role, VIEW, "auth.group") for role in COLUMNS)
+    assert not any(may(role, VIEW, "auth.group") for role in ROLES)
 
 
-@pytest.mark.parametrize("role", COLUMNS)
+@pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("label", LABELS)
 def test_roles_may_what_the_table_says(own: Any, label: str, role: str) -> None:
     person = factories.user(is_staff=True, is_superuser=True) if role == SUPERUSER else staff(own[0], role=role)
@@ -105,3 +108,22 @@ def test_sidebar_has_the_pages_that_a_role_may_see(own: Any, settings: Any) -> N
 
     for label in LABELS:
         assert (f'href="{address(label)}"' in shown) is may("printer", VIEW, label)
+
+
+def test_the_documented_table_is_what_the_pages_declare() -> None:
+    words = {verb: word.replace("-", " ") for word, verb in VERBS.items()}
+    rows = [
+        [f"`{label}`", *(", ".join(words[verb] for verb in TABLE[label][role]) or "–" for role in ROLES)]
+        for label in sorted(TABLE)
+        if any(TABLE[label].values())
+    ]
+
+    lines = [line.strip("| ").split(" | ") for line in PERMISSIONS.read_text().splitlines() if line.startswith("| `")]
+    assert lines == rows
+
+
+@pytest.mark.parametrize("permissions", [{"owner": "look"}, {"boss": "view"}])
+def test_an_unknown_verb_or_role_stops_the_start(permissions: dict[str, str]) -> None:
+    with pytest.raises((KeyError, ValueError)):
+        declare("no.model", permissions)
+    assert "no.model" not in TABLE

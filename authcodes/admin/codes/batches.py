@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -52,6 +52,7 @@ from core.errors import DomainError
 from jobs.models import Job
 from loyalty.admin.ceiling import CeilingAdmin, HeldBack
 from portal.base.badges import badge
+from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import person
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter
@@ -61,6 +62,13 @@ from portal.unfold import TextWidget, action, display
 
 @admin.register(BatchRange)
 class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
+    role_permissions: ClassVar = {
+        "owner": "view add change set-scan-value",
+        "manager": "view add change set-scan-value",
+        "printer": "view add change",
+        "support": "view",
+    }
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 1, "inventory_2")
     live_columns = ("state",)
     export_kind = Job.Kind.EXPORT_BATCHES
     form = BatchForm

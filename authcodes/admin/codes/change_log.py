@@ -1,11 +1,14 @@
 """Page: what was done to codes, by whom and why. For reading: history.py alone writes it."""
 
+from typing import ClassVar
+
 from django.contrib import admin
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from authcodes.models.code_history import CodeChange
 from portal.base.badges import badge
+from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter
 from portal.unfold import ChoicesFilter, display
@@ -30,6 +33,8 @@ def kind_badge(change: CodeChange) -> SafeString:
 
 @admin.register(CodeChange)
 class CodeChangeAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view", "printer": "view", "support": "view"}
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 9, "history")
     list_display = ("changed_at", "what", "run", "codes", "product", "batch", "changed_by", "reason")
     list_filter = (("kind", ChoicesFilter), ("changed_at", DayFilter), ("batch", OwnRowsFilter))
     list_select_related = ("product", "batch", "changed_by")

@@ -1,6 +1,6 @@
 """Page: single codes. Staff note where they are kept, and switch them off and on."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
@@ -34,6 +34,7 @@ from brands.identity.roles import ACT, VIEW
 from brands.scanned import read
 from jobs.models import Job
 from portal.base.badges import badge
+from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.lists.changelist import Count, CountedChangeList
 from portal.lists.filters import DayFilter, OwnRowsFilter
 from portal.lists.queries import report_search_error
@@ -65,6 +66,13 @@ COUNTED_BY = {
 
 @admin.register(AuthCode)
 class AuthCodeAdmin(CodeLife):
+    role_permissions: ClassVar = {
+        "owner": "view change act",
+        "manager": "view change act",
+        "printer": "view change act",
+        "support": "view",
+    }
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 2, "qr_code_2")
     list_display = ("code", "status", "product", "batch", "scan_count", "first_scan_at", "first_place")
     list_filter = (
         StatusFilter,

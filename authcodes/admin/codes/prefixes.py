@@ -1,6 +1,6 @@
 """Page: the prefixes that a brand's codes begin with. Operators move one to another brand, or free it."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -16,6 +16,7 @@ from brands.audit_log import AuditedChange
 from core.errors import DomainError
 from portal.base.audit_mixin import CHOSEN, deed
 from portal.base.forms import TenantForm
+from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import person
 
@@ -48,6 +49,13 @@ class CodePrefixForm(TenantForm):
 
 @admin.register(CodePrefix)
 class CodePrefixAdmin(TenantAdmin):
+    role_permissions: ClassVar = {
+        "owner": "view add",
+        "manager": "view add",
+        "printer": "view",
+        "superuser": "view add change delete",
+    }
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 3, "bookmark")
     form = CodePrefixForm
     list_display = ("prefix", "reserved_at", "reserved_by")
     list_select_related = ("reserved_by",)

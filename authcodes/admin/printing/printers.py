@@ -1,6 +1,6 @@
 """Page: a brand's printers, each with what makes up for it."""
 
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin
@@ -13,6 +13,7 @@ from authcodes.models.prints import Printer
 from authcodes.printing.labels import design
 from core.errors import DomainError
 from portal.base.forms import TenantForm
+from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import action
 
@@ -31,6 +32,12 @@ class PrinterForm(TenantForm):
 
 @admin.register(Printer)
 class PrinterAdmin(TenantAdmin):
+    role_permissions: ClassVar = {
+        "owner": "view add change delete",
+        "manager": "view add change delete",
+        "printer": "view add change delete",
+    }
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 12, "straighten")
     form = PrinterForm
     list_display = ("name", "offset_x", "offset_y", "scale")
     search_fields = ("name",)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
@@ -40,6 +40,7 @@ from brands.identity.roles import ACT
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from portal.base.badges import badge
+from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import person
 from portal.lists import local_time
@@ -52,6 +53,8 @@ MAX_OFFERED = 50  # batches to choose from
 
 @admin.register(PrintRun)
 class PrintRunAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "printer": "view act"}
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 11, "print")
     list_display = ("started_at", "what", "state", "run", "codes", "batch", "started_by")
     list_filter = (("what", ChoicesFilter), ("started_at", DayFilter), ("batch", OwnRowsFilter))
     list_select_related = ("job", "batch", "started_by")

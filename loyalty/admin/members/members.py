@@ -1,7 +1,7 @@
 """Page: a brand's members. Their numbers are the ledger's; staff may block members, and adjust points with a reason."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 from django import forms
@@ -43,6 +43,7 @@ from portal.base import customer_panels
 from portal.base.audit_mixin import deed
 from portal.base.badges import badge
 from portal.base.reason_forms import ReasonForm
+from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter
 from portal.lists.number_columns import format_number, format_points
@@ -107,6 +108,12 @@ def page_address(member: UserPoints) -> str:
 
 @admin.register(UserPoints)
 class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
+    role_permissions: ClassVar = {
+        "owner": "view act erase correct",
+        "manager": "view act correct",
+        "support": "view correct",
+    }
+    sidebar = SidebarEntry(MEMBERS, 1, "group")
     export_kind = "export-members"
     pages_by_key = True
     customer_path = "user"

@@ -1,6 +1,6 @@
 """Page: what was sent to whom, by which channel, and what became of it. For reading."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from loyalty.members.masking import masked_mail, sees_members
 from loyalty.models.notifications import Channel, NotificationDelivery
 from portal.base.badges import badge
+from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, display
@@ -48,6 +49,8 @@ def address_shown(viewer: Any, row: NotificationDelivery) -> str:
 
 @admin.register(NotificationDelivery)
 class NotificationDeliveryAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
+    sidebar = SidebarEntry(NOTIFICATIONS, 1, "outgoing_mail")
     customer_path = "user"
     pages_by_key = True
     list_display = ("created_at", "user", "template", "channel", "masked_address", "state", "attempts")

@@ -1,6 +1,6 @@
 """Page: the domains that a brand sends e-mail from, and the DNS record that proves each."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -14,12 +14,15 @@ from django.utils.translation import gettext_lazy
 from loyalty.models.notifications import SenderDomain
 from loyalty.notifications import sender_domains
 from portal.base.badges import badge
+from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import display
 
 
 @admin.register(SenderDomain)
 class SenderDomainAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view add delete act", "manager": "view add delete act"}
+    sidebar = SidebarEntry(NOTIFICATIONS, 4, "domain_verification")
     list_display = ("domain", "state", "checked_at")
     search_fields = ("domain",)
     readonly_fields = ("state", "record", "checked_at", "created_at")

@@ -1,6 +1,6 @@
 """Page: how a brand writes to its customers. Credentials are typed in and never shown again."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -15,6 +15,7 @@ from loyalty.notifications import delivery, sender_names
 from loyalty.notifications.channels import push
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
+from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import PasswordWidget, TextareaWidget, display
 
@@ -71,6 +72,8 @@ class NoticeSettingsForm(TenantForm):
 
 @admin.register(NotificationSettings)
 class NotificationSettingsAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change"}
+    sidebar = SidebarEntry(NOTIFICATIONS, 3, "notifications")
     form = NoticeSettingsForm
     list_display = ("brand", "state", "channels", "language", "merge_seconds")
     list_select_related = ("brand",)

@@ -1,6 +1,6 @@
 """Page: addresses that take nothing any more. Staff may let one try again."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from loyalty.models.notifications import SuppressedAddress
 from loyalty.notifications import suppression
+from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter
@@ -17,6 +18,8 @@ from portal.unfold import ChoicesFilter
 
 @admin.register(SuppressedAddress)
 class SuppressedAddressAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "support": "view"}
+    sidebar = SidebarEntry(NOTIFICATIONS, 5, "unsubscribe")
     list_display = ("masked_address", "channel", "reason", "stopped_at")
     list_filter = (("channel", ChoicesFilter), ("stopped_at", DayFilter))
     search_fields = ("digest__exact",)

@@ -1,6 +1,6 @@
 """Page: the words of notices. Ours are shown beside a brand's own; both can be previewed and sent to oneself."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
@@ -23,6 +23,7 @@ from loyalty.notifications import catalogue, placeholders, rendering, test_sends
 from loyalty.notifications.catalogue import KINDS, LONGEST, Words
 from loyalty.notifications.placeholders import BadWords
 from portal.base.forms import TenantForm
+from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import person
 from portal.unfold import ChoicesFilter
@@ -60,6 +61,8 @@ class NoticeTemplateForm(TenantForm):
 
 @admin.register(NotificationTemplate)
 class NotificationTemplateAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view add change delete act", "manager": "view add change delete act"}
+    sidebar = SidebarEntry(NOTIFICATIONS, 2, "edit_note")
     form = NoticeTemplateForm
     list_display = ("template", "channel", "language", "subject", "updated_at")
     list_filter = (("template", ChoicesFilter), ("channel", ChoicesFilter), ("language", ChoicesFilter))

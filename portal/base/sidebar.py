@@ -1,0 +1,22 @@
+"""The groups of the portal's sidebar. A page declares its own entry: `sidebar = SidebarEntry(MEMBERS, 1, "group")`."""
+
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+PRODUCTS_AND_CODES = _("Products & codes")
+MEMBERS = _("Members")
+PROGRAMME = _("Programme")
+NOTIFICATIONS = _("Notifications")
+INTEGRATIONS = _("Integrations")
+SETTINGS = _("Settings")
+
+GROUPS = (PRODUCTS_AND_CODES, MEMBERS, PROGRAMME, NOTIFICATIONS, INTEGRATIONS, SETTINGS)
+
+
+class SidebarEntry(NamedTuple):
+    """Where a page stands: its group, its position there from the top, and the name of a Material symbol."""
+
+    group: Any
+    position: int
+    icon: str

@@ -1,5 +1,6 @@
 """A customer's own data: asked for, written by a job, and fetched as a file."""
 
+from typing import Any
 from urllib.parse import urlencode
 
 from django.db import transaction
@@ -28,7 +29,7 @@ LINK_MINUTES = int(LINK_LASTS.total_seconds()) // 60
 class DownloadUrlField(serializers.CharField):
     """Where the file of a link is fetched; null without a link."""
 
-    def to_representation(self, value: str) -> str | None:
+    def to_representation(self, value: str) -> Any:
         return f"{reverse('data-export-file')}?{urlencode({'link': value})}" if value else None
 
 

@@ -1,5 +1,7 @@
 """Input and output of the endpoints about scans."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from authcodes.api.scan_responses import WAITS, ProductOutput, RecallOutput
@@ -40,14 +42,14 @@ class PointsStatusField(serializers.ChoiceField):
 class WaitsForField(serializers.ChoiceField):
     """What the points of a scan wait for, by their status."""
 
-    def to_representation(self, value: str) -> str | None:
+    def to_representation(self, value: str) -> Any:
         return types.public_status_fields(Scan.PointsStatus(value)).get("waits_for")
 
 
 class LocationField(serializers.CharField):
     """A place's name; null for none."""
 
-    def to_representation(self, value: str) -> str | None:
+    def to_representation(self, value: str) -> Any:
         return value or None
 
 

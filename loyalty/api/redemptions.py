@@ -48,7 +48,7 @@ class StateField(serializers.ChoiceField):
     def __init__(self, **options: Any) -> None:
         super().__init__(choices=STATES, source="*", **options)
 
-    def to_representation(self, value: Redemption) -> str:
+    def to_representation(self, value: Any) -> str:
         return till.state_of(value, timezone.now())
 
 

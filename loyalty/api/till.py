@@ -1,5 +1,7 @@
 """The till over HTTP: checking redemption codes and using them."""
 
+from typing import Any
+
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -14,7 +16,6 @@ from core.api.openapi.endpoint import KEY, endpoint
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from loyalty.api.redemptions import StateField, require_till
 from loyalty.members.masking import masked
-from loyalty.models.accounts import UserPoints
 from loyalty.rewards import till
 
 
@@ -25,7 +26,7 @@ class TillInput(Input):
 class MaskedMemberField(serializers.CharField):
     """A member's name and address, enough of them to know them by."""
 
-    def to_representation(self, value: UserPoints) -> str:
+    def to_representation(self, value: Any) -> str:
         return masked(value)
 
 

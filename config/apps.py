@@ -3,6 +3,7 @@
 from django.apps import AppConfig
 
 from core.observability import telemetry
+from core.web import path_converters
 
 
 class PlatformConfig(AppConfig):
@@ -10,3 +11,4 @@ class PlatformConfig(AppConfig):
 
     def ready(self) -> None:
         telemetry.start()
+        path_converters.register()

@@ -7,11 +7,12 @@ from typing import Any
 
 from django.conf import settings
 from django.template.loader import render_to_string
+from django.utils.module_loading import import_string
 from drf_spectacular.plumbing import get_lib_doc_excludes
 
 from authcodes.api.scan_responses import INVALID_MESSAGE
 from core.api.inputs import Input
-from core.api.openapi.endpoint import ANYBODY, KEY_AND_BEARER
+from core.api.openapi.endpoint import ANYBODY, KEY_AND_BEARER, raised_by
 from core.api.openapi.shared_examples import ANSWERS, REQUEST_ID, REQUESTS
 from core.api.outputs import Output
 from core.errors import DomainError, error_classes
@@ -172,7 +173,8 @@ def operations(result: Schema) -> Iterator[Schema]:
 def describe(operation: Schema) -> None:
     """Add who may call, the errors, the headers of answers, and examples."""
     name, needs, codes = operation["operationId"], operation.pop("x-needs"), operation.pop("x-errors")
-    details = operation.pop("x-error-details")
+    details, kinds = operation.pop("x-error-details"), operation.pop("x-delivers")
+    codes += [error.code for kind in kinds for error in raised_by(import_string(settings.EVENT_HANDLERS[kind]))]
     operation["security"] = [{scheme: [] for scheme in alternative} for alternative in needs]
     operation["description"] += f"\n\n**Needs** {describe_needs(needs)}."
     if "requestBody" in operation:
@@ -181,8 +183,8 @@ def describe(operation: Schema) -> None:
     for status, response in operation["responses"].items():
         response["description"] = SUCCESS[status]
         response.setdefault("headers", {})["X-Request-ID"] = header("X-Request-ID")
-    for failure, kinds in groupby(all_errors(operation, needs, codes), key=attrgetter("status")):
-        operation["responses"][str(failure)] = error_response(name, failure, list(kinds), details)
+    for failure, errors in groupby(all_errors(operation, needs, codes), key=attrgetter("status")):
+        operation["responses"][str(failure)] = error_response(name, failure, list(errors), details)
     operation["responses"] = dict(sorted(operation["responses"].items()))
 
 

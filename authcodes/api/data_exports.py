@@ -1,5 +1,6 @@
 """A customer's own data: asked for, written by a job, and fetched as a file."""
 
+from typing import Any
 from urllib.parse import urlencode
 
 from django.db import transaction

@@ -1,5 +1,7 @@
 """Input and output of the endpoints about scans."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from authcodes.api.scan_responses import WAITS, ProductOutput, RecallOutput

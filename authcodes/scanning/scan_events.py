@@ -16,12 +16,12 @@ from authcodes.scanning import settle as scanning
 from authcodes.scanning.snapshot import ScanLookup
 from authcodes.scanning.types import CodeSnapshot, ScanContext, ScanLocation
 from brands.scanned import ParsedCode, read
-from campaigns.accrual.accrue import accrue, accrue_batch
+from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue, accrue_batch
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
 from campaigns.earning import points
 from campaigns.models.campaigns import Campaign
 from core.db.sql import Fragment
-from core.errors import DomainError
+from core.errors import DomainError, raises
 from events import leases, messages
 from events.messages import LeasedEvent
 from loyalty.errors import EmailNotConfirmed, PointsAlreadyClaimed
@@ -32,6 +32,7 @@ from loyalty.points.point_limits import RemainingLimit
 Status, Reason = Scan.PointsStatus, Scan.Reason
 
 
+@raises(*ACCRUAL_ERRORS, AuthCodeInvalid, CodeRecalled, ScanLimitReached)
 def on_scan_auth(event: LeasedEvent) -> None:
     """Credit a scan. A domain error rejects the event and settles the scan."""
     try:

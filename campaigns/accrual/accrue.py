@@ -5,16 +5,38 @@ from itertools import groupby
 
 from django.db import transaction
 
+from brands.errors import UserNotFound
 from campaigns.accrual import decide, snapshot, write
 from campaigns.accrual.snapshot import AccrualSnapshot
 from campaigns.accrual.types import AccrualRequest, AccrualResult, PendingAccrual
 from core import json_values
+from core.errors import raises
 from core.json_values import plain
 from events import messages
+from loyalty.errors import (
+    EmailNotConfirmed,
+    ExternallyRefused,
+    LoyaltyDisabled,
+    MemberBlocked,
+    PointsAlreadyClaimed,
+    UserNotEnrolled,
+)
 from loyalty.integrations import external_system
 from loyalty.points import accounts
 
+# What an accrual is refused with.
+ACCRUAL_ERRORS = (
+    EmailNotConfirmed,
+    ExternallyRefused,
+    LoyaltyDisabled,
+    MemberBlocked,
+    PointsAlreadyClaimed,
+    UserNotEnrolled,
+    UserNotFound,
+)
 
+
+@raises(*ACCRUAL_ERRORS)
 def accrue(request: AccrualRequest, *, begin: Callable[[], None] | None = None) -> AccrualResult:
     """Credit an action once and finish its event: all of it commits, or none.
 

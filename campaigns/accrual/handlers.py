@@ -9,14 +9,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
-from campaigns.accrual.accrue import accrue
+from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
 from campaigns.earning.rates import rate_for
 from campaigns.models.campaigns import Campaign
 from campaigns.progress import claims
+from core.errors import raises
 from events import messages
 from events.messages import LeasedEvent, RetryLater
-from loyalty.errors import LoyaltyDisabled, MemberBlocked, NotEligible
+from loyalty.errors import CurrencyNotAccepted, LoyaltyDisabled, MemberBlocked, NotEligible, OrderOfAnother
 from loyalty.points import ledger, orders
 from loyalty.points.levels import Level
 from loyalty.points.orders import Order
@@ -24,6 +25,7 @@ from loyalty.points.orders import Order
 ZERO = Decimal(0)
 
 
+@raises(*ACCRUAL_ERRORS, NotEligible, CurrencyNotAccepted, OrderOfAnother)
 def on_order_complete(event: LeasedEvent) -> None:
     """Spec section 6, order-complete: the basis is subtotal minus discount, once per order, for one customer."""
     order = Order.of(event.payload)
@@ -37,6 +39,7 @@ def on_order_complete(event: LeasedEvent) -> None:
     _accrue(event, Campaign.Type.ORDER, [reason], amount=amount, begin=hold_order)
 
 
+@raises(*ACCRUAL_ERRORS, NotEligible)
 def on_profile_update(event: LeasedEvent) -> None:
     """Each field earns once, when it is first completed; later changes earn nothing."""
     fields = dict.fromkeys(event.payload.get("completedFields") or ())
@@ -51,6 +54,7 @@ def on_profile_update(event: LeasedEvent) -> None:
     _accrue(event, Campaign.Type.PROFILE, reasons)
 
 
+@raises(*ACCRUAL_ERRORS, NotEligible)
 def on_login(event: LeasedEvent) -> None:
     """The first login of a day, by the brand's clock, earns."""
     zone = ZoneInfo(Brand.objects.values_list("time_zone", flat=True).get(pk=event.brand_id))

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands.errors import BrandMismatch
+from brands.errors import BrandMismatch, OriginNotAllowed
 from brands.identity import guessing
 from brands.identity.api_keys import Caller
 from brands.identity.authentication import BearerToken, required_caller
@@ -23,6 +23,7 @@ from campaigns.intake.payloads import KIND_OF_TYPE, PAYLOADS, LoginPayload, Orde
 from core.api.idempotency import IDEMPOTENCY_HEADER, idempotency_key
 from core.api.inputs import ID, Input
 from core.api.openapi.endpoint import KEY_AND_BEARER, endpoint
+from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from core.errors import AuthenticationRequired, DomainError, Forbidden
 from core.redis import rate_limits
 from core.web import client_address
@@ -72,7 +73,7 @@ ACTION = PolymorphicProxySerializer(
 )
 
 
-class ProgressOutput(serializers.Serializer[Any]):
+class ProgressOutput(Output):
     campaign_id = serializers.IntegerField()
     campaign_name = serializers.CharField()
     progress = serializers.IntegerField()
@@ -81,27 +82,27 @@ class ProgressOutput(serializers.Serializer[Any]):
     next_reward = serializers.CharField(allow_blank=True)
 
 
-class LimitOutput(serializers.Serializer[Any]):
+class LimitOutput(Output):
     period = serializers.ChoiceField(choices=["day", "month"])
-    max = serializers.FloatField()
-    used = serializers.FloatField()
-    resets_at = serializers.DateTimeField()
+    max = PointsField()
+    used = PointsField()
+    resets_at = TimestampField()
 
 
-class AccrualData(serializers.Serializer[Any]):
-    points_earned = serializers.FloatField()
-    new_balance = serializers.FloatField()
+class AccrualData(Output):
+    points_earned = PointsField()
+    new_balance = PointsField()
     transaction_id = serializers.CharField(allow_null=True)
     campaign_progress = ProgressOutput(required=False)
     campaigns = ProgressOutput(many=True, required=False)
     level_updated = serializers.BooleanField()
     current_level = serializers.CharField(allow_blank=True)
-    next_level_threshold = serializers.FloatField(allow_null=True)
+    next_level_threshold = PointsField(allow_null=True)
     limit = LimitOutput(required=False)
 
 
-class AccrualOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
+class AccrualOutput(Output):
+    success = SuccessField()
     message = serializers.CharField()
     data = AccrualData()  # type: ignore[assignment]
 
@@ -128,30 +129,9 @@ class CampaignEvent(APIView):
         tag="Points",
         summary="Credit an action at once",
         needs=[KEY_AND_BEARER],
-        errors=[
-            "AUTH_CODE_INVALID",
-            "AUTHENTICATION_REQUIRED",
-            "TOKEN_INVALID",
-            "API_KEY_INVALID",
-            "FORBIDDEN",
-            "ORIGIN_NOT_ALLOWED",
-            "BRAND_MISMATCH",
-            "LOYALTY_DISABLED",
-            "MEMBER_BLOCKED",
-            "EMAIL_NOT_CONFIRMED",
-            "USER_NOT_FOUND",
-            "POINTS_ALREADY_CLAIMED",
-            "SCAN_LIMIT_REACHED",
-            "CODE_RECALLED",
-            "EXTERNALLY_REFUSED",
-            "ORDER_ALREADY_CREDITED",
-            "REQUEST_IN_PROGRESS",
-            "NOT_ELIGIBLE",
-            "CURRENCY_NOT_ACCEPTED",
-            "USER_NOT_ENROLLED",
-            "IDEMPOTENCY_KEY_REUSED",
-            "RATE_LIMITED",
-        ],
+        calls=[campaign_event.process_campaign_event],
+        raises=[OriginNotAllowed, Forbidden],
+        delivers=KIND_OF_TYPE.values(),
         parameters=[ORIGIN_HEADER, IDEMPOTENCY_HEADER],
         request=ACTION,
         responses=AccrualOutput,

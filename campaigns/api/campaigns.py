@@ -1,7 +1,5 @@
 """What a customer reads of the brand's campaigns: how far they are, and what is next."""
 
-from typing import Any
-
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -10,13 +8,13 @@ from rest_framework.views import APIView
 
 from brands.identity.authentication import for_own_brand, principal_of
 from campaigns.models.campaigns import Campaign
-from campaigns.progress.overview import CampaignStatus, standings
+from campaigns.progress.overview import standings
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.json_values import iso
+from core.api.outputs import Output, SuccessField, TimestampField
 from core.redis import rate_limits
 
 
-class MilestoneOutput(serializers.Serializer[Any]):
+class MilestoneOutput(Output):
     milestone_id = serializers.IntegerField()
     threshold = serializers.IntegerField(help_text="The progress at which it is reached.")
     reward_name = serializers.CharField()
@@ -25,20 +23,20 @@ class MilestoneOutput(serializers.Serializer[Any]):
     claimable = serializers.BooleanField(help_text="Its reward waits to be claimed.")
 
 
-class CampaignOutput(serializers.Serializer[Any]):
-    campaign_id = serializers.IntegerField()
-    campaign_name = serializers.CharField()
-    type = serializers.ChoiceField(choices=Campaign.Type.choices)
+class CampaignOutput(Output):
+    campaign_id = serializers.IntegerField(source="campaign.pk")
+    campaign_name = serializers.CharField(source="campaign.campaign_name")
+    type = serializers.ChoiceField(source="campaign.type", choices=Campaign.Type.choices)
     progress = serializers.IntegerField()
-    target = serializers.IntegerField()
-    ends_at = serializers.DateTimeField(allow_null=True)
-    milestones = MilestoneOutput(many=True)
+    target = serializers.IntegerField(source="campaign.target_value")
+    ends_at = TimestampField(source="campaign.ends_at", allow_null=True)
+    milestones = MilestoneOutput(many=True, source="steps")
     next_reward = serializers.CharField(allow_blank=True, help_text="Empty where none is left.")
 
 
-class CampaignsOutput(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
-    data = CampaignOutput(many=True)  # type: ignore[assignment]
+class CampaignsOutput(Output):
+    success = SuccessField()
+    data = CampaignOutput(many=True, source="*")  # type: ignore[assignment]
 
 
 class Campaigns(APIView):
@@ -60,28 +58,4 @@ class Campaigns(APIView):
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         found = standings(brand_id=principal.brand_id, user_id=principal.user_id, at=timezone.now())
-        return Response({"success": True, "data": [present_standing(each) for each in found]})
-
-
-def present_standing(standing: CampaignStatus) -> dict[str, Any]:
-    campaign = standing.campaign
-    return {
-        "campaign_id": campaign.pk,
-        "campaign_name": campaign.campaign_name,
-        "type": campaign.type,
-        "progress": standing.progress,
-        "target": campaign.target_value,
-        "ends_at": iso(campaign.ends_at) if campaign.ends_at else None,
-        "milestones": [
-            {
-                "milestone_id": step.milestone_id,
-                "threshold": step.threshold,
-                "reward_name": step.reward_name,
-                "achieved": step.achieved,
-                "claimed": step.claimed,
-                "claimable": step.claimable,
-            }
-            for step in standing.steps
-        ],
-        "next_reward": standing.next_reward,
-    }
+        return Response(CampaignsOutput.serialize(found))

@@ -1,7 +1,5 @@
 """Events of the hub, by HTTP."""
 
-from typing import Any
-
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,10 +11,11 @@ from brands.identity.authentication import for_brand_of_key
 from brands.tenants import quotas
 from campaigns.intake.envelope import EnvelopeInput, store_event
 from core.api.openapi.endpoint import KEY, endpoint
+from core.api.outputs import Output
 from core.errors import Forbidden
 
 
-class IngestedOutput(serializers.Serializer[Any]):
+class IngestedOutput(Output):
     event_id = serializers.UUIDField()
     status = serializers.ChoiceField(choices=["accepted", "duplicate"])
 
@@ -32,7 +31,8 @@ class Ingest(APIView):
         tag="Points",
         summary="Hand in an event",
         needs=[KEY],
-        errors=["API_KEY_INVALID", "TOKEN_INVALID", "FORBIDDEN", "BRAND_MISMATCH", "USER_NOT_FOUND", "RATE_LIMITED"],
+        calls=[store_event],
+        raises=[Forbidden, BrandMismatch],
         request=EnvelopeInput,
         responses={202: IngestedOutput},
     )
@@ -50,5 +50,6 @@ class Ingest(APIView):
         if envelope["detail"]["arguments"]["brand_id"] != caller.brand_id:
             raise BrandMismatch
         quotas.count_event(caller.brand_id)
-        new = store_event(envelope)
-        return Response({"event_id": str(envelope["id"]), "status": "accepted" if new else "duplicate"}, status=202)
+        is_new = store_event(envelope)
+        stored = {"event_id": envelope["id"], "status": "accepted" if is_new else "duplicate"}
+        return Response(IngestedOutput.serialize(stored), status=202)

@@ -11,7 +11,7 @@ from campaigns.progress import claims
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.outputs import Output, PointsField, SuccessField
 from core.redis import rate_limits
-from loyalty.api.redemption_fields import CodeField
+from loyalty.api.redemptions import CodeField
 
 
 class ClaimedData(Output):

@@ -11,7 +11,15 @@ from brands.errors import UserNotFound
 from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
 from core.api.idempotency import idempotent_id
-from core.errors import DomainError, Forbidden, IdempotencyKeyReused, RequestInProgress, Unavailable, error_classes
+from core.errors import (
+    DomainError,
+    Forbidden,
+    IdempotencyKeyReused,
+    RequestInProgress,
+    Unavailable,
+    error_classes,
+    raises,
+)
 from core.json_values import plain_json
 from events import delivery as events
 from events import leases, publishing
@@ -50,6 +58,7 @@ class Action:
         return idempotent_id("campaign/event", self.key_kind, self.brand.pk, self.bearer_id, self.idempotency_key)
 
 
+@raises(UserNotFound, Forbidden, RequestInProgress, IdempotencyKeyReused, EmailNotConfirmed)
 def process_campaign_event(action: Action) -> dict[str, Any]:
     """Accrue at once, by the very handler the worker uses; returns the answer's data.
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
 
-from brands.errors import BrandMismatch
+from brands.errors import BrandMismatch, UserNotFound
 from brands.identity import tokens
 from brands.identity.authentication import active_user, bearer
 from brands.models.tenants import Brand
@@ -14,7 +14,7 @@ from campaigns.intake import campaign_event
 from campaigns.intake.payloads import PAYLOADS
 from core.api.inputs import ID, Input, MomentInput, one_line
 from core.db import row_guard
-from core.errors import Invalid, TokenInvalid
+from core.errors import Invalid, TokenInvalid, raises
 
 PAYLOAD = PolymorphicProxySerializer(
     component_name="Payload", serializers=list(PAYLOADS.values()), resource_type_field_name=None
@@ -59,6 +59,7 @@ class EnvelopeInput(Input):
         return {"detail-type": serializers.CharField(max_length=64, validators=[one_line]), **super().get_fields()}
 
 
+@raises(TokenInvalid, BrandMismatch, UserNotFound)
 def store_event(envelope: dict[str, Any], *, tokens_may_be_old: bool = False) -> bool:
     """Store what EnvelopeInput read, of a brand that the sender may speak for. False: it was here already.
 

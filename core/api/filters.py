@@ -89,7 +89,7 @@ class ChoiceFilter(Parameter, OneOf):
         choices = [(value, value) for value in values]
         super().__init__(choices=choices, error_messages={"invalid_choice": words}, **options)
         self.description = description
-        self.schema = {"type": "string", "enum": values, "minLength": 1}
+        self.schema = {"type": "string", "enum": values}
 
 
 class DayField(forms.Field):

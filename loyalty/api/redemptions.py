@@ -1,5 +1,8 @@
 """Taking rewards, by customers; and the codes of what was taken, for customers and for a shop's till."""
 
+from datetime import datetime
+from typing import Any
+
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
@@ -16,9 +19,8 @@ from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import Forbidden, Invalid, raises
 from core.redis import rate_limits
-from loyalty.api.redemption_fields import CodeField, StateField, UndoUntilField
 from loyalty.models.rewards import Redemption
-from loyalty.rewards import redeem, undo
+from loyalty.rewards import codes, redeem, till, undo
 from loyalty.rewards.redeem import RedemptionRequest
 
 NEEDED_KEY = OpenApiParameter(
@@ -28,6 +30,33 @@ NEEDED_KEY = OpenApiParameter(
     required=True,
     description="New for each wish. The same key for the same reward is answered with what it got the first time.",
 )
+
+
+STATES = ["good", "used", "expired", "cancelled", "blocked"]
+
+
+class CodeField(serializers.CharField):
+    """A code for the till, in groups."""
+
+    def to_representation(self, value: str) -> str:
+        return codes.grouped(value)
+
+
+class StateField(serializers.ChoiceField):
+    """What a redemption's code is worth now."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(choices=STATES, source="*", **options)
+
+    def to_representation(self, value: Any) -> str:
+        return till.state_of(value, timezone.now())
+
+
+class UndoUntilField(TimestampField):
+    """Until when a redemption can be given back."""
+
+    def get_attribute(self, instance: Redemption) -> datetime | None:
+        return undo.undo_until(instance, timezone.now())
 
 
 class RedeemedData(Output):

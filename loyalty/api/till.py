@@ -1,5 +1,7 @@
 """The till over HTTP: checking redemption codes and using them."""
 
+from typing import Any
+
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -12,8 +14,7 @@ from core.api.idempotency import IDEMPOTENCY_HEADER, idempotency_key, idempotent
 from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField
-from loyalty.api.redemption_fields import StateField
-from loyalty.api.redemptions import require_till
+from loyalty.api.redemptions import StateField, require_till
 from loyalty.members.masking import masked
 from loyalty.rewards import till
 

@@ -1,4 +1,4 @@
-"""Hot answers are written by hand. Each is, field by field, what its serializer would write."""
+"""The three hot answers are written by hand. Each is, field by field, what its serializer would write."""
 
 from decimal import Decimal
 
@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from authcodes.api.scan_responses import ScanSuccess, ScanWarning
 from authcodes.recalls import recalls
+from campaigns.api.campaign_event import AccrualOutput
 from core.api.outputs import PointsField
 from tests.support import factories
 
@@ -89,3 +90,26 @@ def test_scan_that_waits_for_an_address(api):
 
     assert answer["waits_for"] == "confirmed_email"
     hold(answer, ScanSuccess)
+
+
+def test_campaign_event(api, brand, customer):
+    factories.level(brand, "Silver", 10)
+    factories.level(brand, "Gold", 500)
+    campaign = factories.campaign(brand, target_value=10)
+    factories.milestone(campaign, 5, reward_name="A mug")
+    app = api.as_customer(customer).app()
+
+    answer = app.credit(customer, factories.code(brand, campaign=campaign)).json()
+
+    assert answer["data"].keys() >= {"campaign_progress", "campaigns"}
+    hold(answer, AccrualOutput)
+
+
+def test_campaign_event_that_a_limit_cuts(api, customer, brand):
+    brand.daily_point_limit = 5
+    brand.save()
+
+    answer = api.as_customer(customer).app().credit(customer, factories.code(brand)).json()
+
+    assert "limit" in answer["data"]
+    hold(answer, AccrualOutput)

@@ -1,6 +1,6 @@
 """What an endpoint says of itself beyond its serializers; `config.schema` makes the API's description of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from drf_spectacular.utils import extend_schema
@@ -24,20 +24,22 @@ def endpoint(
     needs: Sequence[tuple[str, ...]],
     calls: Sequence[Callable[..., Any]] = (),
     raises: Sequence[type[DomainError]] = (),
-    errors: Sequence[str] = (),
+    delivers: Iterable[str] = (),
     error_details: Mapping[str, Mapping[str, Any]] | None = None,
     **schema: Any,
 ) -> Callable[[F], F]:
     """`@extend_schema` with what every endpoint has: an operationId, a tag, who may call, and its error codes.
 
     The errors are those that `calls`, the commands behind it, say they raise; those that the view `raises` itself; and
-    what follows from the rest, such as a token that is not valid, or a body that is too long. `error_details` are an
+    what follows from the rest, such as a token that is not valid, or a body that is too long. One that `delivers` kinds
+    of events at once ends in what their handlers say. `error_details` are an
     example's details by code, where the error's own do not fit. The method's docstring is what callers read.
     """
     kinds = [*raises, *(kind for command in calls for kind in raised_by(command))]
     more = {
         "x-needs": needs,
-        "x-errors": [*errors, *(kind.code for kind in kinds)],
+        "x-errors": [kind.code for kind in kinds],
+        "x-delivers": list(delivers),
         "x-error-details": error_details or {},
     }
 

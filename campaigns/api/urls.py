@@ -1,0 +1,13 @@
+"""The API's addresses of campaigns: first what is asked for most."""
+
+from django.urls import path
+
+from campaigns.api import campaign_event, campaigns, events, reward_claims
+
+urlpatterns = [
+    path("brand/loyalty/campaign/event", campaign_event.CampaignEvent.as_view()),
+    path("events", events.Ingest.as_view()),
+    path("customer/loyalty/campaigns", campaigns.Campaigns.as_view()),
+    path("customer/loyalty/milestones/<id:milestone_id>/claim", reward_claims.Claim.as_view()),
+    path("customer/loyalty/rewards/<id:milestone_id>/claim", reward_claims.ClaimAsReward.as_view()),
+]

@@ -1,4 +1,4 @@
-"""StaffRole numbers: what a wallet pass shows as a barcode, and what a till or the portal reads of it."""
+"""Membership numbers: what a wallet pass shows as a barcode, and what a till or the portal reads of it."""
 
 from django.core import signing
 

@@ -1,4 +1,4 @@
-"""StaffRole of a brand's programme: who its customers are, and enrolling them."""
+"""Membership of a brand's programme: who its customers are, and enrolling them."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta

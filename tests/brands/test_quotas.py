@@ -93,7 +93,7 @@ def test_codes_are_refused_above_the_quota_in_words_and_to_that_brand_alone(bran
     with pytest.raises(QuotaReached) as refusal:
         create(brand, 501, "R-")
 
-    assert refusal.value.message == ("Your brand may have 1,500 codes; 1,000 are used. Ask the operator for more.")
+    assert refusal.value.message == ("Your brand can have 1,500 codes and has 1,000. Ask the operator for more.")
     assert refusal.value.details == {"field": "quantity"}
     create(brand, 500, "R-")
     create(neighbour, 2_000, "N-")
@@ -133,7 +133,7 @@ def test_jobs_of_a_day_are_refused_until_the_next_and_recalls_are_told_at_any_ra
     allow(brand, "jobs", 1)
     with time_machine.travel(datetime(2026, 3, 1, 23, 50, tzinfo=UTC), tick=False):
         start(brand)
-        with pytest.raises(QuotaReached, match="may start 1 jobs a day; 1 are used"):
+        with pytest.raises(QuotaReached, match="can start 1 jobs a day and has started 1 today"):
             start(brand)
         start(brand, Job.Kind.NOTIFY_RECALL)
         start(neighbour)
@@ -146,11 +146,11 @@ def test_uploads_of_a_day_and_their_bytes_are_refused_and_leave_no_file(brand, s
     allow(brand, "uploads", 1)
     upload(brand)
 
-    with pytest.raises(QuotaReached, match="may upload 1 files a day"):
+    with pytest.raises(QuotaReached, match="can upload 1 files a day"):
         upload(brand)
     allow(brand, "uploads", 0)
     allow(brand, "storage", 60)
-    with pytest.raises(QuotaReached, match="may store 60 bytes; 41 are used"):
+    with pytest.raises(QuotaReached, match="can store 60 bytes and uses 41"):
         upload(brand)
     allow(brand, "storage", None)
     allow(brand, "jobs", 1)
@@ -168,7 +168,7 @@ def test_a_job_whose_file_does_not_fit_fails_in_words_and_one_that_fits_counts(b
     Job.objects.filter(pk=job.pk).update(status="running", attempts=1)
     job.refresh_from_db()
 
-    with pytest.raises(QuotaReached, match="may store 10 bytes; 0 are used"):
+    with pytest.raises(QuotaReached, match="can store 10 bytes and uses 0"):
         runner.Run(job).keep(io.BytesIO(b"x" * 11), name="x.csv")
     runner.Run(job).keep(io.BytesIO(b"x" * 9), name="x.csv")
 

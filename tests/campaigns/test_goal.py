@@ -51,7 +51,7 @@ def test_form_rejects_a_goal_below_a_milestone(brand):
 
     answer = save(brand, campaign, 9, target_value="3")
 
-    assert "Progress stops at the goal, which is 3" in text(answer)
+    assert "Progress stops at the goal of 3" in text(answer)
     campaign.refresh_from_db()
     assert campaign.target_value == 9
 
@@ -67,7 +67,7 @@ def test_form_changes_goal_and_milestone_together(brand):
 
 def test_form_warns_of_a_goal_that_gives_nothing(brand):
     campaign = factories.campaign(brand, target_value=5)
-    warning = "Nothing is given at the goal: add a milestone at 5"
+    warning = "The goal has no milestone. Add one at 5"
 
     assert warning in text(save(brand, campaign, 3, follow=True))
     assert warning not in text(save(brand, campaign, 5, follow=True))

@@ -95,7 +95,7 @@ class TestRules:
         adjust(account, 450, by=person, key=KEY)
         adjust(account, -300, by=person)  # gives nothing back
 
-        with pytest.raises(Invalid, match=r"At most 500 points a day; .* You have added 450\.00 today\."):
+        with pytest.raises(Invalid, match=r"At most 500 points a day. .* You have added 450\.00 today\."):
             adjust(factories.account(factories.customer(brand), brand), "50.01", by=person)
 
         assert numbers(account)[0] == 150

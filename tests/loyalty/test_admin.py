@@ -197,7 +197,7 @@ def test_member_page_costs_the_same_whatever_the_member_did(
 def test_dead_events_get_another_chance(client: Client, brand: Brand) -> None:
     dead, done = event(brand, status="dead", attempts=9, last_error="no answer"), event(brand)
 
-    assert "Redelivered: 1" in act(client, "events.event", "redeliver", dead, done)
+    assert "Retried: 1" in act(client, "events.event", "redeliver", dead, done)
 
     dead.refresh_from_db()
     done.refresh_from_db()

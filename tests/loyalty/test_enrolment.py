@@ -39,7 +39,7 @@ def csv(content):
 def test_customer_enrolled_by_staff_earns(api, brand, newcomer, deliver):
     answer = enrol(browser(staff(brand, role="manager")), brand, addresses=" New@Example.com \n")
 
-    assert "Enrolled: 1. Members already: 0." in text(answer)
+    assert "Enrolled: 1. Already members: 0." in text(answer)
     api.as_customer(newcomer).verify(factories.code(brand))
     deliver()
     assert UserPoints.objects.get(user=newcomer).points == 10
@@ -51,7 +51,7 @@ def test_enrolling_again_changes_nothing_and_is_not_audited_again(brand, newcome
     enrol(client, brand, addresses=newcomer.email)
     before = UserPoints.objects.get()
 
-    assert "Enrolled: 0. Members already: 1." in text(enrol(client, brand, addresses=newcomer.email))
+    assert "Enrolled: 0. Already members: 1." in text(enrol(client, brand, addresses=newcomer.email))
     after = UserPoints.objects.get()
     assert (after.pk, after.enrolled_at) == (before.pk, before.enrolled_at)
     assert AuditLogEntry.objects.filter(kind="loyalty.userpoints").count() == 1
@@ -64,7 +64,7 @@ def test_nobody_learns_whether_another_brand_knows_an_address(brand):
     answers = [text(enrol(client, brand, addresses=address)) for address in (elsewhere.email, "nobody@example.com")]
 
     for answer, address in zip(answers, (elsewhere.email, "nobody@example.com"), strict=True):
-        assert f"Not customers of this brand, ask them to register first: 1 ({address})" in answer
+        assert f"Not registered with this brand: 1 ({address})" in answer
     assert not UserPoints.objects.filter(brand=brand).exists()
 
 
@@ -74,7 +74,7 @@ def test_file_enrols_and_says_whom_it_did_not(brand, newcomer):
 
     answer = text(enrol(browser(staff(brand)), brand, file=csv(rows)))
 
-    assert "Enrolled: 1. Members already: 1." in answer
+    assert "Enrolled: 1. Already members: 1." in answer
     assert "1 (nobody@example.com)" in answer
 
 

@@ -131,14 +131,14 @@ def test_keys_for_another_pass_type_are_refused_while_passes_are_out(owner, bran
 
     answer = owner.post(address("loyalty.walletissuer", "change", row.pk), apple_form(brand))
 
-    assert "Passes are out under pass.com.example.old" in text(answer)
+    assert "Passes have already been issued under pass.com.example.old" in text(answer)
     row.refresh_from_db()
     assert row.identifier == "pass.com.example.old"
 
 
 @pytest.mark.parametrize(
     ("days", "words"),
-    [(-1, "Ended"), (5, "Ends in 5 days"), (1, "Expires in 1 day"), (59, "Ends in 59 days"), (90, "Ready")],
+    [(-1, "Expired"), (5, "Expires in 5 days"), (1, "Expires in 1 day"), (59, "Expires in 59 days"), (90, "Ready")],
 )
 def test_list_says_how_long_a_certificate_lasts(owner, brand, days, words):
     wallets.apple(brand)
@@ -170,7 +170,7 @@ def test_owner_updates_all_passes(owner, brand):
         on_device(factories.account(factories.customer(brand), brand), f"phone-{number}", f"{number}" * 12)
     where = address("loyalty.walletissuer", "reissue", row.pk)
 
-    assert "3 passes get" in text(owner.get(where))
+    assert "3 passes will show" in text(owner.get(where))
     assert owner.post(where).status_code == 302
 
     row.refresh_from_db()
@@ -220,7 +220,7 @@ def test_chosen_passes_are_refreshed_and_others_are_not(owner, brand, held):
         address("loyalty.walletpass"), {"action": "refresh", "_selected_action": [held.pk]}, follow=True
     )
 
-    assert "To be refreshed: 1" in text(answer)
+    assert "Update queued: 1" in text(answer)
     found = dict(WalletPass.objects.values_list("pk", "version"))
     assert found == {held.pk: 2, other.pk: 1}
     assert Event.objects.get(detail_type="refresh-pass").detail["payload"]["pass_id"] == held.pk

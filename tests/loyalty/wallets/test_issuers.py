@@ -141,7 +141,7 @@ def test_passes_that_are_out_keep_their_pass_type(brand, account):
     wallets.apple(brand, identifier="pass.com.example.other")
     passes.issue(account=account, platform="apple", at=timezone.now())
 
-    with pytest.raises(Invalid, match=r"Passes are out under pass\.com\.example\.other"):
+    with pytest.raises(Invalid, match=r"Passes have already been issued under pass\.com\.example\.other"):
         wallets.apple(brand)
     assert wallets.apple(brand, identifier="pass.com.example.other").identifier == "pass.com.example.other"
 

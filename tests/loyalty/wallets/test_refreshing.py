@@ -183,7 +183,7 @@ def test_ended_certificate_is_a_final_answer_and_no_loop(held, account, apns, de
         {"reason": "expired"},
     )
     held.refresh_from_db()
-    assert "ended" in held.last_error
+    assert "expired" in held.last_error
     wallets.apple(brand)
     assert passes.refresh_all(brand_id=brand.pk, behind=True, at=timezone.now()) == 1
     deliver_wallets()

@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 
 from config.celery import app
 from core.api.openapi.endpoint import ANYBODY, endpoint
+from core.api.openapi.examples import answer_example
 from core.errors import Unavailable
 from core.redis import client
 from events.messages import POINTS
@@ -74,10 +75,34 @@ class Probe(APIView):
 class Alive(Probe):
     """`GET /healthz`: this process answers. It asks nobody else, or a lost database would get all of them restarted."""
 
-    @endpoint("check_alive", tag="Service", summary="Is it alive?", needs=[ANYBODY], responses=AliveOutput)
+    @endpoint(
+        "check_alive",
+        tag="Service",
+        summary="Is it alive?",
+        needs=[ANYBODY],
+        responses=AliveOutput,
+        examples=[answer_example("Alive", {"status": "ok"})],
+    )
     def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
         """This process answers. Nothing else is asked, so restarting it would not help against anything else."""
         return Response({"status": "ok"})
+
+
+CHECK_READY_EXAMPLES = [
+    answer_example(
+        "Ready",
+        {
+            "status": "ok",
+            "checks": {
+                "database": {"status": "ok"},
+                "redis": {"status": "ok"},
+                "broker": {"status": "ok"},
+                "events": {"status": "ok", "oldest_seconds": 0, "limit_seconds": 300},
+                "jobs": {"status": "ok", "waiting_seconds": 0, "limit_seconds": 120},
+            },
+        },
+    ),
+]
 
 
 class Ready(Probe):
@@ -88,8 +113,9 @@ class Ready(Probe):
         tag="Service",
         summary="Is it ready?",
         needs=[ANYBODY],
-        error_details={"UNAVAILABLE": NOT_READY},
+        error_examples={"UNAVAILABLE": {"details": NOT_READY}},
         responses=ReadyOutput,
+        examples=CHECK_READY_EXAMPLES,
     )
     def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
         """It can do its work: database, Redis and broker answer, and neither an event nor a job waits for too long.

@@ -18,6 +18,7 @@ from rest_framework.views import APIView
 from config.celery import app
 from core.api.openapi.endpoint import ANYBODY, endpoint
 from core.api.openapi.examples import answer_example
+from core.api.outputs import Output
 from core.errors import Unavailable
 from core.redis import client
 from events.messages import POINTS
@@ -30,7 +31,7 @@ RETRY_SECONDS = 5
 logger = logging.getLogger(__name__)
 
 
-class AliveOutput(serializers.Serializer[Any]):
+class AliveOutput(Output):
     status = serializers.ChoiceField(choices=["ok"])
 
 
@@ -44,7 +45,7 @@ class JobsOutput(AliveOutput):
     limit_seconds = serializers.IntegerField(help_text="How long it may.")
 
 
-class ChecksOutput(serializers.Serializer[Any]):
+class ChecksOutput(Output):
     database = AliveOutput()
     redis = AliveOutput()
     broker = AliveOutput()
@@ -85,7 +86,7 @@ class Alive(Probe):
     )
     def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
         """This process answers. Nothing else is asked, so restarting it would not help against anything else."""
-        return Response({"status": "ok"})
+        return Response(AliveOutput.serialize({"status": "ok"}))
 
 
 CHECK_READY_EXAMPLES = [
@@ -125,7 +126,7 @@ class Ready(Probe):
         parts = check_parts(timezone.now())
         failing = [name for name, state in parts.items() if state["status"] != "ok"]
         if not failing:
-            return Response({"status": "ok", "checks": parts})
+            return Response(ReadyOutput.serialize({"status": "ok", "checks": parts}))
         refused = Unavailable(f"Not ready: {', '.join(failing)}.", retry_after=RETRY_SECONDS)
         refused.details = {"checks": parts}
         raise refused

@@ -58,7 +58,9 @@ def reads():
     """Every address at which customers read, from the URL conf."""
     [api] = [each for each in get_resolver().url_patterns if str(each.pattern) == "api/v1/"]
     methods = {
-        str(each.pattern): getattr(getattr(each.callback, "cls", None), "get", None) for each in api.url_patterns
+        str(each.pattern): getattr(getattr(each.callback, "cls", None), "get", None)
+        for app in api.url_patterns
+        for each in app.url_patterns
     }
     return sorted(
         path for path, method in methods.items() if getattr(method, "runs_under", "") == row_guard.OF_CUSTOMER
@@ -156,7 +158,7 @@ def forgotten(expected, monkeypatch):
 @pytest.fixture
 def mistaken(expected, two, monkeypatch):
     """As if every view asked for another customer than the token's."""
-    for module in [module for name, module in sys.modules.items() if re.match(r"(loyalty|authcodes)\.api\.", name)]:
+    for module in [module for name, module in sys.modules.items() if re.match(r"(loyalty|campaigns|authcodes)\.api\.", name)]:
         if hasattr(module, "principal_of"):
             monkeypatch.setattr(module, "principal_of", lambda found: replace(principal_of(found), user_id=two[1].pk))
 

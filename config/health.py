@@ -17,6 +17,8 @@ from rest_framework.views import APIView
 
 from config.celery import app
 from core.api.openapi.endpoint import ANYBODY, endpoint
+from core.api.openapi.examples import answer_example
+from core.api.outputs import Output
 from core.errors import Unavailable
 from core.redis import client
 from events.messages import POINTS
@@ -29,7 +31,7 @@ RETRY_SECONDS = 5
 logger = logging.getLogger(__name__)
 
 
-class AliveOutput(serializers.Serializer[Any]):
+class AliveOutput(Output):
     status = serializers.ChoiceField(choices=["ok"])
 
 
@@ -43,7 +45,7 @@ class JobsOutput(AliveOutput):
     limit_seconds = serializers.IntegerField(help_text="How long it may.")
 
 
-class ChecksOutput(serializers.Serializer[Any]):
+class ChecksOutput(Output):
     database = AliveOutput()
     redis = AliveOutput()
     broker = AliveOutput()
@@ -74,10 +76,34 @@ class Probe(APIView):
 class Alive(Probe):
     """`GET /healthz`: this process answers. It asks nobody else, or a lost database would get all of them restarted."""
 
-    @endpoint("check_alive", tag="Service", summary="Is it alive?", needs=[ANYBODY], responses=AliveOutput)
+    @endpoint(
+        "check_alive",
+        tag="Service",
+        summary="Is it alive?",
+        needs=[ANYBODY],
+        responses=AliveOutput,
+        examples=[answer_example("Alive", {"status": "ok"})],
+    )
     def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
         """This process answers. Nothing else is asked, so restarting it would not help against anything else."""
-        return Response({"status": "ok"})
+        return Response(AliveOutput.serialize({"status": "ok"}))
+
+
+CHECK_READY_EXAMPLES = [
+    answer_example(
+        "Ready",
+        {
+            "status": "ok",
+            "checks": {
+                "database": {"status": "ok"},
+                "redis": {"status": "ok"},
+                "broker": {"status": "ok"},
+                "events": {"status": "ok", "oldest_seconds": 0, "limit_seconds": 300},
+                "jobs": {"status": "ok", "waiting_seconds": 0, "limit_seconds": 120},
+            },
+        },
+    ),
+]
 
 
 class Ready(Probe):
@@ -88,8 +114,9 @@ class Ready(Probe):
         tag="Service",
         summary="Is it ready?",
         needs=[ANYBODY],
-        error_details={"UNAVAILABLE": NOT_READY},
+        error_examples={"UNAVAILABLE": {"details": NOT_READY}},
         responses=ReadyOutput,
+        examples=CHECK_READY_EXAMPLES,
     )
     def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
         """It can do its work: database, Redis and broker answer, and neither an event nor a job waits for too long.
@@ -99,7 +126,7 @@ class Ready(Probe):
         parts = check_parts(timezone.now())
         failing = [name for name, state in parts.items() if state["status"] != "ok"]
         if not failing:
-            return Response({"status": "ok", "checks": parts})
+            return Response(ReadyOutput.serialize({"status": "ok", "checks": parts}))
         refused = Unavailable(f"Not ready: {', '.join(failing)}.", retry_after=RETRY_SECONDS)
         refused.details = {"checks": parts}
         raise refused

@@ -10,10 +10,9 @@ from django.template.loader import render_to_string
 from django.utils.module_loading import import_string
 from drf_spectacular.plumbing import get_lib_doc_excludes
 
-from authcodes.api.scan_responses import INVALID_MESSAGE
 from core.api.inputs import Input
 from core.api.openapi.endpoint import ANYBODY, KEY_AND_BEARER, raised_by
-from core.api.openapi.shared_examples import ANSWERS, REQUEST_ID, REQUESTS
+from core.api.openapi.shared_examples import REQUEST_ID
 from core.api.outputs import Output
 from core.errors import DomainError, error_classes
 
@@ -173,18 +172,17 @@ def operations(result: Schema) -> Iterator[Schema]:
 def describe(operation: Schema) -> None:
     """Add who may call, the errors, the headers of answers, and examples."""
     name, needs, codes = operation["operationId"], operation.pop("x-needs"), operation.pop("x-errors")
-    details, kinds = operation.pop("x-error-details"), operation.pop("x-delivers")
+    examples, kinds = operation.pop("x-error-examples"), operation.pop("x-delivers")
     codes += [error.code for kind in kinds for error in raised_by(import_string(settings.EVENT_HANDLERS[kind]))]
     operation["security"] = [{scheme: [] for scheme in alternative} for alternative in needs]
     operation["description"] += f"\n\n**Needs** {describe_needs(needs)}."
     if "requestBody" in operation:
         operation["requestBody"]["required"] = name not in MAY_COME_WITHOUT_A_BODY
-    give_examples(operation, name)
     for status, response in operation["responses"].items():
         response["description"] = SUCCESS[status]
         response.setdefault("headers", {})["X-Request-ID"] = header("X-Request-ID")
     for failure, errors in groupby(all_errors(operation, needs, codes), key=attrgetter("status")):
-        operation["responses"][str(failure)] = error_response(name, failure, list(errors), details)
+        operation["responses"][str(failure)] = error_response(name, failure, list(errors), examples)
     operation["responses"] = dict(sorted(operation["responses"].items()))
 
 
@@ -218,12 +216,10 @@ def of_credentials(needs: Sequence[Sequence[str]]) -> list[str]:
     return [*codes, *(["BRAND_MISMATCH"] if KEY_AND_BEARER in needs else [])]
 
 
-def error_response(name: str, status: int, kinds: list[type[DomainError]], details: Mapping[str, Any]) -> Schema:
+def error_response(name: str, status: int, kinds: list[type[DomainError]], members: Mapping[str, Any]) -> Schema:
     """One response with an example for each of its errors."""
     extra = ["Retry-After"] if status in {429, 503} else ["WWW-Authenticate"] if status == 401 else []
-    examples = {
-        kind.code: {"value": example(name, kind, details.get(kind.code, kind.example_details))} for kind in kinds
-    }
+    examples = {kind.code: {"value": {**example(kind), **members.get(kind.code, {})}} for kind in kinds}
     content = {"schema": error_schema(name, [kind.code for kind in kinds]), "examples": examples}
     return {
         "description": "\n".join(f"- `{kind.code}`: {in_markdown(str(kind.default_message))}" for kind in kinds),
@@ -241,18 +237,14 @@ def error_schema(name: str, codes: list[str]) -> Schema:
     return {"oneOf": [{"$ref": "#/components/schemas/InvalidCode"}, envelope]} if both_shapes else envelope
 
 
-def example(name: str, kind: type[DomainError], details: Mapping[str, Any]) -> Schema:
-    envelope = {
+def example(kind: type[DomainError]) -> Schema:
+    return {
         "success": False,
         "error": kind.code,
         "message": str(kind.default_message),
         "request_id": REQUEST_ID,
-        "details": details,
+        "details": kind.example_details,
     }
-    if name in SCANS and kind.code == "AUTH_CODE_INVALID":
-        also = {"status": "error", "support_email": "help@example.com", "scan_id": ANSWERS[name]["Genuine"]["scan_id"]}
-        return {**envelope, "message": str(INVALID_MESSAGE), **also}
-    return envelope
 
 
 def in_markdown(text: str) -> str:
@@ -262,16 +254,6 @@ def in_markdown(text: str) -> str:
 
 def header(name: str) -> Schema:
     return {"$ref": f"#/components/headers/{name}"}
-
-
-def give_examples(operation: Schema, name: str) -> None:
-    """The examples of the body and of the first answer."""
-    if name in REQUESTS:
-        content = operation["requestBody"]["content"]["application/json"]
-        content["examples"] = {title: {"value": value} for title, value in REQUESTS[name].items()}
-    if name in ANSWERS:
-        answer = next(iter(operation["responses"].values()))["content"]["application/json"]
-        answer["examples"] = {title: {"value": value} for title, value in ANSWERS[name].items()}
 
 
 def table() -> list[dict[str, Any]]:

@@ -470,7 +470,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["core.api.json_codec.StrictJson"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.json_codec.Negotiation",
     "DEFAULT_SCHEMA_CLASS": "core.api.openapi.autoschema.Described",
-    "EXCEPTION_HANDLER": "core.api.exception_handler.present_error",
+    "EXCEPTION_HANDLER": "core.api.exception_handler.answer_error",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "COERCE_DECIMAL_TO_STRING": False,
 }

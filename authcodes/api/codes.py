@@ -24,6 +24,8 @@ from brands.scanned import read
 from core.api.filters import ChoiceFilter, TenantFilterSet
 from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, KEY, PORTAL, endpoint
+from core.api.openapi.examples import answer_example
+from core.api.openapi.shared_examples import LAST_PAGE, SCAN_ID, WHEN
 from core.api.outputs import Output, PointsField, TimestampField
 from core.api.pagination import Page, PaginationOutput, page_parameters, paged
 from core.db import row_guard
@@ -34,6 +36,9 @@ NEXT_PAGE = OpenApiParameter(
     "Link", str, OpenApiParameter.HEADER, response=[200], description='The next page: `<address>; rel="next"`.'
 )
 HUB_OR_STAFF = [KEY, BEARER, PORTAL]
+
+
+IMAGES = "https://alpine.example.com/api/v1/qr-codes"
 
 
 class ScanRecordOutput(Output):
@@ -86,6 +91,31 @@ class BrandReader:
         return staff_may_read(self.user, self.token, brand_id, label, verb)
 
 
+LIST_CODE_SCANS_EXAMPLES = [
+    answer_example(
+        "The only page",
+        {
+            "code": "ALP0000004711",
+            "product": "Alpine Jacket",
+            "total_scans": 1,
+            "accepted_scans": 1,
+            "scans": [
+                {
+                    "scan_id": SCAN_ID,
+                    "customer_email": "ada@example.com",
+                    "timestamp": WHEN,
+                    "location": "Bern, Canton of Bern",
+                    "points_awarded": 50,
+                    "outcome": "success",
+                    "reason": "accepted",
+                }
+            ],
+            "pagination": LAST_PAGE,
+        },
+    ),
+]
+
+
 class CodeScans(ListView):
     """4.8: the attempts to scan a code, newest first."""
 
@@ -103,6 +133,7 @@ class CodeScans(ListView):
         raises=[Forbidden],
         parameters=[*page_parameters(), *CodeScanFilter.parameters()],
         responses=CodeScansOutput,
+        examples=LIST_CODE_SCANS_EXAMPLES,
     )
     @row_guard.marked(row_guard.OF_BRAND)
     def get(self, request: Request, code: str) -> Response:
@@ -158,6 +189,17 @@ class CodesPage(Page):
     max_page_size = 1000
 
 
+LIST_QR_CODES_EXAMPLES = [
+    answer_example(
+        "A batch of two",
+        [
+            f"{IMAGES}/ALP0000004711.png?permission=1w1K0v:c2lnbmF0dXJl",
+            f"{IMAGES}/ALP0000004712.png?permission=1w1K0v:c2lnbmF0dXJm",
+        ],
+    ),
+]
+
+
 class BatchQrCodes(APIView):
     """4.5: the addresses of a batch's QR images, in the order of its codes."""
 
@@ -172,6 +214,7 @@ class BatchQrCodes(APIView):
         raises=[Forbidden],
         parameters=[*page_parameters(CodesPage), ListQuery, NEXT_PAGE],
         responses={(200, "application/json"): {"type": "array", "items": {"type": "string", "format": "uri"}}},
+        examples=LIST_QR_CODES_EXAMPLES,
     )
     @row_guard.marked(row_guard.OF_BRAND)
     def get(self, request: Request, batch_id: int) -> Response:

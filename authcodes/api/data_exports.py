@@ -19,6 +19,8 @@ from brands.identity import users
 from brands.identity.authentication import active_user, changing_own_brand, for_own_brand, principal_of
 from brands.models.tenants import Brand
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.openapi.examples import answer_example
+from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
 from core.errors import TokenInvalid
 from core.redis import rate_limits
@@ -59,6 +61,18 @@ class DataOutput(Output):
     data = serializers.DictField(help_text="By topic, such as loyalty, scans and notices.")  # type: ignore[assignment]
 
 
+EXPORT = {
+    "status": "done",
+    "requested_at": WHEN,
+    "finished_at": WHEN,
+    "expires_at": "2026-03-21T09:26:53.589Z",
+    "bytes": 48213,
+    "download_url": "/api/v1/customer/data?link=1w1K0v%3Ac2lnbmF0dXJl",
+    "download_url_expires_at": "2026-03-14T09:41:53.589Z",
+}
+UNFINISHED = dict.fromkeys(EXPORT) | {"status": "queued", "requested_at": WHEN}
+
+
 class DataExports(APIView):
     """The export of the customer's data at the token's brand: asked for, and how far it is."""
 
@@ -69,6 +83,7 @@ class DataExports(APIView):
         needs=[BEARER],
         request=None,
         responses={202: DataExportOutput},
+        examples=[answer_example("Requested", {"success": True, "data": UNFINISHED})],
     )
     @changing_own_brand
     def post(self, request: Request) -> Response:
@@ -96,6 +111,7 @@ class DataExports(APIView):
         needs=[BEARER],
         calls=[data_exports.newest],
         responses=DataExportOutput,
+        examples=[answer_example("Ready", {"success": True, "data": EXPORT})],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
@@ -127,6 +143,7 @@ class DataExportFile(APIView):
             )
         ],
         responses=DataOutput,
+        examples=[answer_example("A customer's", {"success": True, "data": {"profile": {"email": "ada@example.com"}}})],
     )
     @for_own_brand
     def get(self, request: Request) -> FileResponse:

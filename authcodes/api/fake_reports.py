@@ -14,6 +14,7 @@ from brands.identity.authentication import BearerToken
 from brands.scanned import MAX_INPUT_LENGTH
 from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, KEY, KEY_AND_BEARER, endpoint
+from core.api.openapi.examples import answer_example, request_example
 from core.api.outputs import Output, SuccessField
 from core.errors import AuthenticationRequired
 from core.redis import rate_limits
@@ -36,6 +37,20 @@ class FakeReportOutput(Output):
     report_id = serializers.IntegerField(source="pk")
 
 
+REPORT_FAKE_EXAMPLES = [
+    request_example(
+        "A shop",
+        {
+            "code": "ALP0000004711",
+            "place": "Market stall, Kreuzberg",
+            "remark": "The print is blurred.",
+            "contact": "ada@example.com",
+        },
+    ),
+    answer_example("Reported", {"success": True, "report_id": 12}),
+]
+
+
 class FakeReports(APIView):
     """Reports of products that may be fakes."""
 
@@ -49,6 +64,7 @@ class FakeReports(APIView):
         needs=[BEARER, KEY, KEY_AND_BEARER],
         request=FakeReportInput,
         responses={201: FakeReportOutput},
+        examples=REPORT_FAKE_EXAMPLES,
     )
     def post(self, request: Request) -> Response:
         """Report a product that may be a fake to the brand of the API key or access token.

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from authcodes.api import scan_responses
+from authcodes.api import scan_examples, scan_responses
 from authcodes.api.scan_responses import SCAN_ANSWER
 from authcodes.api.scan_serializers import (
     WHAT_IS_A_CODE,
@@ -69,6 +69,8 @@ class VerifyProduct(APIView):
         ],
         request=LocationInput,
         responses=SCAN_ANSWER,
+        examples=scan_examples.VERIFY_PRODUCT,
+        error_examples=scan_examples.INVALID,
     )
     def post(self, request: Request, auth_code: str) -> HttpResponse:
         """Tell a customer whether a product is genuine, record the scan, and let its points follow.
@@ -103,6 +105,8 @@ class ScanCode(APIView):
         parameters=[IDEMPOTENCY_HEADER],
         request=ScanInput,
         responses=SCAN_ANSWER,
+        examples=scan_examples.SCAN_CODE,
+        error_examples=scan_examples.INVALID,
     )
     def post(self, request: Request) -> HttpResponse:
         """The same as verify, for guests and hubs too.
@@ -140,6 +144,7 @@ class ValidateCode(APIView):
         calls=[Scanner.scanning_for],
         request=ValidateInput,
         responses=ValidateOutput,
+        examples=scan_examples.VALIDATE_CODE,
     )
     def post(self, request: Request) -> Response:
         """Tell what a scan would say now. The code and its scan count stay as they are.
@@ -169,6 +174,7 @@ class ScanState(APIView):
         summary="Read what became of a scan",
         needs=EVERYBODY,
         responses=ScanStateOutput,
+        examples=scan_examples.READ_SCAN,
     )
     def get(self, request: Request, scan_id: UUID) -> Response:
         """The final state of a scan: whether its points were credited, and how many.
@@ -211,6 +217,7 @@ class AdoptScan(APIView):
         raises=[ScanNotAdoptable],
         request=AdoptInput,
         responses=ScanStateOutput,
+        examples=scan_examples.ADOPT_SCAN,
     )
     def post(self, request: Request, scan_id: UUID) -> Response:
         """Make the scan of a guest, who has logged in or registered since, the scan of the token's user.
@@ -244,6 +251,7 @@ class PlaceScan(APIView):
         needs=EVERYBODY,
         request=PlaceInput,
         responses=ScanStateOutput,
+        examples=scan_examples.PLACE_SCAN,
     )
     def post(self, request: Request, scan_id: UUID) -> Response:
         """Add a place to a scan that has none, some minutes after it at most.

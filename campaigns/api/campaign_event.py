@@ -23,6 +23,8 @@ from campaigns.intake.payloads import KIND_OF_TYPE, PAYLOADS, LoginPayload, Orde
 from core.api.idempotency import IDEMPOTENCY_HEADER, idempotency_key
 from core.api.inputs import ID, Input
 from core.api.openapi.endpoint import KEY_AND_BEARER, endpoint
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import ORDER, SCANNED_PRODUCT
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from core.errors import AuthenticationRequired, DomainError, Forbidden
 from core.redis import rate_limits
@@ -36,6 +38,39 @@ ORIGIN_HEADER = OpenApiParameter(
     required=True,
     description="A hostname of the key's brand, bare or as an origin. Browsers send theirs by themselves.",
 )
+
+
+def example_action(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"user_id": 42, "brand_id": 7, "type": kind, **payload}
+
+
+PROGRESS = {
+    "campaign_id": 5,
+    "campaign_name": "Ten scans",
+    "progress": 3,
+    "target": 10,
+    "milestone_achieved": False,
+    "next_reward": "A mug",
+}
+CREDITED = {
+    "points_earned": 50,
+    "new_balance": 320,
+    "transaction_id": "90210",
+    "campaign_progress": PROGRESS,
+    "campaigns": [PROGRESS],
+    "level_updated": True,
+    "current_level": "Silver",
+    "next_level_threshold": 1000,
+}
+CUT = {
+    "points_earned": 20,
+    "new_balance": 340,
+    "transaction_id": "90211",
+    "level_updated": False,
+    "current_level": "Silver",
+    "next_level_threshold": 1000,
+    "limit": {"period": "day", "max": 100, "used": 80, "resets_at": "2026-03-15T00:00:00.000Z"},
+}
 
 
 class CampaignEventInput(Input):
@@ -118,6 +153,29 @@ def bearer_of(request: Request, caller: Caller) -> Principal:
     return principal
 
 
+CREDIT_ACTION_EXAMPLES = [
+    request_example("A scan", example_action("authenticator_scan", product={"authCode": "ALP0000004711"})),
+    request_example(
+        "A scan with the hub's facts",
+        example_action("authenticator_scan", product={**SCANNED_PRODUCT, "redeem_point_value": 50}),
+    ),
+    request_example("An order (hub)", example_action("order", order=ORDER)),
+    request_example(
+        "A completed profile (hub)", example_action("profile", changedFields=["birthday"], completedFields=["birthday"])
+    ),
+    request_example("A login (hub)", example_action("login", sessionId="b2f3", channel="web")),
+    answer_example("Credited", {"success": True, "message": "50 points credited.", "data": CREDITED}),
+    answer_example(
+        "Cut by a limit",
+        {
+            "success": True,
+            "message": "The point limit of this day is reached; 20 points credited.",
+            "data": CUT,
+        },
+    ),
+]
+
+
 class CampaignEvent(APIView):
     """4.1: check and advance campaigns and credit points, at once."""
 
@@ -135,6 +193,7 @@ class CampaignEvent(APIView):
         parameters=[ORIGIN_HEADER, IDEMPOTENCY_HEADER],
         request=ACTION,
         responses=AccrualOutput,
+        examples=CREDIT_ACTION_EXAMPLES,
     )
     def post(self, request: Request) -> Response:
         """Credit the points of an action, advance the campaigns it counts for, and answer with what came of it.

@@ -10,8 +10,37 @@ from brands.identity.authentication import for_own_brand, principal_of
 from campaigns.models.campaigns import Campaign
 from campaigns.progress.overview import standings
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.openapi.examples import answer_example
 from core.api.outputs import Output, SuccessField, TimestampField
 from core.redis import rate_limits
+
+STANDING = {
+    "campaign_id": 5,
+    "campaign_name": "Ten scans",
+    "type": "authenticator_scan",
+    "progress": 3,
+    "target": 10,
+    "ends_at": None,
+    "milestones": [
+        {
+            "milestone_id": 8,
+            "threshold": 3,
+            "reward_name": "A sticker",
+            "achieved": True,
+            "claimed": False,
+            "claimable": True,
+        },
+        {
+            "milestone_id": 9,
+            "threshold": 10,
+            "reward_name": "A mug",
+            "achieved": False,
+            "claimed": False,
+            "claimable": False,
+        },
+    ],
+    "next_reward": "A mug",
+}
 
 
 class MilestoneOutput(Output):
@@ -48,6 +77,9 @@ class Campaigns(APIView):
         summary="List my campaigns",
         needs=[BEARER],
         responses=CampaignsOutput,
+        examples=[
+            answer_example("One campaign", {"success": True, "data": [STANDING]}),
+        ],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:

@@ -1,5 +1,7 @@
 """Events of the hub, by HTTP."""
 
+from typing import Any
+
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,13 +13,66 @@ from brands.identity.authentication import for_brand_of_key
 from brands.tenants import quotas
 from campaigns.intake.envelope import EnvelopeInput, store_event
 from core.api.openapi.endpoint import KEY, endpoint
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import ACCESS, ORDER, PLACE, SCANNED_PRODUCT, WHEN
 from core.api.outputs import Output
 from core.errors import Forbidden
+
+EVENT_ID = "3c4f2a1e-9d7b-4f60-8a3e-2b1c0d9e8f7a"
+
+
+def example_envelope(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """The envelope of an event; the token may be left out."""
+    return {
+        "version": "0",
+        "id": EVENT_ID,
+        "detail-type": kind,
+        "source": "shop.customer-app",
+        "account": "123456789012",
+        "time": "2026-03-14T09:26:53Z",
+        "region": "eu-central-1",
+        "resources": [],
+        "detail": {
+            "arguments": {"brand_id": 7, "user_id": 42, "authorization": f"Bearer {ACCESS}"},
+            "payload": payload,
+        },
+    }
 
 
 class IngestedOutput(Output):
     event_id = serializers.UUIDField()
     status = serializers.ChoiceField(choices=["accepted", "duplicate"])
+
+
+INGEST_EVENT_EXAMPLES = [
+    request_example(
+        "scan-auth",
+        example_envelope(
+            "scan-auth",
+            {
+                "type": "authenticator_scan",
+                "product": SCANNED_PRODUCT,
+                "location": {**PLACE, "city": "Bern", "region": "Canton of Bern"},
+                "timestamp": WHEN,
+            },
+        ),
+    ),
+    request_example(
+        "order-complete", example_envelope("order-complete", {"type": "order", "order": ORDER, "timestamp": WHEN})
+    ),
+    request_example(
+        "log-user-profile-update",
+        example_envelope(
+            "log-user-profile-update",
+            {"type": "profile", "changedFields": ["birthday"], "completedFields": ["birthday"]},
+        ),
+    ),
+    request_example(
+        "log-user-login", example_envelope("log-user-login", {"type": "login", "sessionId": "b2f3", "channel": "web"})
+    ),
+    answer_example("Taken in", {"event_id": EVENT_ID, "status": "accepted"}),
+    answer_example("Known already", {"event_id": EVENT_ID, "status": "duplicate"}),
+]
 
 
 class Ingest(APIView):
@@ -35,6 +90,7 @@ class Ingest(APIView):
         raises=[Forbidden, BrandMismatch],
         request=EnvelopeInput,
         responses={202: IngestedOutput},
+        examples=INGEST_EVENT_EXAMPLES,
     )
     @for_brand_of_key
     def post(self, request: Request, caller: Caller) -> Response:

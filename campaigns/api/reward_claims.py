@@ -9,9 +9,13 @@ from rest_framework.views import APIView
 from brands.identity.authentication import changing_own_brand, principal_of
 from campaigns.progress import claims
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.openapi.examples import answer_example
+from core.api.openapi.shared_examples import CODE
 from core.api.outputs import Output, PointsField, SuccessField
 from core.redis import rate_limits
 from loyalty.api.redemptions import CodeField
+
+CLAIMED = {"milestone_id": 8, "reward_name": "A sticker", "points": 0, "redemption_id": 4712, "code": CODE}
 
 
 class ClaimedData(Output):
@@ -40,6 +44,12 @@ class Claim(APIView):
         calls=[claims.claim],
         request=None,
         responses=ClaimedOutput,
+        examples=[
+            answer_example("A thing", {"success": True, "data": CLAIMED}),
+            answer_example(
+                "Points", {"success": True, "data": {**CLAIMED, "points": 100, "redemption_id": None, "code": None}}
+            ),
+        ],
     )
     @changing_own_brand
     def post(self, request: Request, milestone_id: int) -> Response:
@@ -63,6 +73,9 @@ class ClaimAsReward(APIView):
         request=None,
         responses=ClaimedOutput,
         deprecated=True,
+        examples=[
+            answer_example("A thing", {"success": True, "data": CLAIMED}),
+        ],
     )
     @changing_own_brand
     def post(self, request: Request, milestone_id: int) -> Response:

@@ -22,7 +22,7 @@ from core import errors
 from core.api.json_codec import Json, Negotiation, StrictJson
 from core.errors import CHALLENGE, DomainError
 
-__all__ = ["Json", "Negotiation", "StrictJson", "csrf_failure", "present_error"]
+__all__ = ["Json", "Negotiation", "StrictJson", "answer_error", "csrf_failure"]
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class Problem:
 INTERNAL_ERROR = Problem.of(errors.InternalError)
 
 
-def present_error(error: Exception, context: Mapping[str, Any]) -> Response | None:
+def answer_error(error: Exception, context: Mapping[str, Any]) -> Response | None:
     """DRF's exception handler. None for a bug: Django then logs it and has handler500 answer."""
     problem = problem_of(error)
     if problem is None:

@@ -14,6 +14,8 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from core.api.inputs import Input
 from core.api.openapi.endpoint import ANYBODY, BEARER, endpoint
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
 from core.errors import NotFound
 from core.redis import rate_limits
@@ -54,6 +56,10 @@ class EmailChange(APIView):
         raises=[NotFound],
         request=EmailChangeInput,
         responses={202: EmailChangeOutput},
+        examples=[
+            request_example("Another address", {"email": "ada@lovelace.example"}),
+            answer_example("Link queued", {"success": True, "expires_at": WHEN}),
+        ],
     )
     def post(self, request: Request) -> Response:
         """Send a link to the new address and a notice to the current one.
@@ -83,6 +89,10 @@ class ConfirmEmailChange(APIView):
         needs=[ANYBODY],
         request=ConfirmEmailChangeInput,
         responses=ConfirmEmailChangeOutput,
+        examples=[
+            request_example("By the link", {"token": "eyJjIjoiMCJ9:1rk2xM:8sVf", "password": "a long pass phrase"}),
+            answer_example("Changed", {"success": True}),
+        ],
     )
     def post(self, request: Request) -> Response:
         """Change the account's address to the one that the link was sent to. Needs the link's token and the password.

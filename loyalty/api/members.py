@@ -16,6 +16,8 @@ from brands.identity.authentication import for_brand_of_key
 from brands.models.tenants import Brand
 from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
 from core.errors import Forbidden, Invalid
 from core.redis import rate_limits
@@ -40,6 +42,19 @@ class EnrolmentOutput(Output):
     data = EnrolmentData(source="*")  # type: ignore[assignment]
 
 
+ENROL_MEMBER_EXAMPLES = [
+    request_example("By their number", {"user_id": 42}),
+    request_example("By their address", {"email": "ada@example.com"}),
+    answer_example(
+        "Enrolled",
+        {
+            "success": True,
+            "data": {"user_id": 42, "user_point_id": 7, "enrolled_at": WHEN, "created": True},
+        },
+    ),
+]
+
+
 class Members(APIView):
     """The brand's members."""
 
@@ -55,6 +70,7 @@ class Members(APIView):
         raises=[Forbidden],
         request=EnrolmentInput,
         responses={200: EnrolmentOutput, 201: EnrolmentOutput},
+        examples=ENROL_MEMBER_EXAMPLES,
     )
     @for_brand_of_key
     def post(self, request: Request, caller: Caller) -> Response:
@@ -107,6 +123,27 @@ class CorrectedOutput(Output):
     data = CorrectedData(source="*")  # type: ignore[assignment]
 
 
+CORRECT_MEMBER_EXAMPLES = [
+    request_example(
+        "The name", {"first_name": "Ada", "last_name": "Lovelace", "reason": "Spelt wrong in our shop system"}
+    ),
+    request_example("The address", {"email": "ada@lovelace.example", "reason": "Ticket 4711"}),
+    answer_example(
+        "Not confirmed yet",
+        {
+            "success": True,
+            "data": {
+                "user_id": 42,
+                "first_name": "Ada",
+                "last_name": "Lovelace",
+                "email": "ada@example.com",
+                "unconfirmed_email": "ada@lovelace.example",
+            },
+        },
+    ),
+]
+
+
 class MemberView(APIView):
     """One of the brand's members."""
 
@@ -122,6 +159,7 @@ class MemberView(APIView):
         raises=[Forbidden, UserNotFound],
         request=CorrectionInput,
         responses=CorrectedOutput,
+        examples=CORRECT_MEMBER_EXAMPLES,
     )
     @for_brand_of_key
     def patch(self, request: Request, caller: Caller, user_id: int) -> Response:

@@ -9,6 +9,8 @@ from rest_framework.views import APIView
 
 from core.api.inputs import Input
 from core.api.openapi.endpoint import ANYBODY, KEY, endpoint
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import LINK_TOKEN
 from core.api.outputs import DoneOutput
 from core.redis import rate_limits
 from core.web import client_address
@@ -40,6 +42,10 @@ class ForgotPassword(APIView):
         parameters=[ORIGIN_PARAMETER],
         request=ForgottenInput,
         responses={202: DoneOutput},
+        examples=[
+            request_example("At a brand", {"email": "ada@example.com", "brand_id": 7}),
+            answer_example("Whether the address is known or not", {"success": True}),
+        ],
     )
     def post(self, request: Request) -> Response:
         """Have a link sent to a customer of a brand: that of the api-key, else `brand_id`, else the one whose hostname
@@ -71,6 +77,10 @@ class ResetPassword(APIView):
         needs=[ANYBODY],
         request=NewPasswordInput,
         responses=DoneOutput,
+        examples=[
+            request_example("From the link", {"token": LINK_TOKEN, "password": "another long pass phrase"}),
+            answer_example("Set", {"success": True}),
+        ],
     )
     def post(self, request: Request) -> Response:
         """Set a new password with the token of a link that was sent. It ends every session of the customer's.

@@ -16,6 +16,8 @@ from brands.tenants import local_time
 from core.api.filters import ChoiceFilter, DayFilter, TenantFilterSet
 from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.openapi.examples import answer_example
+from core.api.openapi.shared_examples import LAST_PAGE, WHEN
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import NotFound
@@ -68,6 +70,26 @@ class TransactionsOutput(Output):
     pagination = PaginationOutput()
 
 
+READ_POINTS_EXAMPLES = [
+    answer_example(
+        "A member",
+        {
+            "success": True,
+            "data": {
+                "points": 320,
+                "lifetime": 520,
+                "redeemed": 200,
+                "expired": 0,
+                "level": "Silver",
+                "next_level": {"name": "Gold", "threshold": 1000, "missing": 480},
+                "expiring_soon": {"points": 40, "on": "2026-04-01"},
+                "enrolled": True,
+            },
+        },
+    ),
+]
+
+
 class Points(APIView):
     """4.3: the customer's balance and level at the token's brand."""
 
@@ -78,6 +100,7 @@ class Points(APIView):
         needs=[BEARER],
         raises=[NotFound],
         responses=PointsOutput,
+        examples=READ_POINTS_EXAMPLES,
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
@@ -105,6 +128,29 @@ class TransactionFilter(TenantFilterSet):
         return queryset.filter(reason=asked["reason"]) if asked["reason"] else queryset
 
 
+LIST_TRANSACTIONS_EXAMPLES = [
+    answer_example(
+        "The only page",
+        {
+            "success": True,
+            "data": [
+                {
+                    "loyalty_transaction_id": 90210,
+                    "reason": "earned",
+                    "reason_id": "ALP0000004711",
+                    "points_earned": 50,
+                    "points_redeemed": 0,
+                    "points_expired": 0,
+                    "note": "Points for scanning Alpine Jacket",
+                    "createdAt": WHEN,
+                }
+            ],
+            "pagination": LAST_PAGE,
+        },
+    ),
+]
+
+
 class Transactions(ListView):
     """4.4: the customer's ledger lines, newest first."""
 
@@ -119,6 +165,7 @@ class Transactions(ListView):
         raises=[NotFound],
         parameters=[*page_parameters(), *TransactionFilter.parameters()],
         responses=TransactionsOutput,
+        examples=LIST_TRANSACTIONS_EXAMPLES,
     )
     @for_own_brand
     def get(self, request: Request) -> Response:

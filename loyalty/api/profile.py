@@ -15,6 +15,7 @@ from brands.identity.authentication import changing_own_brand, for_own_brand, pr
 from brands.models.people import User
 from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.openapi.examples import answer_example, request_example
 from core.api.outputs import Output, SuccessField
 from core.errors import Invalid
 from core.redis import rate_limits
@@ -24,6 +25,18 @@ from loyalty.models.notifications import Channel, Language, Topic
 
 PHONE = r"^(\+[1-9][0-9]{6,14})?$"
 LANGUAGES = ["", *Language.values]
+
+
+SWITCHES = {"email": True, "sms": True, "push": False}
+PROFILE = {
+    "user_id": 42,
+    "email": "ada@example.com",
+    "first_name": "Ada",
+    "last_name": "Lovelace",
+    "phone": "+4930123456",
+    "language": "de",
+    "notifications": {"points": SWITCHES, "offers": SWITCHES, "safety": SWITCHES},
+}
 
 
 class Switch(serializers.BooleanField):
@@ -85,6 +98,9 @@ class ProfileView(APIView):
         summary="Read my profile",
         needs=[BEARER],
         responses=ProfileOutput,
+        examples=[
+            answer_example("A customer", {"success": True, "data": PROFILE}),
+        ],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
@@ -101,6 +117,12 @@ class ProfileView(APIView):
         needs=[BEARER],
         request=ProfileInput,
         responses=ProfileOutput,
+        examples=[
+            request_example(
+                "Some of it", {"first_name": "Ada", "language": "de", "notifications": {"offers": {"push": False}}}
+            ),
+            answer_example("Changed", {"success": True, "data": PROFILE}),
+        ],
     )
     @changing_own_brand
     def patch(self, request: Request) -> Response:
@@ -136,6 +158,9 @@ class Me(APIView):
         calls=[erasure.erase_own],
         request=ErasureInput,
         responses={204: None},
+        examples=[
+            request_example("The password", {"password": "a long pass phrase"}),
+        ],
     )
     @changing_own_brand
     def delete(self, request: Request) -> Response:

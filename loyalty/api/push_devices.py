@@ -12,6 +12,8 @@ from rest_framework.views import APIView
 from brands.identity.authentication import changing_own_brand, principal_of
 from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
 from core.errors import NotFound
 from core.redis import rate_limits
@@ -57,6 +59,10 @@ class Devices(APIView):
         needs=[BEARER],
         request=DeviceInput,
         responses=DeviceOutput,
+        examples=[
+            request_example("An Android phone", {"token": "fY3kQ9xTRk2:APA91bH8", "platform": "android"}),
+            answer_example("Registered", {"success": True, "data": {"platform": "android", "registered_at": WHEN}}),
+        ],
     )
     @changing_own_brand
     def put(self, request: Request) -> Response:

@@ -15,6 +15,8 @@ from brands.identity.authentication import changing_own_brand, for_own_brand, pr
 from core.api.idempotency import IDEMPOTENCY_KEY, idempotency_key, idempotent_id
 from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.openapi.examples import answer_example
+from core.api.openapi.shared_examples import CODE, GOOD, LAST_PAGE, WHEN
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import Forbidden, Invalid, raises
@@ -33,6 +35,10 @@ NEEDED_KEY = OpenApiParameter(
 
 
 STATES = ["good", "used", "expired", "cancelled", "blocked"]
+
+
+REDEEMED = {"redemption_id": 4711, "code": CODE, "cost": 250, "new_balance": 70, "expires_at": WHEN, "undo_until": WHEN}
+UNDONE = {"redemption_id": 4711, "points": 250, "new_balance": 320}
 
 
 class CodeField(serializers.CharField):
@@ -105,6 +111,9 @@ class Redeem(APIView):
         parameters=[NEEDED_KEY],
         request=None,
         responses={201: RedeemedOutput},
+        examples=[
+            answer_example("Redeemed", {"success": True, "data": REDEEMED}),
+        ],
     )
     @changing_own_brand
     def post(self, request: Request, reward_id: int) -> Response:
@@ -150,6 +159,9 @@ class Undo(APIView):
         calls=[undo.undo],
         request=None,
         responses=UndoneOutput,
+        examples=[
+            answer_example("Given back", {"success": True, "data": UNDONE}),
+        ],
     )
     @changing_own_brand
     def post(self, request: Request, redemption_id: int) -> Response:
@@ -166,6 +178,29 @@ class Undo(APIView):
         return Response(UndoneOutput.serialize(undone))
 
 
+LIST_REDEMPTIONS_EXAMPLES = [
+    answer_example(
+        "The only page",
+        {
+            "success": True,
+            "data": [
+                {
+                    "redemption_id": 4711,
+                    "reward_id": 12,
+                    "milestone_id": None,
+                    "name": "Enamel mug",
+                    "cost": 250,
+                    "code": CODE,
+                    **GOOD,
+                    "undo_until": None,
+                }
+            ],
+            "pagination": LAST_PAGE,
+        },
+    ),
+]
+
+
 class Redemptions(ListView):
     """What the customer took, with the codes."""
 
@@ -178,6 +213,7 @@ class Redemptions(ListView):
         needs=[BEARER],
         parameters=page_parameters(),
         responses=RedemptionsOutput,
+        examples=LIST_REDEMPTIONS_EXAMPLES,
     )
     @for_own_brand
     def get(self, request: Request) -> Response:

@@ -16,6 +16,8 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from core.api.inputs import Input
 from core.api.openapi.endpoint import ANYBODY, BEARER, KEY, endpoint
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import LINK_TOKEN, LOG_IN, SCAN_ID, TOKENS, WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
 from core.errors import AuthenticationRequired, NotFound
 from core.redis import rate_limits
@@ -91,6 +93,29 @@ def count_mail(request: Request, brand_id: int, email: str) -> None:
     rate_limits.hit("account_mail_address", brand_id, email, network)
 
 
+REGISTER_EXAMPLES = [
+    request_example("A new customer", {**LOG_IN, "first_name": "Ada", "last_name": "Lovelace"}),
+    answer_example(
+        "Whether the address is known or not",
+        {
+            "success": True,
+            "user_id": 42,
+            "registration_id": SCAN_ID,
+            "expires_at": WHEN,
+        },
+    ),
+    answer_example(
+        "Where no address is confirmed",
+        {
+            "success": True,
+            "user_id": 42,
+            "registration_id": None,
+            "expires_at": None,
+        },
+    ),
+]
+
+
 class Register(APIView):
     """Become a customer of a brand."""
 
@@ -106,6 +131,7 @@ class Register(APIView):
         parameters=[ORIGIN_PARAMETER],
         request=RegisterInput,
         responses={201: RegisteredOutput},
+        examples=REGISTER_EXAMPLES,
     )
     def post(self, request: Request) -> Response:
         """Become a customer of a brand: that of the api-key, else `brand_id`, else the one whose hostname was called.
@@ -142,6 +168,11 @@ class ConfirmRegistration(APIView):
         needs=[ANYBODY],
         request=ConfirmRegistrationInput,
         responses={201: TokensOutput},
+        examples=[
+            request_example("By the code", {"registration_id": SCAN_ID, "code": "048 213"}),
+            request_example("By the link", {"token": LINK_TOKEN, "password": "a long pass phrase"}),
+            answer_example("Begun", TOKENS),
+        ],
     )
     def post(self, request: Request) -> Response:
         """Begin the account of a registration and log in: by the mailed code with `registration_id`, or by the mailed
@@ -175,6 +206,9 @@ class SendVerification(APIView):
         raises=[NotFound],
         request=None,
         responses={202: VerificationOutput},
+        examples=[
+            answer_example("Sent", {"success": True, "email_verified_at": None}),
+        ],
     )
     def post(self, request: Request) -> Response:
         """Have a code and a link sent to the customer's address. None is sent where the address is verified."""
@@ -201,6 +235,11 @@ class ConfirmVerification(APIView):
         raises=[AuthenticationRequired],
         request=ProofInput,
         responses=VerificationOutput,
+        examples=[
+            request_example("By the code", {"code": "048 213"}),
+            request_example("By the link", {"token": LINK_TOKEN}),
+            answer_example("Proved", {"success": True, "email_verified_at": WHEN}),
+        ],
     )
     def post(self, request: Request) -> Response:
         """Say that the address is the customer's: by the code, with their access token, or by the link's token alone.

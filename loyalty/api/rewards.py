@@ -10,6 +10,8 @@ from brands.identity.authentication import for_own_brand, principal_of
 from brands.models.tenants import Brand
 from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.openapi.examples import answer_example
+from core.api.openapi.shared_examples import LAST_PAGE
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import NotFound
@@ -19,6 +21,33 @@ from loyalty.rewards import rules
 from loyalty.rewards.offers import offers_to
 
 INELIGIBILITIES = [kind.code for kind in rules.INELIGIBLE]
+
+
+MUG = {
+    "id": 12,
+    "name": "Enamel mug",
+    "description": "With the brand's mountain.",
+    "cost": 250,
+    "stock": 17,
+    "limit_per_member": 2,
+    "taken": 0,
+    "valid_from": None,
+    "valid_until": "2026-12-31T23:00:00.000Z",
+    "level": "Silver",
+    "available": True,
+    "reason": None,
+    "missing": None,
+}
+BAG = {
+    **MUG,
+    "id": 11,
+    "name": "Dry bag",
+    "cost": 900,
+    "stock": None,
+    "available": False,
+    "reason": "NOT_ENOUGH_POINTS",
+    "missing": 580,
+}
 
 
 class RewardOutput(Output):
@@ -64,6 +93,9 @@ class Rewards(ListView):
         raises=[NotFound],
         parameters=page_parameters(),
         responses=RewardsOutput,
+        examples=[
+            answer_example("The only page", {"success": True, "data": [MUG, BAG], "pagination": LAST_PAGE}),
+        ],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:

@@ -22,6 +22,8 @@ from brands.models.tenants import Brand
 from brands.tenants.hostnames import brand_for_hostname
 from core.api.inputs import ID, Input
 from core.api.openapi.endpoint import ANYBODY, KEY, endpoint
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import LOG_IN, REFRESH, TOKENS
 from core.api.outputs import Output
 from core.errors import Invalid, raises
 from core.redis import rate_limits
@@ -140,6 +142,13 @@ class Login(APIView):
         parameters=[ORIGIN_PARAMETER],
         request=LoginInput,
         responses=TokensOutput,
+        examples=[
+            request_example("At a brand", LOG_IN),
+            request_example(
+                "By the app's key or hostname", {"email": "ada@example.com", "password": "a long pass phrase"}
+            ),
+            answer_example("Tokens", TOKENS),
+        ],
     )
     def post(self, request: Request) -> Response:
         """Change an e-mail address and a password for an access token and a refresh token.
@@ -190,6 +199,10 @@ class Refresh(APIView):
         calls=[tokens.rotate],
         request=RefreshInput,
         responses=TokensOutput,
+        examples=[
+            request_example("A refresh token", {"refresh": REFRESH}),
+            answer_example("Tokens", TOKENS),
+        ],
     )
     def post(self, request: Request) -> Response:
         """Change a refresh token for a new pair of tokens.
@@ -217,6 +230,9 @@ class Revoke(APIView):
         calls=[tokens.revoke],
         request=RefreshInput,
         responses={204: None},
+        examples=[
+            request_example("A refresh token", {"refresh": REFRESH}),
+        ],
     )
     def post(self, request: Request) -> Response:
         """End the session of a refresh token, and its access tokens with it."""

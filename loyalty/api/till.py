@@ -13,10 +13,19 @@ from brands.identity.authentication import for_brand_of_key
 from core.api.idempotency import IDEMPOTENCY_HEADER, idempotency_key, idempotent_id
 from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import CODE, GOOD, WHEN
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from loyalty.api.redemptions import StateField, require_till
 from loyalty.members.masking import masked
 from loyalty.rewards import till
+
+AT_THE_TILL = {
+    "redemption_id": 4711,
+    "name": "Enamel mug",
+    "cost": 250,
+    "member": "A••• L•••, a•••@example.com",
+}
 
 
 class TillInput(Input):
@@ -60,6 +69,10 @@ class CheckRedemption(APIView):
         calls=[require_till, till.find],
         request=TillInput,
         responses=TillOutput,
+        examples=[
+            request_example("A code", {"code": CODE}),
+            answer_example("Good", {"success": True, "data": {**AT_THE_TILL, **GOOD}}),
+        ],
     )
     @for_brand_of_key
     def post(self, request: Request, caller: Caller) -> Response:
@@ -89,6 +102,12 @@ class UseRedemption(APIView):
         parameters=[IDEMPOTENCY_HEADER],
         request=TillInput,
         responses=TillOutput,
+        examples=[
+            request_example("A code", {"code": CODE}),
+            answer_example(
+                "Used", {"success": True, "data": {**AT_THE_TILL, **GOOD, "state": "used", "used_at": WHEN}}
+            ),
+        ],
     )
     @for_brand_of_key
     def post(self, request: Request, caller: Caller) -> Response:

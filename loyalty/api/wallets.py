@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
 from brands.models.tenants import Brand
 from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.openapi.examples import answer_example
 from core.api.outputs import Output, SuccessField
 from core.db import row_guard
 from core.errors import NotFound, raises
@@ -71,6 +72,9 @@ class Wallets(APIView):
         summary="Ask which wallets there are cards for",
         needs=[BEARER],
         responses=WalletsOutput,
+        examples=[
+            answer_example("Both", {"success": True, "data": {"apple": True, "google": True}}),
+        ],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
@@ -132,6 +136,17 @@ class SaveLinkOutput(Output):
     data = SaveLinkData(source="*")  # type: ignore[assignment]
 
 
+READ_GOOGLE_PASS_EXAMPLES = [
+    answer_example(
+        "A link",
+        {
+            "success": True,
+            "data": {"save_url": "https://pay.google.com/gp/v/save/eyJhbGciOiJSUzI1NiJ9.eyJhdWQiOiJnb29nbGUifQ.c2ln"},
+        },
+    ),
+]
+
+
 class GooglePass(APIView):
     """The member's card as a save link."""
 
@@ -142,6 +157,7 @@ class GooglePass(APIView):
         needs=[BEARER],
         calls=[member_of, issuers.usable],
         responses=SaveLinkOutput,
+        examples=READ_GOOGLE_PASS_EXAMPLES,
     )
     @changing_own_brand
     def get(self, request: Request) -> Response:

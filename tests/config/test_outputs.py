@@ -1,7 +1,9 @@
 """Answers as serializers write them, and lists as their filters narrow them."""
 
+import ast
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from pathlib import Path
 
 import django_filters
 import pytest
@@ -12,6 +14,8 @@ from authcodes.models.codes import AuthCode
 from core.api.filters import ChoiceFilter, DayFilter, TenantFilterSet
 from core.api.outputs import DoneOutput, Output, PointsField, SuccessField, TimestampField
 from core.errors import Invalid
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 class LineOutput(Output):
@@ -87,3 +91,16 @@ def test_complaint_names_the_parameter(query, complaint):
         KindFilter.of(Request(RequestFactory().get("/", query)), AuthCode.objects.all())
 
     assert (refusal.value.message, refusal.value.details) == (complaint, {"field": next(iter(query))})
+
+
+def test_views_answer_with_what_their_serializers_wrote():
+    """All but the hot ones (test_hot_answers.py), and Apple's own addresses, whose answers are Apple's."""
+    by_hand = [
+        str(path.relative_to(ROOT))
+        for path in sorted(ROOT.glob("*/api/*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Response"
+        if node.args and isinstance(node.args[0], ast.Dict)
+    ]
+
+    assert by_hand == ["campaigns/api/campaign_event.py", "loyalty/api/passkit.py"]

@@ -25,22 +25,22 @@ def endpoint(
     calls: Sequence[Callable[..., Any]] = (),
     raises: Sequence[type[DomainError]] = (),
     delivers: Iterable[str] = (),
-    error_details: Mapping[str, Mapping[str, Any]] | None = None,
+    error_examples: Mapping[str, Mapping[str, Any]] | None = None,
     **schema: Any,
 ) -> Callable[[F], F]:
     """`@extend_schema` with what every endpoint has: an operationId, a tag, who may call, and its error codes.
 
     The errors are those that `calls`, the commands behind it, say they raise; those that the view `raises` itself; and
     what follows from the rest, such as a token that is not valid, or a body that is too long. One that `delivers` kinds
-    of events at once ends in what their handlers say. `error_details` are an
-    example's details by code, where the error's own do not fit. The method's docstring is what callers read.
+    of events at once ends in what their handlers say. `error_examples` are, by code, members of an example's envelope
+    where the error's own do not fit. The method's docstring is what callers read.
     """
     kinds = [*raises, *(kind for command in calls for kind in raised_by(command))]
     more = {
         "x-needs": needs,
         "x-errors": [kind.code for kind in kinds],
         "x-delivers": list(delivers),
-        "x-error-details": error_details or {},
+        "x-error-examples": error_examples or {},
     }
 
     def said(method: F) -> F:

@@ -1,0 +1,13 @@
+"""Examples in the API's description. A test holds each to its schema."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample
+
+
+def request_example(title: str, value: Any) -> OpenApiExample:
+    return OpenApiExample(title, value, request_only=True)
+
+
+def answer_example(title: str, value: Any) -> OpenApiExample:
+    return OpenApiExample(title, value, response_only=True, status_codes=[200, 201, 202])

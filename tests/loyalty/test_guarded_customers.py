@@ -156,7 +156,9 @@ def forgotten(expected, monkeypatch):
 @pytest.fixture
 def mistaken(expected, two, monkeypatch):
     """As if every view asked for another customer than the token's."""
-    for module in [module for name, module in sys.modules.items() if re.match(r"(loyalty|authcodes)\.api\.", name)]:
+    for module in [
+        module for name, module in sys.modules.items() if re.match(r"(loyalty|campaigns|authcodes)\.api\.", name)
+    ]:
         if hasattr(module, "principal_of"):
             monkeypatch.setattr(module, "principal_of", lambda found: replace(principal_of(found), user_id=two[1].pk))
 

@@ -58,7 +58,9 @@ def reads():
     """Every address at which customers read, from the URL conf."""
     [api] = [each for each in get_resolver().url_patterns if str(each.pattern) == "api/v1/"]
     methods = {
-        str(each.pattern): getattr(getattr(each.callback, "cls", None), "get", None) for each in api.url_patterns
+        str(each.pattern): getattr(getattr(each.callback, "cls", None), "get", None)
+        for app in api.url_patterns
+        for each in app.url_patterns
     }
     return sorted(
         path for path, method in methods.items() if getattr(method, "runs_under", "") == row_guard.OF_CUSTOMER

@@ -285,13 +285,16 @@ class NextExpiry:
 
 
 def expiring_soon(*, brand: Brand, account: UserPoints, at: datetime) -> NextExpiry | None:
-    """The next points of an account to expire within the days in which the brand warns. None: none will."""
+    """The next points of an account to expire within the days in which the brand warns. None: none will.
+
+    Points that came back after their time are gone by the next night: `on` is never before today.
+    """
     rule = rule_of(brand)
     if rule is None or not account.points:
         return None
-    last = today(brand, at) + max(brand.expiry_warning_days, 1) * DAY
-    found = lots([account.pk], brand=brand, rule=rule, day=last)
+    now = today(brand, at)
+    found = lots([account.pk], brand=brand, rule=rule, day=now + max(brand.expiry_warning_days, 1) * DAY)
     if not found:
         return None
-    on = found[0].on
-    return NextExpiry(sum((lot.points for lot in found if lot.on == on), Decimal(0)), on)
+    on = max(found[0].on, now)
+    return NextExpiry(sum((lot.points for lot in found if lot.on <= on), Decimal(0)), on)

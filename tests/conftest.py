@@ -130,8 +130,6 @@ def deliver() -> Callable[[], int]:
 def no_limits(settings: Any) -> None:
     """Calls as often as the test likes."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
-    settings.SECURE_SSL_REDIRECT = False
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one takes its time
 
 
 @pytest.fixture

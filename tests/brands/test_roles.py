@@ -17,11 +17,6 @@ from tests.support.portal import LABELS, READ_ONLY, address, brand_with_one_of_e
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture(scope="module")
 def scenarios(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], Any]]:
     def make_one() -> Any:

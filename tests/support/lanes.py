@@ -20,8 +20,8 @@ SLOW_PLACES = {
     "journeys",
     "processes",
 }
-# A test that takes one has processes of its own, or answers thousands of made-up requests (`service`).
-SLOW_FIXTURES = {"service", "stack"}
+# A test that takes one has processes of its own.
+SLOW_FIXTURES = {"stack"}
 
 
 def is_slow(path: PurePath, fixtures: Iterable[str]) -> bool:

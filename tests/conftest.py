@@ -1,6 +1,7 @@
 """Fixtures every test may use: a brand with a level, a customer, and the worker's turn."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from brands.models.tenants import Brand
 from events import worker
 from tests.support import factories
 from tests.support.api import Api
+from tests.support.lanes import TESTS, is_slow, lane, told
 from tests.support.log_watch import LogWatch, secrets_in
 from tests.support.table_cleanup import empty_tables
 
@@ -30,19 +32,41 @@ OUT_OF_TIME = ["TimeoutError", "ReadTimeout", "did not become true in time"]
 SHARED = {"browser", "journeys"}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests one process takes together, and what may be tried again.
+LANES = pytest.StashKey[Counter[str]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Say which tests are slow, which one process takes together, and what may be tried again.
 
     That is a control, which shows that something can happen, and what ran out of time. A test of a promise is not: the
     promise holds each time.
     """
     for item in items:
+        if is_slow(item.path.relative_to(TESTS), getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
         folder = item.path.parent.name
         item.add_marker(pytest.mark.xdist_group(folder if folder in SHARED else item.nodeid.partition("::")[0]))
         if item.name.startswith("test_control_"):
             item.add_marker(pytest.mark.flaky(reruns=2))
         else:
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=OUT_OF_TIME))
+    # Before -m and -k leave some out.
+    config.stash[LANES] = Counter(lane({mark.name for mark in item.iter_markers()}) for item in items)
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["lanes"] = dict(config.stash[LANES])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Each process collects everything; the last that ends has said it for all."""
+    if lanes := getattr(node, "workeroutput", {}).get("lanes"):
+        node.config.stash[LANES] = Counter(lanes)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if LANES in config.stash:
+        terminalreporter.write_line(told(config.stash[LANES]))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -106,8 +130,6 @@ def deliver() -> Callable[[], int]:
 def no_limits(settings: Any) -> None:
     """Calls as often as the test likes."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
-    settings.SECURE_SSL_REDIRECT = False
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one takes its time
 
 
 @pytest.fixture

@@ -26,11 +26,6 @@ from tests.support.portal import address, browser, errors, form_of, in_days, sca
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def client(brand: Brand) -> Client:
     return browser(staff(brand))

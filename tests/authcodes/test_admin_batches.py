@@ -25,11 +25,6 @@ from tests.support.print_jobs import SCHEME
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def owner(brand):
     return staff(brand)

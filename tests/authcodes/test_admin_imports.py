@@ -23,7 +23,6 @@ LIST = "auth_code,inventory_location,notes\n"
 @pytest.fixture(autouse=True)
 def portal(settings, tmp_path, monkeypatch):
     settings.MEDIA_ROOT = tmp_path
-    settings.SECURE_SSL_REDIRECT = False
     monkeypatch.setitem(roles.TABLE, "authcodes.import", {**roles.TABLE["authcodes.import"], "support": "v"})
 
 

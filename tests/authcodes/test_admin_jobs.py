@@ -23,8 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def plain_http(settings, tmp_path):
-    settings.SECURE_SSL_REDIRECT = False
+def media_of_its_own(settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path
 
 

@@ -19,11 +19,6 @@ pytestmark = pytest.mark.django_db
 ORDERS = ["assign", "unassign", "deactivate", "reactivate"]
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def owner(brand):
     return staff(brand)

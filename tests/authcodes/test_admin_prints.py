@@ -57,8 +57,7 @@ SHEET = {
 
 
 @pytest.fixture(autouse=True)
-def plain_http(settings, tmp_path):
-    settings.SECURE_SSL_REDIRECT = False
+def media_of_its_own(settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path / "media"
 
 

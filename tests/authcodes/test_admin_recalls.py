@@ -20,11 +20,6 @@ pytestmark = pytest.mark.django_db
 WORDS = {"recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass"}
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def owner(brand):
     return staff(brand)

@@ -18,11 +18,6 @@ pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def codes(brand):
     return list(factories.batch(brand, quantity=60, prefix="cc-", range_name="Plain").codes.order_by("code"))

@@ -103,11 +103,6 @@ def test_percentages_are_of_the_assigned_and_make_a_hundred() -> None:
     assert (figures.Codes().scanned_percent, figures.Codes().unscanned_percent) == (0.0, 0.0)
 
 
-@pytest.fixture
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 def assigned_codes() -> int:
     return AuthCode.objects.filter(product__isnull=False).count()
 
@@ -119,7 +114,7 @@ def front_page(person: User, **asked: Any) -> Any:
 
 
 @pytest.mark.parametrize("role", ["owner", "manager", "printer", "support"])
-def test_the_page_shows_each_role_what_it_may_see_elsewhere(plain_http: None, role: str) -> None:
+def test_the_page_shows_each_role_what_it_may_see_elsewhere(role: str) -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
 
     shown = front_page(portal.staff(brand, role=role)).context["shown"]
@@ -129,7 +124,7 @@ def test_the_page_shows_each_role_what_it_may_see_elsewhere(plain_http: None, ro
     assert len(shown.cards) == (3 if role == "printer" else 5)
 
 
-def test_the_page_names_nothing_of_another_brand(plain_http: None) -> None:
+def test_the_page_names_nothing_of_another_brand() -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
     other, its = portal.brand_with_one_of_each("zebra")
     person = portal.staff(brand)
@@ -143,7 +138,7 @@ def test_the_page_names_nothing_of_another_brand(plain_http: None) -> None:
     assert front_page(person, location=place).context["shown"].scans.total == 0
 
 
-def test_somebody_with_several_brands_sees_all_or_the_chosen_one(plain_http: None) -> None:
+def test_somebody_with_several_brands_sees_all_or_the_chosen_one() -> None:
     first, _rows = portal.brand_with_one_of_each("aardvark")
     second, _rows = portal.brand_with_one_of_each("badger")
     person = portal.staff(first, second)
@@ -166,7 +161,7 @@ def test_somebody_with_several_brands_sees_all_or_the_chosen_one(plain_http: Non
         {"location": "'\"<script>"},
     ],
 )
-def test_what_the_form_does_not_understand_breaks_nothing(plain_http: None, asked: dict[str, str]) -> None:
+def test_what_the_form_does_not_understand_breaks_nothing(asked: dict[str, str]) -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
 
     response = front_page(portal.staff(brand), **asked)
@@ -175,7 +170,7 @@ def test_what_the_form_does_not_understand_breaks_nothing(plain_http: None, aske
     assert response.context["shown"].codes.assigned == assigned_codes()
 
 
-def test_the_page_costs_the_same_queries_at_1_and_30_rows(plain_http: None, django_assert_num_queries: Any) -> None:
+def test_the_page_costs_the_same_queries_at_1_and_30_rows(django_assert_num_queries: Any) -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
     client = portal.browser(portal.staff(brand))
 
@@ -193,7 +188,7 @@ def test_the_page_costs_the_same_queries_at_1_and_30_rows(plain_http: None, djan
 
 
 @pytest.mark.parametrize("which", ["one of two brands", "two brands"])
-def test_every_figure_leads_to_a_list_of_as_many_rows(plain_http: None, which: str) -> None:
+def test_every_figure_leads_to_a_list_of_as_many_rows(which: str) -> None:
     brand, other = factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="America/Los_Angeles")
     fill(brand, random.Random(8), codes=6, scans=90)
     fill(other, random.Random(9), codes=4, scans=40)
@@ -227,7 +222,7 @@ def test_every_figure_leads_to_a_list_of_as_many_rows(plain_http: None, which: s
 
 
 @pytest.mark.parametrize("value", ["nonsense", "2026-99-01//", "0001-01-01/9999-12-31/", "///", "/" * 9])
-def test_a_mistyped_then_and_there_is_refused_or_read_as_a_place(plain_http: None, value: str) -> None:
+def test_a_mistyped_then_and_there_is_refused_or_read_as_a_place(value: str) -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
     client, address = portal.browser(portal.staff(brand)), reverse("admin:authcodes_authcode_changelist")
 
@@ -252,7 +247,7 @@ def listed_at(client: Any, link: str) -> Any:
 
 
 @pytest.mark.parametrize("there", ["nothing", "product"])
-def test_an_empty_page_says_what_to_do_next(plain_http: None, there: str) -> None:
+def test_an_empty_page_says_what_to_do_next(there: str) -> None:
     brand = factories.brand()
     if there == "product":
         factories.product(brand)
@@ -263,13 +258,13 @@ def test_an_empty_page_says_what_to_do_next(plain_http: None, there: str) -> Non
         assert "An owner or manager must do this next." in portal.text(front_page(portal.staff(brand, role="support")))
 
 
-def test_staff_without_a_brand_see_an_empty_page(plain_http: None) -> None:
+def test_staff_without_a_brand_see_an_empty_page() -> None:
     portal.brand_with_one_of_each("zebra")
 
     assert "zebra" not in portal.text(front_page(factories.user(is_staff=True)))
 
 
-def test_the_superuser_sees_every_brand(plain_http: None) -> None:
+def test_the_superuser_sees_every_brand() -> None:
     portal.brand_with_one_of_each("aardvark")
     portal.brand_with_one_of_each("badger")
 
@@ -277,7 +272,7 @@ def test_the_superuser_sees_every_brand(plain_http: None) -> None:
     assert shown.codes.assigned == assigned_codes()
 
 
-def test_the_page_has_no_inline_script(plain_http: None) -> None:
+def test_the_page_has_no_inline_script() -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
 
     found = portal.text(front_page(portal.staff(brand)))

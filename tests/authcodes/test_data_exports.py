@@ -30,7 +30,6 @@ KIND = Job.Kind.EXPORT_CUSTOMER_DATA
 @pytest.fixture(autouse=True)
 def media(settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path
-    settings.SECURE_SSL_REDIRECT = False
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "data_export": "1000/day", "read": "1000/minute"}
 
 

@@ -35,7 +35,6 @@ Ask = Callable[[], dict[str, Any]]
 @pytest.fixture(autouse=True)
 def kept(settings: Any, tmp_path: Path) -> Path:
     """Where this test's demo keeps its credentials; a slow hash would only make the tests slow."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.DATA_DIR = tmp_path
     settings.HTTPS = False
     settings.CODE_TAG_SECRETS = {1: "x" * 50}

@@ -22,11 +22,6 @@ pytestmark = pytest.mark.django_db
 TOLD = {"place": "Market stall", "remark": "Blurred print", "contact": "ada@example.com"}
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def code(brand):
     return factories.code(brand)

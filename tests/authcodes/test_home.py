@@ -17,11 +17,6 @@ HOME, CHOOSE = reverse("admin:index"), reverse("admin:authcodes_printrun_choose"
 TILL = reverse("admin:loyalty_redemption_till")
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 def front_page(brand, role):
     return browser(staff(brand, role=role)).get(HOME)
 

@@ -31,7 +31,6 @@ LISTS = sorted({model._meta.label_lower for model, _ in REPORTS.values()})
 @pytest.fixture(autouse=True)
 def files(settings: Any, tmp_path: Any) -> None:
     settings.MEDIA_ROOT = tmp_path
-    settings.SECURE_SSL_REDIRECT = False
     settings.FAIR_SHARES = False  # each job is run at once, though others of its brand wait
 
 

@@ -36,11 +36,6 @@ CODES, SCANS = "authcodes.authcode", "authcodes.scan"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def client(brand: Brand) -> Client:
     return browser(staff(brand))

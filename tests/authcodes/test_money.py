@@ -36,7 +36,6 @@ MONEY = {"points_per_scan": 99, "scan_limit": 50, "expiration_date": "2040-01-01
 
 @pytest.fixture(autouse=True)
 def portal(settings, tmp_path):
-    settings.SECURE_SSL_REDIRECT = False
     settings.MEDIA_ROOT = tmp_path
 
 

@@ -26,11 +26,6 @@ BERLIN, PUNE, ZURICH = "Berlin, State of Berlin", "Pune, Maharashtra", "Zürich,
 ODD = "100% Old_Town \\ Mile, Region"
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def client(brand: Brand) -> Client:
     return browser(staff(brand))

@@ -22,11 +22,6 @@ from tests.support.portal import address, browser, errors, staff, text
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 def reserve(brand, prefix, **options):
     return prefixes.reserve(brand=brand, prefix=prefix, at=timezone.now(), **options)
 

@@ -26,8 +26,7 @@ NO_NUMBERS = ["NaN", "sNaN", "-Infinity", "1e400", "1e9999999999", "1e-400", "9"
 
 
 @pytest.fixture(autouse=True)
-def plain_http(settings, tmp_path):
-    settings.SECURE_SSL_REDIRECT = False
+def media_of_its_own(settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path / "media"
 
 

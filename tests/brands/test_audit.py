@@ -23,11 +23,6 @@ from tests.support.portal import address, browser, form_of, staff, text
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def owner(brand: Brand) -> User:
     return staff(brand)

@@ -11,11 +11,6 @@ from tests.support import factories
 from tests.support.portal import address, browser, staff, text
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def client(brand):
     return browser(staff(brand))

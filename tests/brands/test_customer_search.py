@@ -26,11 +26,6 @@ MEMBERS = "loyalty.userpoints"
 ANN = {"email": "ann.miller@example.com", "first_name": "Änn", "last_name": "O'Brien-Müller"}
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def client(brand: Brand) -> Client:
     return browser(staff(brand))

@@ -1,8 +1,5 @@
 """Error pages of the portal: words that agree with each other, a way home, and a way back for who is logged out."""
 
-from typing import Any
-
-import pytest
 from django.test import Client
 
 from brands.models.tenants import Brand
@@ -10,11 +7,6 @@ from tests.support import factories
 from tests.support.portal import address, browser, staff, text
 
 HOME = 'href="/admin/"'
-
-
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
 
 
 def test_what_a_role_does_not_allow_is_said_once_with_a_way_home(brand: Brand) -> None:

@@ -23,11 +23,6 @@ pytestmark = pytest.mark.django_db
 WRONG = ["abc", "1\0", "", "١", "-1", "9" * 19, "9" * 400, "1.5"]
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def own() -> tuple[Brand, dict[str, Any]]:
     return brand_with_one_of_each("aardvark")

@@ -20,11 +20,6 @@ pytestmark = pytest.mark.django_db
 MARKER = "zebra"
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def foreign() -> tuple[Brand, dict[str, Any]]:
     return brand_with_one_of_each(MARKER)

@@ -34,11 +34,6 @@ CANNOT_SEE = "You do not have access to one of the filters"
 FORMER_LOOKUPS = r"(__\w*id)?(__(exact|in|isnull|gt|gte|lt|lte))?|" + r"_(from|to)(_\d)?"
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def own() -> tuple[Brand, dict[str, Any]]:
     return brand_with_one_of_each("aardvark")

@@ -1,7 +1,5 @@
 """The portal's lists: as many questions for thirty rows as for one, cheap counts, filters."""
 
-from typing import Any
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -14,11 +12,6 @@ from tests.support import factories
 from tests.support.portal import LABELS, address, browser, event, printed, scan, staff, text
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
 
 
 def many(brand: Brand, count: int) -> None:

@@ -15,11 +15,6 @@ from tests.support.portal import address, browser, staff, text
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 def in_the_making(brand: Brand) -> BatchRange:
     """A batch of four codes, of which one is made."""
     batch = factories.batch(brand, quantity=4)

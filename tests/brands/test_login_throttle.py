@@ -187,9 +187,7 @@ def guess(brand, email, password=WRONG, *, address=None, **fields):
 
 @pytest.fixture
 def shop(brand, settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
-    settings.SECURE_SSL_REDIRECT = False
     return brand
 
 

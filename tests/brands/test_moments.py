@@ -25,11 +25,6 @@ REFUSED = ["0001-01-01 BC", "0001-01-01", "1969-12-31", "2200-01-01", "9999-12-3
 EXTREMES = [("0001-01-01 BC", "America/New_York"), ("infinity", "Pacific/Kiritimati")]
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 def passes(checks: list[str], field: Any, value: str) -> bool:
     with connection.cursor() as cursor:
         kind, column = field.db_type(connection), connection.ops.quote_name(field.column)

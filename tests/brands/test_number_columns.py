@@ -11,11 +11,6 @@ from tests.support import factories
 from tests.support.portal import address, browser, form_of, staff, text
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.mark.parametrize(
     ("number", "shown"),
     [(Decimal("10.00"), "10"), (Decimal("-12.50"), "-12.50"), (25800, "25,800"), (Decimal("1234567.00"), "1,234,567")],

@@ -18,11 +18,6 @@ from tests.support.portal import address, browser, staff
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 def search(client: Client, words: str) -> Any:
     return client.get(reverse("admin:search"), {"extended": "1", "s": words})
 

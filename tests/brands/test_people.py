@@ -16,11 +16,6 @@ from tests.support.portal import address, browser, errors, form_of, staff
 ROUNDS = 20
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def owner(brand: Brand) -> User:
     return staff(brand)

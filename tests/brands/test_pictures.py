@@ -27,11 +27,6 @@ from tests.support.portal import address, browser, errors, form_of, staff, text
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 def drawing(size=(900, 300), kind="PNG", mode="RGBA", **options):
     content = io.BytesIO()
     Image.new(mode, size, (200, 30, 60, 128)[: len(mode)]).save(content, kind, **options)

@@ -35,11 +35,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
-@pytest.fixture(autouse=True)
 def fresh_counters(monkeypatch):
     """What was counted for brands of other runs, which had the same ids."""
     quotas.forget_limits()

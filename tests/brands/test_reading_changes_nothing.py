@@ -27,11 +27,6 @@ PLAIN = ("/add/", "/change/", "/history/", "/delete/")  # Django's own, which re
 QUERY = {"q": "a", "term": "a", "code": "a", "first": "1", "last": "2", "index": "0", "action": "delete", "post": "yes"}
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def scenario() -> tuple[Brand, dict[str, Any]]:
     """A brand with one row of every kind, in the states in which the pages offer most."""

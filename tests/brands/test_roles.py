@@ -20,11 +20,6 @@ pytestmark = pytest.mark.django_db
 PERMISSIONS = Path(__file__).parents[2] / "docs" / "permissions.md"
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture(scope="module")
 def scenarios(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], Any]]:
     def make_one() -> Any:

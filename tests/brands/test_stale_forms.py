@@ -13,11 +13,6 @@ from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, errors, form_of, staff, text
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def product(brand: Brand) -> Any:
     return factories.product(brand, sku="white", title="Mug")

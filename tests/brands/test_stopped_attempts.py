@@ -23,7 +23,6 @@ NOBODY = Exemptions(has_good_tag=lambda: False, has_earned=lambda: False, is_est
 
 @pytest.fixture(autouse=True)
 def few(settings, brand):
-    settings.SECURE_SSL_REDIRECT = False
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "plain_codes": "2/hour"}
     yield
     for kind in stopped_attempts.KINDS:

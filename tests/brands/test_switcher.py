@@ -19,11 +19,6 @@ from tests.support.portal import address, browser, staff, text
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def brands(db: None) -> list[Brand]:
     made = [factories.brand(name=name) for name in ("Aardvark", "Badger", "Zebra")]

@@ -14,11 +14,6 @@ pytestmark = pytest.mark.django_db
 REFUSAL = "at most 1000 points for a milestone"
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 def save_milestone(person, campaign, points, **fields):
     """On the campaign's page: the first milestone, or a new one."""
     its, client = address("campaigns.campaign", "change", campaign.pk), browser(person)

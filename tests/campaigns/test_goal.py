@@ -10,11 +10,6 @@ from tests.support.portal import address, browser, form_of, staff, text
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 def check_now():
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS milestone_above_goal IMMEDIATE")

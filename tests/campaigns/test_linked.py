@@ -11,11 +11,6 @@ from tests.support.portal import address, browser, form_of, staff, text
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def brand():
     return factories.brand()

@@ -43,7 +43,7 @@ def expressions():
 @pytest.fixture
 def given(db, settings):
     """{name of a sample: its labels}, of everything that a busy installation shows."""
-    settings.METRICS_TOKEN, settings.SECURE_SSL_REDIRECT = TOKEN, False
+    settings.METRICS_TOKEN = TOKEN
     metrics.answered(view="x", method="GET", status=200, seconds=1)
     metrics.scanned(outcome="success", reason="accepted")
     metrics.credited(kind="scan-auth", seconds=1)

@@ -14,11 +14,6 @@ pytestmark = pytest.mark.django_db
 STRICT = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'"}
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 def policy(response: Any) -> dict[str, str]:
     found = response["Content-Security-Policy"]
     return dict(directive.split(" ", 1) for directive in found.split("; "))

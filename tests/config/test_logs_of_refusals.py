@@ -28,7 +28,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize("refuse", REFUSALS.values(), ids=REFUSALS)
 def test_a_refusal_is_at_most_one_line_and_no_error(refuse, db, settings, caplog):
-    settings.SECURE_SSL_REDIRECT, settings.ALLOWED_HOSTS = False, ["testserver"]
+    settings.ALLOWED_HOSTS = ["testserver"]
     client = Client()
     client.force_login(User.objects.create_superuser("root@example.com", "x"))
 

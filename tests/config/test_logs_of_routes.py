@@ -63,8 +63,7 @@ def watch():
 
 
 @pytest.mark.parametrize("address", [*ADDRESSES, f"/nowhere/{CANARY}"])
-def test_no_answer_writes_what_an_address_holds(db, settings, watch, address):
-    settings.SECURE_SSL_REDIRECT = False
+def test_no_answer_writes_what_an_address_holds(db, watch, address):
     client = Client(raise_request_exception=False, enforce_csrf_checks=True)
 
     for method in ("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
@@ -75,9 +74,8 @@ def test_no_answer_writes_what_an_address_holds(db, settings, watch, address):
     assert CANARY.lower() not in watch.take().lower()
 
 
-def test_a_link_to_a_new_password_is_not_written_by_a_refused_form(brand, settings, watch):
+def test_a_link_to_a_new_password_is_not_written_by_a_refused_form(brand, watch):
     """Seen once: the log of a form without its CSRF token held the link, which was still good."""
-    settings.SECURE_SSL_REDIRECT = False
     token = signing.dumps([factories.customer(brand).pk, CANARY], salt="password")
     client = Client(enforce_csrf_checks=True)
 

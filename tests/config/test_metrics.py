@@ -46,7 +46,6 @@ def scrape(**headers):
 @pytest.fixture
 def open_metrics(settings):
     settings.METRICS_TOKEN = TOKEN
-    settings.SECURE_SSL_REDIRECT = False
 
 
 def samples(text):
@@ -66,8 +65,7 @@ def read(name, **labels):
     return samples("\n".join([*of_this_name, ""])).get((name, frozenset(labels.items())), 0)
 
 
-def test_without_a_setting_there_is_nothing(settings):
-    settings.SECURE_SSL_REDIRECT = False
+def test_without_a_setting_there_is_nothing():
 
     assert scrape().status_code == scrape(Authorization="Bearer ").status_code == 404
 
@@ -97,7 +95,6 @@ def test_the_token_opens_it(db, open_metrics):
     ],
 )
 def test_networks_open_it_to_who_really_calls_from_there(db, settings, address, forwarded, proxies, status):
-    settings.SECURE_SSL_REDIRECT = False
     settings.METRICS_NETWORKS = ["10.0.0.0/8"]
     settings.TRUSTED_PROXIES = proxies
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}
@@ -207,7 +204,7 @@ def test_passes_that_nobody_was_told_of_are_told_by_platform(brand, customer, op
     assert read("loyalty_wallet_unpushed_seconds", platform="google") == 0
 
 
-def test_waiting_messages_are_told_by_queue(db, open_metrics, settings):
+def test_waiting_messages_are_told_by_queue(db, open_metrics):
     text = scrape(Authorization=f"Bearer {TOKEN}").content.decode()
 
     queues = {dict(labels)["queue"] for name, labels in samples(text) if name == "loyalty_queue_messages"}

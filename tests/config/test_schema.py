@@ -71,8 +71,7 @@ def routes(patterns, before="/"):
             yield route
 
 
-def test_schema_is_served_as_yaml_and_as_json(settings):
-    settings.SECURE_SSL_REDIRECT = False
+def test_schema_is_served_as_yaml_and_as_json():
     as_yaml = Client().get("/api/schema")
     as_json = Client().get("/api/schema", headers={"Accept": "application/json"})
 
@@ -83,9 +82,8 @@ def test_schema_is_served_as_yaml_and_as_json(settings):
 @pytest.mark.parametrize(
     "accept", ["application/vnd.oai.openapi", "application/vnd.oai.openapi+json", "application/json"]
 )
-def test_schema_is_made_once_whatever_is_asked_along(settings, monkeypatch, accept):
+def test_schema_is_made_once_whatever_is_asked_along(monkeypatch, accept):
     """It takes half a second, and anybody may ask for it."""
-    settings.SECURE_SSL_REDIRECT = False
     headers = {"Accept": accept}
     first = Client().get("/api/schema", headers=headers)
     monkeypatch.setattr(SchemaGenerator, "get_schema", None)
@@ -97,8 +95,7 @@ def test_schema_is_made_once_whatever_is_asked_along(settings, monkeypatch, acce
     assert (again["Cache-Control"], again["Vary"]) == ("public, max-age=3600", "Accept")
 
 
-def test_try_out_page_asks_no_other_host(settings):
-    settings.SECURE_SSL_REDIRECT = False
+def test_try_out_page_asks_no_other_host():
     page = Client().get("/api/docs").content.decode() + Client().get("/api/docs?script=").content.decode()
 
     assert re.findall(r"(?:https?:)?//[\w.-]+\.\w+", page) == []
@@ -201,8 +198,6 @@ CHECKS = {
 def shop(transactional_db, settings):
     """A brand with everything that good requests name; its limits are out of the way."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
-    settings.SECURE_SSL_REDIRECT = False
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     brand = factories.brand()
     factories.level(brand)
     campaign = factories.campaign(brand)
@@ -318,6 +313,7 @@ def told(check, interaction):
     return f"{check.name}: {check.failure_info.failure}\n  {asked}\n  {got}"
 
 
+@pytest.mark.slow
 def test_2000_made_up_requests_are_answered_as_described(service, shop):
     customer = factories.customer(shop, password=PASSWORD)
     caller = Api(shop).as_customer(customer).hub()
@@ -338,6 +334,7 @@ def test_2000_made_up_requests_are_answered_as_described(service, shop):
     assert succeeded == set(answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["a customer with the app", "a guest"])
 def test_made_up_requests_of_others_are_too(service, shop, who):
     customer = factories.customer(shop, password=PASSWORD)

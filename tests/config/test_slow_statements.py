@@ -30,11 +30,6 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 def slow(model: Any) -> None:
     """Reading a row of the table takes a second from here to the end of the test; statements have a third of one."""
     table = model._meta.db_table

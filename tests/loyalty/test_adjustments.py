@@ -30,11 +30,6 @@ from tests.support.portal import address, browser, staff, text
 KEY = UUID(int=7)
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def account(customer: User, brand: Brand) -> UserPoints:
     return factories.account(customer, brand)

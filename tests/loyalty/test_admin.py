@@ -28,11 +28,6 @@ from tests.support.portal import address, browser, event, form_of, scan, staff, 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def client(brand: Brand) -> Client:
     return browser(staff(brand))

@@ -16,11 +16,6 @@ from tests.support.portal import address, browser, staff, text
 TILL = "admin:loyalty_redemption_till"
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def redemption(brand, customer):
     factories.points(customer, brand, 30)

@@ -10,9 +10,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def shop(brand, customer, settings):
+def shop(brand, customer):
     """A reward, its open form, and the way to send that."""
-    settings.SECURE_SSL_REDIRECT = False
     factories.points(customer, brand, 100)
     reward = factories.reward(brand, name="Mug", cost=10, stock=10)
     client, its = browser(staff(brand)), address("loyalty.reward", "change", reward.pk)
@@ -71,8 +70,7 @@ def test_stock_that_was_made_unlimited_meanwhile_is_told_so(shop):
     assert "It is now unlimited." in text(refused)
 
 
-def test_a_form_offers_to_change_or_delete_nothing_that_others_refer_to(brand, settings):
-    settings.SECURE_SSL_REDIRECT = False
+def test_a_form_offers_to_change_or_delete_nothing_that_others_refer_to(brand):
     factories.level(brand, name="Gold", threshold=7)
 
     shown = text(browser(staff(brand)).get(address("loyalty.reward", "add")))

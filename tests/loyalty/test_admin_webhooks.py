@@ -20,7 +20,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def loopback_allowed(settings):
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
-    settings.SECURE_SSL_REDIRECT = False
     reset_breakers()
 
 

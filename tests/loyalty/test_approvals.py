@@ -26,11 +26,6 @@ from tests.support.portal import address, browser, errors, form_of, staff, text
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def owner(brand):
     return staff(brand)

@@ -18,8 +18,7 @@ ENROL = "admin:loyalty_userpoints_enrol"
 
 
 @pytest.fixture(autouse=True)
-def by_hand(brand, settings):
-    settings.SECURE_SSL_REDIRECT = False
+def by_hand(brand):
     type(brand).objects.filter(pk=brand.pk).update(auto_enroll=False)
 
 

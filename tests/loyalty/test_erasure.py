@@ -348,10 +348,6 @@ def test_passes_token_opens_nothing_any_more(api, person, brand, deliver):
 
 
 class TestPage:
-    @pytest.fixture(autouse=True)
-    def plain_http(self, settings):
-        settings.SECURE_SSL_REDIRECT = False
-
     def send(self, client, account, reason="Asked by letter"):
         return client.post(address("loyalty.userpoints", "erase", account.pk), {"reason": reason})
 

@@ -18,11 +18,6 @@ pytestmark = pytest.mark.django_db
 MEMBERS, LEDGER = "loyalty.userpoints", "loyalty.loyaltytransaction"
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings: Any) -> None:
-    settings.SECURE_SSL_REDIRECT = False
-
-
 def members(brand: Brand, *points: int) -> list[UserPoints]:
     accounts = [factories.account(factories.customer(brand), brand) for _ in points]
     for account, earned in zip(accounts, points, strict=True):

@@ -74,8 +74,7 @@ class TestMoney:
 
 
 @pytest.mark.django_db
-def test_staff_state_rates_of_currencies_that_exist(brand, settings):
-    settings.SECURE_SSL_REDIRECT = False
+def test_staff_state_rates_of_currencies_that_exist(brand):
     page = browser(staff(brand, role="manager"))
     add = address("loyalty.currencyrate", "add")
 

@@ -9,17 +9,10 @@ from copy import deepcopy
 from typing import Any, TypeVar
 
 from django.db import transaction
-from django.test import override_settings
 
 from tests.support.log_watch import LogWatch, secrets_in
 
 T = TypeVar("T")
-
-# No redirect, and quick password hashes.
-QUICK = {
-    "SECURE_SSL_REDIRECT": False,
-    "PASSWORD_HASHERS": ["django.contrib.auth.hashers.MD5PasswordHasher"],
-}
 
 
 @contextmanager
@@ -29,8 +22,7 @@ def shared_rows(make: Callable[[], T], *, blocker: Any, log_watch: LogWatch) -> 
         outer = transaction.atomic()
         outer.__enter__()
         try:
-            with override_settings(**QUICK):
-                made = make()
+            made = make()
             assert secrets_in(log_watch.take()) == []
         except BaseException:
             transaction.set_rollback(True)

@@ -23,8 +23,6 @@ def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         for key in redis.scan_iter(f"*{name}*"):
             redis.delete(key)
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
-    settings.SECURE_SSL_REDIRECT = False
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = False
 
 

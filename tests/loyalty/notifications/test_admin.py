@@ -26,11 +26,6 @@ PREVIEW = "/admin/loyalty/notificationtemplate/preview/"
 WORDS = {"template": "NOTIFY_CAMPAIGN_SUCCESS", "channel": "email", "language": "en"}
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def owner(brand):
     return staff(brand)

@@ -27,8 +27,7 @@ NEW = "ada.lovelace@example.com"
 
 
 @pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
+def any_host(settings):
     settings.ALLOWED_HOSTS = ["*"]
 
 

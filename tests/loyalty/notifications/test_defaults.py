@@ -2,7 +2,6 @@
 
 from importlib import import_module
 
-import pytest
 from django.urls import reverse
 
 from brands.models.tenants import Brand
@@ -11,11 +10,6 @@ from events.models import Event
 from loyalty.models.notifications import Notification, NotificationSettings
 from tests.support import factories
 from tests.support.portal import address, browser, form_of, staff, text
-
-
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
 
 
 def test_brand_made_in_the_portal_has_settings_that_send(db):

@@ -13,11 +13,6 @@ from tests.support import factories
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def browser():
     return Client(enforce_csrf_checks=True)

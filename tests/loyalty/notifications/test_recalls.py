@@ -23,11 +23,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def batch(brand):
     return factories.batch(brand, quantity=5, scan_limit=None)

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def names(settings):
-    settings.SECURE_SSL_REDIRECT = False
     settings.DEFAULT_FROM_EMAIL = "Points <points@platform.example.org>"
     with dns_server() as running:
         settings.DNS_SERVERS = [("127.0.0.1", running.port)]
@@ -113,7 +112,7 @@ def test_what_the_dns_holds_is_told_to_nobody(domain, names, work):
     assert "internal-secret" not in str(list(Event.objects.values()))
 
 
-def test_a_silent_dns_proves_nothing_and_takes_nothing_away(domain, names, work, settings, monkeypatch):
+def test_a_silent_dns_proves_nothing_and_takes_nothing_away(domain, names, work, monkeypatch):
     published(names, domain)
     work()
     names.silent = True

@@ -19,11 +19,6 @@ from tests.support.wallets import DAY, pass_certificate, pem, rsa_key
 NOW = datetime.now(tz=UTC)
 
 
-@pytest.fixture(autouse=True)
-def plain_http(settings):
-    settings.SECURE_SSL_REDIRECT = False
-
-
 @pytest.fixture
 def owner(brand):
     return browser(staff(brand))

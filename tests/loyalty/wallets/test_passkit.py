@@ -55,7 +55,6 @@ class Device:
 @pytest.fixture
 def service(brand, settings, live_server):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
-    settings.SECURE_SSL_REDIRECT = False
     wallets.apple(brand)
     return live_server.url
 
@@ -258,7 +257,6 @@ def test_phone_and_watch_get_the_same_render(phone):
 
 def test_made_up_devices_share_the_limit_of_their_address(settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "wallet_address": "3/minute"}
-    settings.SECURE_SSL_REDIRECT = False
     caller = Client(REMOTE_ADDR=somewhere())
 
     paths = [f"/wallets/apple/v1/devices/phone-{number}/registrations/pass.com.x" for number in range(4)]

@@ -1,0 +1,55 @@
+"""The fast lane and the slow one: together they are all tests."""
+
+import os
+import subprocess
+import sys
+from pathlib import PurePath
+
+import pytest
+
+from tests.support.lanes import SLOW_PLACES, TESTS, is_slow
+
+# Of these some are slow: by folder, by file, by what a test takes.
+SAMPLE = ["tests/bench", "tests/config/test_slow_senders.py", "tests/config/test_schema.py", "tests/campaigns"]
+
+
+@pytest.mark.parametrize("place", sorted(SLOW_PLACES))
+def test_what_is_slow_exists(place):
+    assert (TESTS / place).exists()
+
+
+@pytest.mark.parametrize("path", ["browser/test_codes.py", "processes/test_crashes.py", "config/test_wire.py"])
+def test_places_are_slow(path):
+    assert is_slow(PurePath(path), [])
+
+
+def test_what_takes_an_installation_is_slow():
+    assert is_slow(PurePath("loyalty/notifications/test_accruals.py"), ["brand", "stack"])
+    assert not is_slow(PurePath("loyalty/notifications/test_accruals.py"), ["brand"])
+
+
+def collected(*arguments):
+    """The names of the tests that pytest takes."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-o", "addopts=--strict-markers", *arguments]
+    done = subprocess.run(
+        [*command, "-p", "no:cacheprovider", *SAMPLE],
+        cwd=TESTS.parent,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = [line for line in done.stdout.splitlines() if "::" in line]
+    return names, done.stdout
+
+
+@pytest.mark.slow
+def test_fast_and_slow_are_all():
+    every, said = collected()
+    fast, _ = collected("-m", "not slow")
+    slow, _ = collected("-m", "slow")
+
+    assert fast
+    assert slow
+    assert sorted(fast + slow) == sorted(every)
+    assert f"{len(every)} cases: {len(fast)} fast, {len(slow)} slow" in said

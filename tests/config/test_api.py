@@ -263,7 +263,10 @@ def test_what_another_change_holds_is_unavailable(db, address):
 
     assert (response.status_code, response["Retry-After"]) == (503, "5")
     assert "Try again." in words
-    assert ("<h1>Temporarily unavailable</h1>" in words, "UNAVAILABLE" in words) == (address == "/page", address != "/page")
+    assert ("<h1>Temporarily unavailable</h1>" in words, "UNAVAILABLE" in words) == (
+        address == "/page",
+        address != "/page",
+    )
 
 
 @pytest.mark.parametrize("address", ["/api/raises", "/page"])

@@ -222,7 +222,7 @@ def test_points_wait_for_a_confirmed_address_and_the_mail_is_one_button_away(pho
     customer, code, page = factories.customer(brand, password=PASSWORD), factories.code(brand), phone()
     check(page, f"/s/{code}")
     log_in(page, customer)
-    expect(page.locator("#points")).to_contain_text("Points that wait for you: 10")
+    expect(page.locator("#points")).to_contain_text("Points waiting for you: 10")
 
     page.get_by_role("button", name="Send me the e-mail").click()
     expect(page.locator("#points")).to_have_text("We have sent you an e-mail. Open its link to confirm your address.")
@@ -309,7 +309,7 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
     log_in(page, customer)
 
     waiting: list[Any] = []
-    button = page.get_by_role("button", name="Take it: A mug")
+    button = page.get_by_role("button", name="Redeem: A mug")
     expect(button).to_be_enabled()
     page.route("**/customer/loyalty/points", lambda route: waiting.append(route))
     button.click()

@@ -75,7 +75,7 @@ def test_a_passkey_is_set_up_and_lets_its_owner_in(portal, browser, colleague):
 def test_an_app_is_set_up_on_a_phone(portal, browser, colleague):
     window = Window(browser, portal.url, PHONE)
     give_password(window)
-    window.page.get_by_text("Type it instead").click()
+    window.page.get_by_text("Enter it manually").click()
     seed = window.page.locator("details .once-shown").inner_text().replace(" ", "")
 
     window.page.get_by_label("Code").fill(pyotp.TOTP(seed).now())

@@ -44,7 +44,7 @@ def test_one_that_was_switched_off_is_told_on_the_front_page(window, brand):
     owner = window()
     owner.goto("")
     owner.reads("Disabled: the receiver answered 410 Gone")
-    owner.link("Look at it").click()
+    owner.link("Review").click()
     owner.link("Enable").click()
     owner.page.get_by_label("Reason").fill("It is back")
     owner.button("Enable webhook").click()

@@ -104,7 +104,7 @@ def test_summary_says_what_the_batch_pays_at_most(brand, owner):
     shown = text(browser(owner).get(address("authcodes.batchrange", "summary"), sent))
 
     assert "as allowed: 12,500,000 points" in shown
-    assert "until a second manager or owner approves, a scan earns 1,000" in shown
+    assert "Until a second manager or owner approves it, a scan earns 1,000" in shown
 
 
 def test_rejected_request_changes_nothing(brand, owner, manager):

@@ -50,7 +50,7 @@ def test_what_no_face_has_is_replaced_and_told_of():
     assert of("茶 tea") == [("DejaVuSans", "\ufffd tea")]
     assert text_layout.unknown("茶 tea 日本茶 ชา 🫖") == "茶日本🫖"
     [words] = letter_warnings("茶日")
-    assert "\ufffd: 茶 日." in words
+    assert "\ufffd instead: 茶 日." in words
     assert letter_warnings("") == []
 
 

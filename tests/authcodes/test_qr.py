@@ -123,7 +123,7 @@ def test_a_module_below_five_printer_dots_is_known(size_mm, small):
 def test_a_proof_finds_an_image_of_another_code(make, check):
     check(make(text=TEXTS[1]), TEXTS[1], code="A1")
 
-    with pytest.raises(verification.Unreadable, match="A1 says something else") as refused:
+    with pytest.raises(verification.Unreadable, match="A1 contains something else") as refused:
         check(make(text=TEXTS[1]), TEXTS[2], code="A1")
     assert refused.value.details == {"code": "A1"}
 

@@ -74,7 +74,7 @@ UNREADABLE = {
     b"a,b\n1,\xe9\n": r"line 2 \(byte 7\) is not UTF-8",
     b"a,b\n" + b"1,2\n" * 30_000 + b"1,\xff": r"line 30002 \(byte 120,007\) is not UTF-8",
     b"\xff\xfea\0,\0b\0\n\0\0\xd8x\0": "line 2 .* is not UTF-16",
-    b"a\0,\0b\0": "line 1 holds a NUL",
+    b"a\0,\0b\0": "line 1 contains a NUL",
     b'a,b\n1,"2\n': "begins on line 2",
     b'a,b\n1,"2"3\n': "begins on line 2",
     b"a,b\n1," + b"x" * 10_001: "line 2: the cell in column 2 has more than 10,000",

@@ -128,10 +128,10 @@ def test_a_brands_own_words_begin_with_ours_and_replace_them(client, brand, cust
 @pytest.mark.parametrize(
     ("wrong", "field", "complaint"),
     [
-        ({"body": "{pionts_earned}"}, "body", "There is no {pionts_earned} here. Known are: {accruals}, "),
+        ({"body": "{pionts_earned}"}, "body", "{pionts_earned} is not available here. Use one of: {accruals}, "),
         ({"subject": "{points_earned"}, "subject", "A brace is unmatched"),
-        ({"body": "{points_earned.real}"}, "body", "There is no {points_earned.real} here"),
-        ({"body": "{% load x %}"}, "body", "There is no {% load x %} here"),
+        ({"body": "{points_earned.real}"}, "body", "{points_earned.real} is not available here"),
+        ({"body": "{% load x %}"}, "body", "{% load x %} is not available here"),
         ({"subject": ""}, "subject", "Enter a text."),
         ({"body": " "}, "body", "required"),
         ({"channel": "sms"}, "subject", "An SMS has no subject."),
@@ -160,7 +160,7 @@ def test_words_are_read_before_they_are_saved(client, brand):
     assert shown["subject"] == "Well done"
     assert brand.name in shown["text"]
     assert "&lt;b&gt;Hi" in shown["html"]
-    assert "There is no {nobody} here." in wrong["problem"]
+    assert "{nobody} is not available here." in wrong["problem"]
     assert "html" not in wrong
     assert not NotificationTemplate.objects.exists()
     assert DRAFT in text(client.get(address("loyalty.notificationtemplate", "add")))

@@ -15,14 +15,14 @@ from loyalty.notifications.placeholders import BadWords, Value
         ("{", "A brace is unmatched"),
         ("}", "A brace is unmatched"),
         ("{points_earned", "A brace is unmatched"),
-        ("{}", "There is no {} here"),
-        ("{0}", "There is no {0} here"),
-        ("{points_earned.__class__}", "There is no {points_earned.__class__} here"),
-        ("{points_earned[0]}", "There is no {points_earned[0]} here"),
-        ("{points_earned!r}", "Write {points_earned} alone"),
-        ("{points_earned:>1000000000}", "Write {points_earned} alone"),
-        ("{points_earned:{brand_name}}", "Write {points_earned} alone"),
-        ("{{% debug %}}{% debug %}", "There is no {% debug %} here"),
+        ("{}", "{} is not available here"),
+        ("{0}", "{0} is not available here"),
+        ("{points_earned.__class__}", "{points_earned.__class__} is not available here"),
+        ("{points_earned[0]}", "{points_earned[0]} is not available here"),
+        ("{points_earned!r}", "Write {points_earned} without anything after the name"),
+        ("{points_earned:>1000000000}", "Write {points_earned} without anything after the name"),
+        ("{points_earned:{brand_name}}", "Write {points_earned} without anything after the name"),
+        ("{{% debug %}}{% debug %}", "{% debug %} is not available here"),
     ],
 )
 def test_what_is_no_known_name_is_refused_with_a_word_of_help(text, complaint):
@@ -39,7 +39,7 @@ def test_names_are_filled_in_and_braces_can_be_written():
 
 
 def test_a_text_that_must_say_something_says_it():
-    with pytest.raises(BadWords, match=r"must hold \{message\}"):
+    with pytest.raises(BadWords, match=r"must contain \{message\}"):
         placeholders.check("Recall!", known=["message"], needed=["message"])
 
 

@@ -188,7 +188,7 @@ def test_a_brand_has_a_bounded_number(brand, monkeypatch):
     monkeypatch.setattr(sender_domains, "MAX_PER_BRAND", 1)
     sender_domains.create(brand=brand, domain="one.example.com", at=timezone.now())
 
-    with pytest.raises(Invalid, match="1 sender domains already"):
+    with pytest.raises(Invalid, match="already has 1 sender domains"):
         sender_domains.create(brand=brand, domain="two.example.com", at=timezone.now())
 
 
@@ -206,7 +206,7 @@ def test_staff_add_look_again_and_remove_a_domain(brand, names, work):
     page.post(address("loyalty.senderdomain"), chosen)
     work()
 
-    assert "Proven" in text(page.get(address("loyalty.senderdomain")))
+    assert "Verified: e-mail can be sent" in text(page.get(address("loyalty.senderdomain")))
     page.post(address("loyalty.senderdomain", "delete", domain.pk), {"post": "yes"})
     assert not SenderDomain.objects.exists()
     assert AuditLogEntry.objects.filter(kind="loyalty.senderdomain").count() == 3

@@ -83,9 +83,7 @@ def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
     owner.sidebar("Batch ranges")
     owner.link("Glass jars").click()
     owner.link("Recall").filter(has_not_text="Recalls").click()
-    owner.reads(
-        "JAR-0001 … JAR-0040", "All 40 codes of this batch will answer every scan with your message"
-    )
+    owner.reads("JAR-0001 … JAR-0040", "All 40 codes of this batch will answer every scan with your message")
     assert owner.facts() == {"Codes": "40", "Codes scanned so far": "2", "By customers": "2"}
 
     owner.page.get_by_label("Recall id").fill("NW-2026-7")

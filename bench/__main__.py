@@ -1,6 +1,6 @@
 """Measures the platform against its limits and peers, on servers of its own that are thrown away.
 
-.venv/bin/python -m bench [--quick | --tiny] [--json FILE] [part ...]
+.venv/bin/python -m bench [--scale full | quick | tiny] [--json FILE] [part ...]
 """
 
 import argparse
@@ -42,14 +42,18 @@ def main() -> int:
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("parts", nargs="*", help=f"{', '.join(PARTS)}; without any, all of them")
-    less = parser.add_mutually_exclusive_group()
-    less.add_argument("--quick", action="store_true", help="a fifth of the time, noisier")
-    less.add_argument("--tiny", action="store_true", help="a few rows of everything, to see that it can be measured")
+    parser.add_argument(
+        "--scale",
+        type=Scale,
+        default=Scale.FULL,
+        metavar=" | ".join(Scale),
+        help="quick: a fifth of the time, noisier; tiny: a few rows of everything, to see that it can be measured",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     given = parser.parse_args()
     if unknown := set(given.parts) - set(PARTS):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
-    scale = Scale.TINY if given.tiny else Scale.QUICK if given.quick else Scale.FULL
+    scale = given.scale
     if scale is not Scale.TINY and LOADED & set(given.parts or PARTS) and shutil.which("wrk") is None:
         parser.error("wrk is missing: apt-get install wrk")
     if INSIDE not in os.environ:
@@ -101,8 +105,7 @@ def measure(parts: Sequence[str], scale: Scale) -> tuple[list[Figure], list[str]
 
 
 def called(name: str, file: Path, scale: Scale) -> int:
-    options = ["--quick"] if scale is Scale.QUICK else []
-    return subprocess.call([sys.executable, "-m", "bench.part", name, str(file), *options])
+    return subprocess.call([sys.executable, "-m", "bench.part", name, str(file), *part.options(scale)])
 
 
 def forked(name: str, file: Path, scale: Scale) -> int:

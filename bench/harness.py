@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ EMPTY = "loyalty_empty"  # its tables as migrations leave them, to make more dat
 SERVER_SETTINGS = {"max_wal_size": "16GB", "checkpoint_timeout": "1h"}
 
 
-class Scale(Enum):
+class Scale(StrEnum):
     """How much a part does. TINY shows only that it still can be measured: its figures say nothing."""
 
     FULL = "full"

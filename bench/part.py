@@ -1,4 +1,4 @@
-"""Runs one benchmark in a process of its own: `python -m bench.part NAME FILE [--quick]`, beside running servers."""
+"""Runs one benchmark in a process of its own, beside running servers: `python -m bench.part NAME FILE [--quick]`."""
 
 import argparse
 from dataclasses import replace
@@ -13,10 +13,17 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("name")
     parser.add_argument("file", type=Path)
-    parser.add_argument("--quick", action="store_true")
+    for scale in Scale:
+        parser.add_argument(f"--{scale}", dest="scale", action="store_const", const=scale)
+    parser.set_defaults(scale=Scale.FULL)
     given = parser.parse_args()
     harness.prepare()
-    run(given.name, given.file, Scale.QUICK if given.quick else Scale.FULL)
+    run(given.name, given.file, given.scale)
+
+
+def options(scale: Scale) -> list[str]:
+    """As older trees know them too, which `python -m bench --against` measures."""
+    return [] if scale is Scale.FULL else [f"--{scale}"]
 
 
 def run(name: str, file: Path, scale: Scale) -> None:

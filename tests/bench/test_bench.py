@@ -75,7 +75,7 @@ def test_every_part_can_be_measured(tmp_path: Path) -> None:
     environment = {name: text for name, text in os.environ.items() if not name.startswith(others)}
 
     ended = subprocess.run(
-        [sys.executable, "-m", "bench", "--tiny", "--json", str(figures)],
+        [sys.executable, "-m", "bench", "--scale", "tiny", "--json", str(figures)],
         cwd=ROOT,
         env=environment,
         capture_output=True,

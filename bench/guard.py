@@ -11,13 +11,19 @@ from typing import Any
 from django.db import connection
 from django.test import Client, override_settings
 
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.imports import Import
+from authcodes.models.products import Product
+from authcodes.models.scans import Scan
 from bench import growth, processor, world
 from bench.harness import Figure, Scale, interleaved, ratio, used_by_others
-from bench.lists import LISTS, browser, cases, filled, owner_of, spent
+from bench.lists import LISTS, browser, cases, filled, list_of, owner_of, spent
+from jobs.models import Job
 from tests.support import factories
 
 PART = "guard"
-LABELS = ("product", "batchrange", "authcode", "scan", "job", "import")
+FIRST_PAGES = (Product, BatchRange, AuthCode, Scan, Job, Import)
 PAGES = 1.10
 SCANS = 1.05  # nothing measurable: what two runs of the same differ by here
 
@@ -95,7 +101,7 @@ def addresses(brand: Any, size: int) -> dict[str, str]:
         found |= {
             f"{name}: {what}": address for what, address in cases(brand, model, size).items() if is_displayed(what)
         }
-    return found | {f"{label}s": f"/admin/authcodes/{label}/" for label in LABELS}
+    return found | {f"{model._meta.model_name}s": list_of(model) for model in FIRST_PAGES}  # noqa: SLF001
 
 
 def is_displayed(what: str) -> bool:

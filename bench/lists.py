@@ -259,7 +259,7 @@ def cases(brand: Brand, model: Any, size: int) -> dict[str, str]:
 
 
 def list_of(model: Any, *, of: str = "admin") -> str:
-    return reverse(f"admin:authcodes_{model.__name__.lower()}_changelist", current_app=of)
+    return reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_changelist", current_app=of)  # noqa: SLF001
 
 
 def pages_of(brand: Brand, model: Any, size: int) -> tuple[str, str, str, str]:

@@ -14,10 +14,14 @@ from django.utils import timezone
 from authcodes.dashboard import figures
 from authcodes.dashboard.figures import Codes
 from authcodes.dashboard.filters import Filters, Status
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
 from authcodes.rollups import consistency, rollups
-from bench import world
+from bench import fill, world
 from bench.harness import Figure, Scale, interleaved, ratios, say
 from brands.models.tenants import Brand
+from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories
 
 PART = "dashboard"
@@ -31,27 +35,32 @@ ROUNDS = 3
 # A tenth of all scans was not accepted, of any codes, scanned by then or not; a hundredth of all codes is deactivated,
 # a quarter has expired.
 FILL = (
-    """
-    INSERT INTO authcodes_batchrange
-           (brand_id, range_name, product_id, quantity, prefix, starting_number, number_width, scan_limit,
-            expiration_date, campaign_id, first_code, last_code, generated_count, created_at, error_correction)
-    SELECT %(brand)s, 'Batch ' || n, (%(products)s::bigint[])[1 + n %% 5], %(size)s / %(batches)s,
-           'D' || lpad(n::text, 2, '0'), 1, 10, 1,
-           CASE WHEN n %% 4 = 0 THEN current_date - 10 WHEN n %% 4 = 1 THEN current_date + 300 END,
-           (%(campaigns)s::bigint[])[1 + n %% 5], 'D' || lpad(n::text, 2, '0') || lpad('1', 10, '0'),
-           'D' || lpad(n::text, 2, '0') || lpad((%(size)s / %(batches)s)::text, 10, '0'), %(size)s / %(batches)s, now(),
-           'M'
-      FROM generate_series(0, %(batches)s - 1) n
-    """,
-    """
-    INSERT INTO authcodes_authcode
-           (code, brand_id, batch_id, product_id, scan_count, first_scan_at, first_scan_location, inventory_location,
-            location, notes, created_at, deactivated_at)
-    SELECT b.prefix || lpad(n::text, 10, '0'), %(brand)s, b.id, b.product_id, 0, NULL, '', '', '', '', now(),
-           CASE WHEN n %% 100 = 7 THEN now() END
-      FROM authcodes_batchrange b, generate_series(1, %(size)s / %(batches)s) n WHERE b.brand_id = %(brand)s
-     ORDER BY n, b.id
-    """,
+    fill.insert(
+        BatchRange,
+        "FROM generate_series(0, %(batches)s - 1) n",
+        brand_id="%(brand)s",
+        range_name="'Batch ' || n",
+        product_id="(%(products)s::bigint[])[1 + n %% 5]",
+        quantity="%(size)s / %(batches)s",
+        prefix="'D' || lpad(n::text, 2, '0')",
+        expiration_date="CASE WHEN n %% 4 = 0 THEN current_date - 10 WHEN n %% 4 = 1 THEN current_date + 300 END",
+        campaign_id="(%(campaigns)s::bigint[])[1 + n %% 5]",
+        first_code="'D' || lpad(n::text, 2, '0') || lpad('1', 10, '0')",
+        last_code="'D' || lpad(n::text, 2, '0') || lpad((%(size)s / %(batches)s)::text, 10, '0')",
+        generated_count="%(size)s / %(batches)s",
+    ),
+    fill.insert(
+        AuthCode,
+        """
+          FROM authcodes_batchrange b, generate_series(1, %(size)s / %(batches)s) n
+         WHERE b.brand_id = %(brand)s ORDER BY n, b.id
+        """,
+        code="b.prefix || lpad(n::text, 10, '0')",
+        brand_id="%(brand)s",
+        batch_id="b.id",
+        product_id="b.product_id",
+        deactivated_at="CASE WHEN n %% 100 = 7 THEN now() END",
+    ),
     """
     CREATE TEMPORARY TABLE past AS
     SELECT uuidv7() AS scan_id, c.*, c.i < 90 AS accepted, CASE WHEN c.i < 90 THEN c.n ELSE c.other END AS scanned,
@@ -67,29 +76,42 @@ FILL = (
       JOIN (SELECT user_id, user_point_id, row_number() OVER (ORDER BY user_point_id) - 1 AS u FROM user_points
              WHERE brand_id = %(brand)s) a USING (u)
     """,
-    """
-    INSERT INTO authcodes_scan
-           (scan_id, brand_id, auth_code_id, code, user_id, batch_id, product_id, campaign_id, outcome, reason,
-            points_status, points_promised, points_awarded, scan_count, latitude, longitude, location, located_at,
-            device, app_version, scanned_at)
-    SELECT p.scan_id, %(brand)s, c.id, c.code, p.user_id, c.batch_id, c.product_id, c.campaign_id,
-           CASE WHEN p.accepted THEN 'success' WHEN p.i < 94 AND t.times > 0 OR p.i IN (94, 95) THEN 'warning'
-                ELSE 'error' END,
-           CASE WHEN p.accepted THEN 'accepted' WHEN p.i < 94 AND t.times > 0 THEN 'limit_reached'
-                WHEN p.i < 94 THEN 'expired' WHEN p.i < 96 THEN 'recalled' ELSE 'bad_tag' END,
-           CASE WHEN p.accepted THEN 'awarded' ELSE 'not_eligible' END, 10, CASE WHEN p.accepted THEN 10 ELSE 0 END,
-           t.times, 18.52, 73.85, p.place, p.at, 'bench', '1', p.at
-      FROM past p JOIN past c ON c.n = p.scanned,
-           LATERAL (SELECT (c.accepted AND c.at <= p.at)::int AS times) t
-     ORDER BY p.at
-    """,
-    """
-    INSERT INTO loyalty_transaction
-           (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note, "createdAt",
-            "updatedAt")
-    SELECT user_point_id, 10, 0, 0, 'earned', code, 'Points for scanning a product', at, at FROM past
-     WHERE accepted ORDER BY at
-    """,
+    fill.insert(
+        Scan,
+        """
+          FROM past p JOIN past c ON c.n = p.scanned,
+               LATERAL (SELECT (c.accepted AND c.at <= p.at)::int AS times) t
+         ORDER BY p.at
+        """,
+        scan_id="p.scan_id",
+        brand_id="%(brand)s",
+        auth_code_id="c.id",
+        code="c.code",
+        user_id="p.user_id",
+        batch_id="c.batch_id",
+        product_id="c.product_id",
+        campaign_id="c.campaign_id",
+        outcome="""
+            CASE WHEN p.accepted THEN 'success' WHEN p.i < 94 AND t.times > 0 OR p.i IN (94, 95) THEN 'warning'
+                 ELSE 'error' END
+        """,
+        reason="""
+            CASE WHEN p.accepted THEN 'accepted' WHEN p.i < 94 AND t.times > 0 THEN 'limit_reached'
+                 WHEN p.i < 94 THEN 'expired' WHEN p.i < 96 THEN 'recalled' ELSE 'bad_tag' END
+        """,
+        points_status="CASE WHEN p.accepted THEN 'awarded' ELSE 'not_eligible' END",
+        points_promised="10",
+        points_awarded="CASE WHEN p.accepted THEN 10 ELSE 0 END",
+        scan_count="t.times",
+        latitude="18.52",
+        longitude="73.85",
+        location="p.place",
+        located_at="p.at",
+        device="'bench'",
+        app_version="'1'",
+        scanned_at="p.at",
+    ),
+    fill.insert(LoyaltyTransaction, "FROM past WHERE accepted ORDER BY at", **world.EARNED),
     """
     UPDATE authcodes_authcode c SET scan_count = 1, first_scan_at = p.at, first_scan_location = p.place
       FROM past p WHERE p.id = c.id AND p.accepted
@@ -183,7 +205,7 @@ def filled(size: int) -> None:
     world.use_database(name_of(size), new=True)
     brand = factories.brand(time_zone=ZONE)
     factories.level(brand)
-    fill(brand, size)
+    add_rows(brand, size)
     world.run("VACUUM ANALYZE")
     began = time.monotonic()
     days = rollups.catch_up(brand=brand, at=timezone.now())
@@ -191,7 +213,7 @@ def filled(size: int) -> None:
     world.run("VACUUM ANALYZE")
 
 
-def fill(brand: Brand, size: int) -> None:
+def add_rows(brand: Brand, size: int) -> None:
     """Codes, scans and ledger lines of the brand, `size` of each."""
     customers = size // 10
     world.add_customers(brand, customers)

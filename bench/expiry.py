@@ -12,13 +12,14 @@ from statistics import median
 from django.db import connection
 from django.utils import timezone
 
-from bench import processor, world
+from bench import fill, processor, world
 from bench.harness import Figure, Scale, say
 from brands.models.tenants import Brand
 from campaigns.intake import campaign_event
 from campaigns.intake.campaign_event import Action
 from loyalty.models.accounts import UserPoints
 from loyalty.models.expiry import ExpiryRun
+from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import expiry
 from tests.support import factories
 
@@ -27,15 +28,16 @@ MEMBERS, LINES_EACH = 100_000, 20  # half of the lines are past their time
 WORKERS = 2
 PAUSE_SECONDS = 0.02
 
-ADD_LINES = """
-    INSERT INTO loyalty_transaction (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id,
-                                     note, "createdAt", "updatedAt")
-    SELECT a.user_point_id, 5, 0, 0, 'earned', 'old:' || n, 'Points for scanning a product', at, at
+ADD_LINES = fill.insert(
+    LoyaltyTransaction,
+    """
       FROM generate_series(1, %(each)s) n, user_points a,
            LATERAL (SELECT now() - interval '1 day' * (CASE WHEN n > %(each)s / 2 THEN 30 ELSE 500 END + n)) AS m (at)
      WHERE a.brand_id = %(brand)s
      ORDER BY n, a.user_point_id
-"""
+    """,
+    **{**world.EARNED, "user_point_id": "a.user_point_id", "points_earned": "5", "reason_id": "'old:' || n"},
+)
 ADD_UP = """
     UPDATE user_points SET points = 5 * %(each)s, points_earned = 5 * %(each)s WHERE brand_id = %(brand)s
 """
@@ -44,7 +46,7 @@ ADD_UP = """
 def measure(scale: Scale) -> list[Figure]:
     members, alone_seconds = scale.pick((MEMBERS, 5.0), (MEMBERS // 5, 5.0), (50, 0.5))
     world.use_database("bench_expiry", new=True)
-    brand = fill(members)
+    brand = filled(members)
     users = list(UserPoints.objects.filter(brand=brand).values_list("user_id", flat=True)[:: max(1, members // 2_000)])
     alone = waits_while(brand, users, lambda: time.sleep(alone_seconds))
     waits: list[float] = []
@@ -75,7 +77,7 @@ def measure(scale: Scale) -> list[Figure]:
     ]
 
 
-def fill(members: int) -> Brand:
+def filled(members: int) -> Brand:
     """Half of each member's lines are past their time, some of the rest soon will be."""
     brand = factories.brand(points_expire="days", points_expire_after=365, expiry_warning_days=14)
     factories.level(brand)

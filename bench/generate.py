@@ -9,18 +9,19 @@ from django.utils import timezone
 from authcodes.codes import batches
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
-from bench import world
+from bench import fill, world
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
 from tests.support import factories
 
 PART = "generate"
-RAW = """
-    INSERT INTO authcodes_authcode
-           (code, brand_id, batch_id, product_id, scan_count, first_scan_location, inventory_location, location,
-            notes, created_at)
-    SELECT 'B' || lpad(i::text, 10, '0'), {brand}, {batch}, {product}, 0, '', '', '', '', now()
-      FROM generate_series(0, {last}) AS i
-"""
+RAW = fill.insert(
+    AuthCode,
+    "FROM generate_series(0, %(last)s) AS i",
+    code="'B' || lpad(i::text, 10, '0')",
+    brand_id="%(brand)s",
+    batch_id="%(batch)s",
+    product_id="%(product)s",
+)
 
 
 def measure(scale: Scale) -> list[Figure]:
@@ -80,7 +81,7 @@ def inserted(batch: BatchRange) -> float:
     emptied(batch)
     own = {"brand": batch.brand_id, "batch": batch.pk, "product": batch.product_id, "last": batch.quantity - 1}
     began = time.perf_counter()
-    world.run(RAW.format(**own))
+    world.run(RAW, own)
     spent = time.perf_counter() - began
     check(batch)
     return spent

@@ -18,10 +18,10 @@ from django.utils import timezone
 from django.utils.http import urlencode
 
 from authcodes.admin.filters import STATES
-from authcodes.models.batches import BatchRange
+from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
-from bench import world
+from bench import fill, world
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
@@ -38,33 +38,42 @@ SLOWEST_MS = 300
 
 # Batches one after the other, as they are made; the newest six are not scanned yet. A scan in ten was refused.
 FILL = (
-    """
-    INSERT INTO authcodes_batchrange
-           (brand_id, range_name, product_id, quantity, prefix, starting_number, number_width, scan_limit,
-            expiration_date, campaign_id, first_code, last_code, generated_count, created_at, error_correction)
-    SELECT %(brand)s, 'Batch ' || n, (%(products)s::bigint[])[1 + n %% 5], %(size)s / %(batches)s,
-           %(prefix)s || lpad(n::text, 2, '0'), 1, 10, 1,
-           CASE WHEN n %% 4 = 0 THEN current_date - 10 WHEN n %% 4 = 1 THEN current_date + 300 END,
-           (%(campaigns)s::bigint[])[1 + n %% 5], %(prefix)s || lpad(n::text, 2, '0') || lpad('1', 10, '0'),
-           %(prefix)s || lpad(n::text, 2, '0') || lpad((%(size)s / %(batches)s)::text, 10, '0'),
-           %(size)s / %(batches)s, now(), 'M'
-      FROM generate_series(0, %(batches)s - 1) n ORDER BY n
-    """,
-    """
-    INSERT INTO authcodes_recall (batch_id, recall_id, contact, message, reason, recalled_at)
-    SELECT id, 'R-1', 'help', 'Stop', 'Test', now() FROM authcodes_batchrange
-     WHERE brand_id = %(brand)s AND range_name = 'Batch 2'
-    """,
-    """
-    INSERT INTO authcodes_authcode
-           (code, brand_id, batch_id, product_id, scan_count, first_scan_at, first_scan_location, inventory_location,
-            location, notes, created_at, deactivated_at)
-    SELECT b.prefix || lpad(n::text, 10, '0'), %(brand)s, b.id, b.product_id, 0, NULL, '', '', '', '',
-           now() - make_interval(days => %(days)s + 20 - substr(b.range_name, 7)::int),
-           CASE WHEN n %% 100 = 7 THEN now() END
-      FROM authcodes_batchrange b, generate_series(1, %(size)s / %(batches)s) n WHERE b.brand_id = %(brand)s
-     ORDER BY b.id, n
-    """,
+    fill.insert(
+        BatchRange,
+        "FROM generate_series(0, %(batches)s - 1) n ORDER BY n",
+        brand_id="%(brand)s",
+        range_name="'Batch ' || n",
+        product_id="(%(products)s::bigint[])[1 + n %% 5]",
+        quantity="%(size)s / %(batches)s",
+        prefix="%(prefix)s || lpad(n::text, 2, '0')",
+        expiration_date="CASE WHEN n %% 4 = 0 THEN current_date - 10 WHEN n %% 4 = 1 THEN current_date + 300 END",
+        campaign_id="(%(campaigns)s::bigint[])[1 + n %% 5]",
+        first_code="%(prefix)s || lpad(n::text, 2, '0') || lpad('1', 10, '0')",
+        last_code="%(prefix)s || lpad(n::text, 2, '0') || lpad((%(size)s / %(batches)s)::text, 10, '0')",
+        generated_count="%(size)s / %(batches)s",
+    ),
+    fill.insert(
+        Recall,
+        "FROM authcodes_batchrange WHERE brand_id = %(brand)s AND range_name = 'Batch 2'",
+        batch_id="id",
+        recall_id="'R-1'",
+        contact="'help'",
+        message="'Stop'",
+        reason="'Test'",
+    ),
+    fill.insert(
+        AuthCode,
+        """
+          FROM authcodes_batchrange b, generate_series(1, %(size)s / %(batches)s) n
+         WHERE b.brand_id = %(brand)s ORDER BY b.id, n
+        """,
+        code="b.prefix || lpad(n::text, 10, '0')",
+        brand_id="%(brand)s",
+        batch_id="b.id",
+        product_id="b.product_id",
+        created_at="now() - make_interval(days => %(days)s + 20 - substr(b.range_name, 7)::int)",
+        deactivated_at="CASE WHEN n %% 100 = 7 THEN now() END",
+    ),
     # The second brand's rows are news to the planner, which would join them one by one.
     "ANALYZE authcodes_authcode, authcodes_batchrange, user_points",
     """
@@ -81,20 +90,36 @@ FILL = (
       JOIN (SELECT user_id, row_number() OVER (ORDER BY user_point_id) - 1 AS u FROM user_points
              WHERE brand_id = %(brand)s) a USING (u)
     """,
-    """
-    INSERT INTO authcodes_scan
-           (scan_id, brand_id, auth_code_id, code, user_id, batch_id, product_id, campaign_id, outcome, reason,
-            points_status, points_promised, points_awarded, scan_count, latitude, longitude, location, located_at,
-            device, app_version, scanned_at)
-    SELECT scan_id, %(brand)s, id, code, user_id, batch_id, product_id, campaign_id,
-           CASE WHEN accepted THEN 'success' WHEN n %% 100 < 50 THEN 'warning' ELSE 'error' END,
-           CASE WHEN accepted THEN 'accepted' WHEN n %% 100 < 40 THEN 'limit_reached'
-                WHEN n %% 100 < 50 THEN 'recalled' ELSE 'bad_tag' END,
-           CASE WHEN accepted THEN 'awarded' ELSE 'not_eligible' END, 10, CASE WHEN accepted THEN 10 ELSE 0 END,
-           CASE WHEN NOT accepted THEN 0 ELSE row_number() OVER (PARTITION BY id ORDER BY accepted DESC, n) END,
-           18.52, 73.85, place, at, 'bench', '1', at
-      FROM past ORDER BY at
-    """,
+    fill.insert(
+        Scan,
+        "FROM past ORDER BY at",
+        scan_id="scan_id",
+        brand_id="%(brand)s",
+        auth_code_id="id",
+        code="code",
+        user_id="user_id",
+        batch_id="batch_id",
+        product_id="product_id",
+        campaign_id="campaign_id",
+        outcome="CASE WHEN accepted THEN 'success' WHEN n %% 100 < 50 THEN 'warning' ELSE 'error' END",
+        reason="""
+            CASE WHEN accepted THEN 'accepted' WHEN n %% 100 < 40 THEN 'limit_reached'
+                 WHEN n %% 100 < 50 THEN 'recalled' ELSE 'bad_tag' END
+        """,
+        points_status="CASE WHEN accepted THEN 'awarded' ELSE 'not_eligible' END",
+        points_promised="10",
+        points_awarded="CASE WHEN accepted THEN 10 ELSE 0 END",
+        scan_count="""
+            CASE WHEN NOT accepted THEN 0 ELSE row_number() OVER (PARTITION BY id ORDER BY accepted DESC, n) END
+        """,
+        latitude="18.52",
+        longitude="73.85",
+        location="place",
+        located_at="at",
+        device="'bench'",
+        app_version="'1'",
+        scanned_at="at",
+    ),
     """
     UPDATE authcodes_authcode c SET scan_count = p.scans, first_scan_at = p.at, first_scan_location = p.place
       FROM (SELECT DISTINCT ON (id) id, at, place, count(*) OVER (PARTITION BY id) AS scans FROM past

@@ -14,14 +14,14 @@ from django.utils import timezone
 from authcodes.models.codes import AuthCode
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
-from bench import world
+from bench import fill, world
 from bench.generate import forget_peak, memory
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
 from bench.prints import in_separate_process
 from brands.models.tenants import Brand
 from events import publishing, worker
 from loyalty.models.accounts import UserPoints
-from loyalty.models.wallets import WalletPass
+from loyalty.models.wallets import WalletDevice, WalletPass
 from loyalty.wallets import issuers, passes, renders
 from tests.support import wallets
 
@@ -43,17 +43,25 @@ class Amounts:
 FULL, QUICK, TINY = Amounts(10_000, 2_000, 100, 10), Amounts(10_000, 500, 100, 4), Amounts(40, 5, 3, 1, repeated=5)
 
 # Passes with the encrypted token of one of them: what it says does not matter here.
-ADD_PASSES = """
-    INSERT INTO loyalty_walletpass
-           (account_id, brand_id, platform, serial, token, state, version, changed_at, pushed_version, held_version,
-            told_at, last_error, created_at)
-    SELECT user_point_id, brand_id, 'apple', gen_random_uuid(), %(token)s, 'held', 1, now(), 1, 1, '[]', '', now()
-      FROM (SELECT * FROM user_points WHERE brand_id = %(brand)s ORDER BY user_point_id LIMIT %(count)s) a
-"""
-ADD_DEVICES = """
-    INSERT INTO loyalty_walletdevice (wallet_pass_id, device, push_token, pushed_version, registered_at)
-    SELECT id, 'device' || id, 'token' || id || 'abcdef', 1, now() FROM loyalty_walletpass
-"""
+ADD_PASSES = fill.insert(
+    WalletPass,
+    "FROM (SELECT * FROM user_points WHERE brand_id = %(brand)s ORDER BY user_point_id LIMIT %(count)s) a",
+    account_id="user_point_id",
+    brand_id="brand_id",
+    platform="'apple'",
+    token="%(token)s",
+    state="'held'",
+    pushed_version="1",
+    held_version="1",
+)
+ADD_DEVICES = fill.insert(
+    WalletDevice,
+    "FROM loyalty_walletpass",
+    wallet_pass_id="id",
+    device="'device' || id",
+    push_token="'token' || id || 'abcdef'",
+    pushed_version="1",
+)
 
 
 def measure(scale: Scale) -> list[Figure]:

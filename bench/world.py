@@ -12,11 +12,18 @@ from django.utils import timezone
 from authcodes.codes import batches
 from authcodes.codes.batches import BatchSettings
 from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
+from authcodes.models.scans import Scan
+from bench import fill
 from bench.harness import EMPTY, Scale, data_dir, say
 from brands.identity import tokens
+from brands.models.customer_words import CustomerWord
 from brands.models.people import User
 from brands.models.tenants import Brand
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories
 
 CUSTOMERS = 10_000
@@ -24,27 +31,40 @@ TOKENS = 2_000
 PREFIX = "B"
 WIDTH = 10
 
-ADD_CUSTOMERS = """
-    WITH person AS (
-        INSERT INTO brands_user (password, is_superuser, email, first_name, last_name, registered_brand_id, is_staff,
-                                 is_active, date_joined)
-        SELECT '!', false, 'bench' || i || '@example.com', '', '', %(brand)s, false, true, now()
-          FROM generate_series(1, %(count)s) i
-        RETURNING id)
-    INSERT INTO user_points (user_id, brand_id, points, points_earned, points_redeemed, points_expired, current_level,
-                             status, enrolled_at, "updatedAt")
-    SELECT id, %(brand)s, 0, 0, 0, 0, 'Bronze', 'active', now(), now() FROM person
-"""
+ADD_USERS = fill.insert(
+    User,
+    "FROM generate_series(1, %(count)s) i RETURNING id",
+    password="'!'",
+    email="%(called)s || i || '@example.com'",
+    registered_brand_id="%(brand)s",
+)
+ADD_MEMBERS = fill.insert(UserPoints, "FROM person", user_id="id", brand_id="%(brand)s", current_level="'Bronze'")
+ADD_CUSTOMERS = f"WITH person AS ({ADD_USERS}) {ADD_MEMBERS}"
 
 # As the triggers would, one customer after the other.
-ADD_WORDS = """
-    INSERT INTO brands_customerword (brand_id, user_id, word)
-    SELECT %(brand)s, u.id, w.word
+ADD_WORDS = fill.insert(
+    CustomerWord,
+    """
       FROM user_points a JOIN brands_user u ON u.id = a.user_id,
            LATERAL customer_words(concat_ws(' ', u.email, u.first_name, u.last_name)) AS w (word)
      WHERE a.brand_id = %(brand)s
         ON CONFLICT DO NOTHING
-"""
+    """,
+    brand_id="%(brand)s",
+    user_id="u.id",
+    word="w.word",
+)
+
+# A ledger line of `past`.
+EARNED = {
+    "user_point_id": "user_point_id",
+    "points_earned": "10",
+    "reason": "'earned'",
+    "reason_id": "code",
+    "note": "'Points for scanning a product'",
+    "created_at": "at",
+    "updated_at": "at",
+}
 
 # Every scanned code awarded and delivered too: one statement per table, foreign keys unchecked.
 HISTORY = (
@@ -57,27 +77,49 @@ HISTORY = (
       JOIN (SELECT user_id, user_point_id, row_number() OVER (ORDER BY user_point_id) - 1 AS k FROM user_points
              WHERE brand_id = %(brand)s) a ON a.k = c.n %% %(customers)s
     """,
-    """
-    INSERT INTO authcodes_scan
-           (scan_id, brand_id, auth_code_id, code, user_id, batch_id, product_id, campaign_id, outcome, reason,
-            points_status, points_promised, points_awarded, scan_count, latitude, longitude, location, located_at,
-            device, app_version, scanned_at)
-    SELECT scan_id, %(brand)s, code_id, code, user_id, %(batch)s, %(product)s, NULL, 'success', 'accepted', 'awarded',
-           10, 10, 1, 18.52, 73.85, 'Pune, Maharashtra', at, 'bench', '1', at FROM past ORDER BY at
-    """,
-    """
-    INSERT INTO loyalty_transaction
-           (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note, "createdAt",
-            "updatedAt")
-    SELECT user_point_id, 10, 0, 0, 'earned', code, 'Points for scanning a product', at, at FROM past ORDER BY at
-    """,
-    """
-    INSERT INTO events_event
-           (event_id, source, detail_type, brand_id, account, region, time, detail, status, attempts, due_at,
-            give_up_at, last_error, created_at, finished_at)
-    SELECT scan_id, 'loyalty.customer-app', 'scan-auth', %(brand)s, '0', 'local', at, '{"payload": {}}', 'done', 1, at,
-           at, '', at, at FROM past ORDER BY at
-    """,
+    fill.insert(
+        Scan,
+        "FROM past ORDER BY at",
+        scan_id="scan_id",
+        brand_id="%(brand)s",
+        auth_code_id="code_id",
+        code="code",
+        user_id="user_id",
+        batch_id="%(batch)s",
+        product_id="%(product)s",
+        outcome="'success'",
+        reason="'accepted'",
+        points_status="'awarded'",
+        points_promised="10",
+        points_awarded="10",
+        scan_count="1",
+        latitude="18.52",
+        longitude="73.85",
+        location="'Pune, Maharashtra'",
+        located_at="at",
+        device="'bench'",
+        app_version="'1'",
+        scanned_at="at",
+    ),
+    fill.insert(LoyaltyTransaction, "FROM past ORDER BY at", **EARNED),
+    fill.insert(
+        Event,
+        "FROM past ORDER BY at",
+        event_id="scan_id",
+        source="'loyalty.customer-app'",
+        detail_type="'scan-auth'",
+        brand_id="%(brand)s",
+        account="'0'",
+        region="'local'",
+        time="at",
+        detail="""'{"payload": {}}'""",
+        status="'done'",
+        attempts="1",
+        due_at="at",
+        give_up_at="at",
+        created_at="at",
+        finished_at="at",
+    ),
     """
     UPDATE user_points a SET points = p.sum, points_earned = p.sum
       FROM (SELECT user_point_id, sum(10) AS sum FROM past GROUP BY 1) p WHERE p.user_point_id = a.user_point_id
@@ -86,13 +128,16 @@ HISTORY = (
 )
 
 # Fresh codes lie scattered among the scanned ones.
-MIXED_CODES = """
-    INSERT INTO authcodes_authcode
-           (code, brand_id, batch_id, product_id, scan_count, first_scan_at, first_scan_location, inventory_location,
-            location, notes, created_at)
-    SELECT %(prefix)s || lpad(i::text, %(width)s, '0'), %(brand)s, %(batch)s, %(product)s, (i %% %(every)s <> 0)::int,
-           CASE WHEN i %% %(every)s <> 0 THEN now() END, '', '', '', '', now() FROM generate_series(1, %(count)s) i
-"""
+MIXED_CODES = fill.insert(
+    AuthCode,
+    "FROM generate_series(1, %(count)s) i",
+    code="%(prefix)s || lpad(i::text, %(width)s, '0')",
+    brand_id="%(brand)s",
+    batch_id="%(batch)s",
+    product_id="%(product)s",
+    scan_count="(i %% %(every)s <> 0)::int",
+    first_scan_at="CASE WHEN i %% %(every)s <> 0 THEN now() END",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +254,7 @@ def add_customers(brand: Brand, count: int, *, called: str = "bench", named: str
     """Members with addresses such as bench1@example.com; `named`: a statement that gives them names."""
     run("SET statement_timeout = 0")
     run("SET session_replication_role = replica")
-    run(ADD_CUSTOMERS.replace("'bench'", f"'{called}'"), {"brand": brand.pk, "count": count})
+    run(ADD_CUSTOMERS, {"brand": brand.pk, "called": called, "count": count})
     if named:
         run(named, {"brand": brand.pk})
     run(ADD_WORDS, {"brand": brand.pk})

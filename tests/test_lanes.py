@@ -10,7 +10,13 @@ import pytest
 from tests.support.lanes import SLOW_PLACES, TESTS, is_slow
 
 # Of these some are slow: by folder, by file, by what a test takes.
-SAMPLE = ["tests/bench", "tests/config/test_slow_senders.py", "tests/config/test_schema.py", "tests/campaigns"]
+SAMPLE = [
+    "tests/bench",
+    "tests/journeys",
+    "tests/config/test_slow_senders.py",
+    "tests/config/test_schema.py",
+    "tests/campaigns",
+]
 
 
 @pytest.mark.parametrize("place", sorted(SLOW_PLACES))

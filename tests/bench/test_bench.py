@@ -34,7 +34,7 @@ def counts(brand: Brand) -> dict[str, int]:
 
 
 def test_the_dashboards_rows_are_made_and_found_by_both_ways(brand: Brand) -> None:
-    dashboard.fill(brand, SIZE)
+    dashboard.add_rows(brand, SIZE)
     rollups.catch_up(brand=brand, at=timezone.now())
 
     assert counts(brand) == {"AuthCode": SIZE, "BatchRange": dashboard.BATCHES, "Scan": SIZE}

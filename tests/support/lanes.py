@@ -8,7 +8,7 @@ TESTS = Path(__file__).parent.parent
 
 # Below tests/.
 SLOW_PLACES = {
-    "bench",
+    "bench/test_bench.py",
     "bin/test_image.py",
     "bin/test_published.py",
     "bin/test_servers.py",

@@ -1,6 +1,7 @@
 """Measures the platform against its limits and peers, on servers of its own that are thrown away.
 
 .venv/bin/python -m bench [--scale full | quick | tiny] [--json FILE] [part ...]
+.venv/bin/python -m bench --against TREE [--tolerance PERCENT] [part ...]
 """
 
 import argparse
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from django.apps import apps
 
-from bench import harness, part
+from bench import against, harness, part
 from bench.harness import PROJECT, Figure, Scale, say
 
 PARTS = ["scan", "pairs", "latency", "generate", "growth", "dashboard", "lists", "imports", "exports", "prints"]
@@ -50,19 +51,31 @@ def main() -> int:
         help="quick: a fifth of the time, noisier; tiny: a few rows of everything, to see that it can be measured",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument("--against", type=Path, metavar="TREE", help="compare with another work tree, in turns")
+    parser.add_argument(
+        "--tolerance", type=float, default=3, metavar="PERCENT", help="by how much this tree may be worse: %(default)s"
+    )
     given = parser.parse_args()
     if unknown := set(given.parts) - set(PARTS):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
-    scale = given.scale
-    if scale is not Scale.TINY and LOADED & set(given.parts or PARTS) and shutil.which("wrk") is None:
+    if given.against and not against.is_tree(given.against):
+        parser.error(f"{given.against} is no work tree with benchmarks")
+    parts, scale = given.parts or PARTS, given.scale
+    if scale is not Scale.TINY and LOADED & set(parts) and shutil.which("wrk") is None:
         parser.error("wrk is missing: apt-get install wrk")
     if INSIDE not in os.environ:
         with throwaway() as data_dir:
             return run_with_servers(data_dir, durable=scale is not Scale.TINY)
-    figures, broken = measure(given.parts or PARTS, scale)
+    if given.against:
+        figures, broken = against.measure(given.against, ENVIRONMENT, parts, scale, tolerance=given.tolerance / 100)
+    else:
+        figures, broken = measure(parts, scale)
+    report(figures, broken)
     if given.json:
         harness.save(figures, given.json)
-    return 1 if broken else 0
+    # A goal depends on the machine, so that one that is missed fails nothing; another tree had the same machine.
+    worse = given.against and any(figure.is_missed for figure in figures)
+    return 1 if broken or worse else 0
 
 
 @contextlib.contextmanager
@@ -84,7 +97,7 @@ def run_with_servers(directory: Path, *, durable: bool) -> int:
 
 
 def measure(parts: Sequence[str], scale: Scale) -> tuple[list[Figure], list[str]]:
-    """Each part in a process of its own, then everything in one table. Also the parts that could not be measured."""
+    """The figures of each part, measured in a process of its own, and the parts that could not be measured."""
     figures: list[Figure] = []
     broken = []
     for name in parts:
@@ -96,12 +109,16 @@ def measure(parts: Sequence[str], scale: Scale) -> tuple[list[Figure], list[str]
         else:
             figures += harness.load(file)
         say(f"   {time.monotonic() - began:.0f} s")
+    return figures, broken
+
+
+def report(figures: Sequence[Figure], broken: Sequence[str]) -> None:
+    """Everything in one table."""
     say("")
     for figure in figures:
         say(figure.line)
     for name in broken:
         say(f"{name:9} could not be measured, see above")
-    return figures, broken
 
 
 def called(name: str, file: Path, scale: Scale) -> int:

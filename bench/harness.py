@@ -48,12 +48,17 @@ class Figure:
     note: str = ""
 
     @property
+    def is_missed(self) -> bool:
+        if self.goal is None:
+            return False
+        return not (self.value >= self.goal if self.at_least else self.value <= self.goal)
+
+    @property
     def verdict(self) -> str:
         if self.goal is None:
             return ""
-        met = self.value >= self.goal if self.at_least else self.value <= self.goal
         sign = ">=" if self.at_least else "<="
-        return f"{'met   ' if met else 'MISSED'} (goal {sign} {self.goal:g})"
+        return f"{'MISSED' if self.is_missed else 'met   '} (goal {sign} {self.goal:g})"
 
     @property
     def line(self) -> str:

@@ -1,0 +1,158 @@
+"""This tree against another one: the same parts in turns, A B B A, each tree with the whole of the same servers.
+
+Each tree is measured by its own benchmarks, because tables and modules may have other names there. A turn begins on
+servers without databases, roles and keys, and its tree fills them as it does for itself.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+import psycopg
+import redis
+from psycopg.sql import SQL, Identifier
+
+from bench import harness, part
+from bench.harness import DATABASE, PROJECT, Figure, Scale, say
+
+# The sum of all programs' processor time counts: what one of them saves, another may spend.
+COSTS = {
+    "scan: processor time of ": "processor time of a scan",
+    "platform pair: processor time of ": "processor time of a pair",
+}
+ENVIRONMENT_OF_TREE = "import json; from bench.__main__ import ENVIRONMENT; print(json.dumps(ENVIRONMENT))"
+OTHER_DATABASES = "SELECT datname FROM pg_database WHERE NOT datistemplate AND datname <> 'postgres'"
+OTHER_ROLES = "SELECT rolname FROM pg_roles WHERE rolname NOT LIKE 'pg\\_%' AND rolname <> current_user"
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A directory with a version of the platform, and what its benchmarks' processes find in their environment."""
+
+    directory: Path
+    environment: dict[str, str]
+
+    @classmethod
+    def at(cls, directory: Path, own: dict[str, str]) -> "Tree":
+        """`own`: what this tree's benchmarks set, which the other's may call by another name."""
+        neutral = {name: text for name, text in os.environ.items() if name not in own}
+        command = [python(directory), "-c", ENVIRONMENT_OF_TREE]
+        said = subprocess.run(command, cwd=directory, env=neutral, check=True, capture_output=True, text=True).stdout
+        return cls(directory, neutral | json.loads(said))
+
+
+def python(directory: Path) -> str:
+    """The tree's own, or where it has none, ours."""
+    own = directory / ".venv" / "bin" / "python"
+    return str(own) if own.exists() else sys.executable
+
+
+def is_tree(directory: Path) -> bool:
+    return (directory / "bench" / "part.py").exists()
+
+
+def measure(
+    directory: Path, own: dict[str, str], parts: Sequence[str], scale: Scale, *, tolerance: float
+) -> tuple[list[Figure], list[str]]:
+    """The ratios of this tree's figures to the other's, and the parts that could not be compared.
+
+    `tolerance`: by how much this tree's may be worse.
+    """
+    trees = {"this tree": Tree.at(PROJECT, own), str(directory): Tree.at(directory.resolve(), own)}
+    rounds = 1 if scale is Scale.TINY else 5
+    found: list[Figure] = []
+    broken = []
+    for name in parts:
+        turns: dict[str, list[list[Figure]]] = {tree: [] for tree in trees}
+        for number, tree in enumerate(in_turns(list(trees), rounds)):
+            say(f"== {name}, {tree}, round {number // 2 + 1} of {rounds}")
+            if (figures := turn(name, trees[tree], scale)) is None:
+                say(f"{name} could not be measured in {tree}")
+                break
+            turns[tree].append(figures)
+        ours, theirs = turns.values()
+        complete = len(ours) == len(theirs) == rounds
+        ratios = compared(ours, theirs, tolerance=None if scale is Scale.TINY else tolerance) if complete else []
+        found += ratios
+        if not ratios or (scale is not Scale.TINY and all(ratio.goal is None for ratio in ratios)):
+            broken.append(name)
+    return found, broken
+
+
+def in_turns(trees: Sequence[str], rounds: int) -> Iterator[str]:
+    """A B B A: what else the machine does hits both alike."""
+    for number in range(rounds):
+        yield from trees if number % 2 == 0 else reversed(trees)
+
+
+def turn(name: str, tree: Tree, scale: Scale) -> list[Figure] | None:
+    """A part's figures, or None where it cannot be measured."""
+    data = Path(os.environ["DATA_DIR"])
+    before = set(data.iterdir())
+    file = data / "figures.json"
+    command = [python(tree.directory), "-m", "bench.part", name, str(file), *part.options(scale)]
+    try:
+        clear_servers(data / "run")
+        failed = subprocess.call(command, cwd=tree.directory, env=tree.environment)
+        return None if failed else harness.load(file)
+    finally:
+        for left in set(data.iterdir()) - before:
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+def clear_servers(sockets: Path) -> None:
+    """As they were when they started: what one tree leaves is neither found nor felt by the other."""
+    with psycopg.connect(host=str(sockets), user=DATABASE, dbname="postgres", autocommit=True) as connection:
+        for (name,) in connection.execute(OTHER_DATABASES).fetchall():
+            connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+        for (name,) in connection.execute(OTHER_ROLES).fetchall():
+            connection.execute(SQL("DROP ROLE {}").format(Identifier(name)))
+        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(DATABASE)))
+        connection.execute("CHECKPOINT")
+    redis.Redis.from_url(f"unix://{sockets}/valkey.sock").flushall()
+
+
+def compared(ours: Sequence[list[Figure]], theirs: Sequence[list[Figure]], *, tolerance: float | None) -> list[Figure]:
+    """Each figure that both trees have as a ratio, ours / theirs: the median of the rounds, with its spread.
+
+    Those that count have a goal: with a `tolerance`, ours may be worse by so much. Nothing is a multiple of 0.
+    """
+    rounds = [(by_name(our), by_name(their)) for our, their in zip(ours, theirs, strict=True)]
+    figures = []
+    for figure in by_name(ours[0]).values():
+        if all(figure.name in our and figure.name in their for our, their in rounds):
+            own, other = ([each[side][figure.name].value for each in rounds] for side in (0, 1))
+            if all(other):
+                figures.append(as_ratio(figure, own, other, tolerance=tolerance))
+    return figures
+
+
+def by_name(figures: Sequence[Figure]) -> dict[str, Figure]:
+    """The figures of a part, and the processor time of all programs together."""
+    found = {figure.name: figure for figure in figures}
+    for beginning, name in COSTS.items():
+        spent = [figure.value for figure in figures if figure.name.startswith(beginning)]
+        if spent:
+            found[name] = Figure(figures[0].part, name, sum(spent), "us", at_least=False)
+    return found
+
+
+def as_ratio(figure: Figure, own: Sequence[float], other: Sequence[float], *, tolerance: float | None) -> Figure:
+    goal = None
+    if tolerance is not None and counts(figure):
+        goal = 1 - tolerance if figure.at_least else 1 + tolerance
+    found = harness.ratio(figure.part, figure.name, own, other, goal=goal, at_least=figure.at_least)
+    return replace(found, note=f"{found.note}; {median(own):.4g} / {median(other):.4g} {figure.unit}".rstrip())
+
+
+def counts(figure: Figure) -> bool:
+    """Whether two runs of the same tree agree on it: ratios, medians and processor time, not the slowest of many."""
+    if figure.name in COSTS.values():
+        return True
+    return figure.goal is not None and (figure.unit == "x" or figure.name.endswith("p50"))

@@ -1,6 +1,7 @@
 """Fills a database with a brand, its customers, codes and history; every benchmark begins here."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -261,7 +262,7 @@ def add_customers(brand: Brand, count: int, *, called: str = "bench", named: str
     run("RESET session_replication_role")
 
 
-def run(statement: str, parameters: dict[str, object] | None = None) -> None:
+def run(statement: str, parameters: Mapping[str, object] | None = None) -> None:
     """As the tables' owner, who may do what the application may not."""
     with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute(statement, parameters)

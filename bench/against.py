@@ -80,7 +80,10 @@ def measure(
         complete = len(ours) == len(theirs) == rounds
         ratios = compared(ours, theirs, tolerance=None if scale is Scale.TINY else tolerance) if complete else []
         found += ratios
-        if not ratios or (scale is not Scale.TINY and all(ratio.goal is None for ratio in ratios)):
+        if not complete:
+            broken.append(name)
+        elif scale is not Scale.TINY and all(ratio.goal is None for ratio in ratios):
+            say(f"{name}: the trees have no figure in common that counts")
             broken.append(name)
     return found, broken
 

@@ -14,6 +14,7 @@ from brands.models.tenants import Brand
 from events import worker
 from tests.support import factories
 from tests.support.api import Api
+from tests.support.distribution import TogetherScheduling
 from tests.support.lanes import TESTS, is_slow, lane, told
 from tests.support.log_watch import LogWatch, secrets_in
 from tests.support.table_cleanup import empty_tables
@@ -28,16 +29,12 @@ NOT_TRUNCATED = {
 OUT_OF_TIME = ["TimeoutError", "ReadTimeout", "did not become true in time"]
 
 
-# Tests of such a folder share an installation and a browser; those of a file share rows.
-SHARED = {"browser", "journeys"}
-
-
 LANES = pytest.StashKey[Counter[str]]()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Say which tests are slow, which one process takes together, and what may be tried again.
+    """Say which tests are slow, and what may be tried again.
 
     That is a control, which shows that something can happen, and what ran out of time. A test of a promise is not: the
     promise holds each time.
@@ -45,8 +42,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if is_slow(item.path.relative_to(TESTS), getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
-        folder = item.path.parent.name
-        item.add_marker(pytest.mark.xdist_group(folder if folder in SHARED else item.nodeid.partition("::")[0]))
         if item.name.startswith("test_control_"):
             item.add_marker(pytest.mark.flaky(reruns=2))
         else:
@@ -55,6 +50,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[LANES] = Counter(lane({mark.name for mark in item.iter_markers()}) for item in items)
     if hasattr(config, "workeroutput"):
         config.workeroutput["lanes"] = dict(config.stash[LANES])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherScheduling:
+    return TogetherScheduling(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)

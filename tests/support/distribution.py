@@ -1,0 +1,55 @@
+"""Decides which tests one of several processes takes together, and which are begun first.
+
+pytest-xdist's own groups (`--dist loadgroup`) have no effect with pytest 9.2: they are kept in the tests' names, which
+are settled by then (https://github.com/pytest-dev/pytest-xdist/issues/1386).
+"""
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from xdist.scheduler import LoadScopeScheduling
+
+from tests.support.lanes import SLOW_PLACES
+
+# Its tests share an installation that takes longer to start than they do.
+TOGETHER = {"tests/journeys"}
+# Their tests share nothing and take minutes: one by one, whoever is free takes them.
+ONE_BY_ONE = {
+    "tests/bench/test_bench.py",
+    "tests/browser/test_accessibility.py",
+    "tests/browser/test_scan_page.py",
+    "tests/config/test_schema.py",
+    "tests/processes/test_crashes.py",
+}
+
+
+def work_unit(test: str) -> str:
+    """What stays together: a folder, a file whose tests share rows, or one test."""
+    path = test.partition("::")[0]
+    folder = PurePath(path).parent.as_posix()
+    if folder in TOGETHER:
+        return folder
+    return test if path in ONE_BY_ONE else path
+
+
+def takes_long(unit: str) -> bool:
+    path = PurePath(unit.partition("::")[0]).relative_to("tests")
+    return bool({path.as_posix(), *(folder.as_posix() for folder in path.parents)} & SLOW_PLACES)
+
+
+def in_order(units: Sequence[str]) -> list[str]:
+    """What takes minutes first, so that no process is left alone with it at the end."""
+    one_by_one = {path.partition("::")[0] for path in ONE_BY_ONE}
+    return sorted(units, key=lambda unit: (unit.partition("::")[0] not in one_by_one, not takes_long(unit)))
+
+
+class TogetherScheduling(LoadScopeScheduling):
+    """Gives a process that is free the next work unit."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return work_unit(nodeid)
+
+    def _assign_work_unit(self, node: object) -> None:
+        for unit in in_order(list(self.workqueue)):
+            self.workqueue.move_to_end(unit)
+        super()._assign_work_unit(node)  # type: ignore[arg-type]

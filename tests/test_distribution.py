@@ -1,0 +1,44 @@
+"""What one of several processes takes together."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.distribution import ONE_BY_ONE, TOGETHER, in_order, work_unit
+from tests.support.lanes import TESTS
+
+
+@pytest.mark.parametrize("place", sorted(TOGETHER | ONE_BY_ONE))
+def test_what_is_named_exists(place):
+    assert (TESTS.parent / place).exists()
+
+
+def test_a_file_stays_together_and_what_is_named_does_not():
+    assert work_unit("tests/loyalty/test_expiry.py::test_a[x::y@z]") == "tests/loyalty/test_expiry.py"
+    assert work_unit("tests/journeys/test_guide.py::test_a") == "tests/journeys"
+    assert work_unit("tests/processes/test_crashes.py::test_a") == "tests/processes/test_crashes.py::test_a"
+
+
+def test_what_takes_minutes_is_begun_first():
+    one, slow, quick = "tests/bench/test_bench.py::test_a", "tests/browser/test_codes.py", "tests/test_glossary.py"
+
+    assert in_order([quick, slow, one]) == [one, slow, quick]
+
+
+def test_a_file_is_run_by_one_process():
+    """pytest-xdist has stopped keeping tests together without a word once."""
+    command = [sys.executable, "-m", "pytest", "-v", "-o", "addopts=", "-p", "no:cacheprovider", "--dist", "loadscope"]
+    done = subprocess.run(
+        [*command, "-n", "2", "tests/test_lanes.py", "tests/test_distribution.py", "-k", "exists"],
+        cwd=TESTS.parent,
+        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ran = set(re.findall(r"^\[(gw\d)\] .* (tests/\S+?)::", done.stdout, re.MULTILINE))
+    assert ran, done.stdout + done.stderr
+    assert len(ran) == len({path for _process, path in ran})

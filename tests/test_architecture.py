@@ -211,7 +211,7 @@ def test_a_model_is_written_by_its_own_topic_only(model, writers):
 def modules_that_write() -> dict[str, set[str]]:
     """For each model the modules with a call such as `Model.objects.filter(...).update(...)`."""
     found: dict[str, set[str]] = defaultdict(set)
-    for app, path in ((app, path) for app in ORDER for path in modules_of(app)):
+    for path in (path for app in ORDER for path in modules_of(app)):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WRITES:
                 model, objects, _rest = ast.unparse(node.func).partition(".objects")

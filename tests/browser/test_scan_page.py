@@ -330,6 +330,7 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
     expect(page.locator("#account")).to_contain_text(code)
     page.reload()
     expect(page.locator("#account")).to_contain_text(code)
+    page.wait_for_load_state("networkidle")  # the code's image is there no more once it is given back
     page.locator("#account").get_by_role("button", name="Give it back: A mug").click()
     expect(page.locator("#points")).to_contain_text("Returned.")
     expect(page.locator("#account .balance b")).to_have_text("30")

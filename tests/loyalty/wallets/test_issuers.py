@@ -59,7 +59,7 @@ BAD = {
         "certificate cannot be read",
     ),
     "no key": (lambda: {"key": b"nonsense"}, "key", "private key cannot be read"),
-    "another's key": (lambda: {"key": pem(rsa_key("other"))}, "key", "another one"),
+    "another's key": (lambda: {"key": pem(rsa_key("other"))}, "key", "does not belong to the certificate"),
     "a key of another kind": (lambda: {"key": pem(ec_key("x"))}, "key", "RSA"),
     "p12, wrong password": (
         lambda: {"certificate": wallets.p12("a"), "key": b"", "password": "b"},

@@ -7,7 +7,6 @@ and new members of answers are no break: programs have to bear them.
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,11 @@ METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
 WORDS = {"description", "example", "examples", "summary", "title"}
 LOWER_BOUNDS = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 UPPER_BOUNDS = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
+TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
 
 Schema = Mapping[str, Any]
+# Where something stands: an operation, its parameters, body and answers, and so on to the members of each.
+Place = tuple[str, ...]
 
 
 def bare(part: Any, *, names: bool = False) -> Any:
@@ -35,164 +37,132 @@ def bare(part: Any, *, names: bool = False) -> Any:
 
 def breaks(old: Schema, new: Schema) -> list[str]:
     """What a program written for `old` would stumble over in `new`, each with its place."""
-    return list(dict.fromkeys(_Comparison(old, new).all()))
+    return list(dict.fromkeys(_all_breaks(dict(places(old)), dict(places(new)))))
 
 
-@dataclass
-class _Comparison:
-    old: Schema
-    new: Schema
-    # Pairs of references under comparison, so that a type that holds itself comes to an end.
-    open: set[tuple[str, str, bool]] = field(default_factory=set)
+def _all_breaks(before: Mapping[Place, Schema], now: Mapping[Place, Schema]) -> Iterator[str]:
+    for place, old in before.items():
+        where = "".join(place)
+        if place in now:
+            yield from changes(where, old, now[place])
+        elif place[:-1] in now or len(place) == 1:
+            yield f"{where}: removed"
+    for place, new in now.items():
+        if place not in before and place[:-1] in before and new.get("appears"):
+            yield f"{''.join(place)}: {new['appears']}"
 
-    def all(self) -> Iterator[str]:
-        for path, item in self.old["paths"].items():
-            for method in METHODS:
-                if method in item:
-                    there = self.new["paths"].get(path, {}).get(method)
-                    where = f"{method.upper()} {path}"
-                    yield from self.operation(where, item[method], there) if there else [f"{where}: removed"]
 
-    def operation(self, where: str, old: Schema, new: Schema) -> Iterator[str]:
-        if old.get("operationId") != new.get("operationId"):
-            yield f"{where}: operationId was {old.get('operationId')}, is {new.get('operationId')}"
-        yield from self.security(where, old, new)
-        yield from self.parameters(where, old, new)
-        yield from self.body(where, old.get("requestBody"), new.get("requestBody"))
-        yield from self.responses(where, old["responses"], new["responses"])
+def places(api: Schema) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Every place of a description with what can break there. `sent`: by programs, else they get it."""
+    for path, item in api["paths"].items():
+        for method in METHODS:
+            if method in item:
+                yield from _operation((f"{method.upper()} {path}",), item[method], api)
 
-    def security(self, where: str, old: Schema, new: Schema) -> Iterator[str]:
-        """Each way in that was enough must still be enough."""
-        wanted = [set(each) for each in new.get("security", [{}])]
-        for each in old.get("security", [{}]):
-            if not any(need <= set(each) for need in wanted):
-                yield f"{where}: {' and '.join(each) or 'nobody'} no longer suffices"
 
-    def parameters(self, where: str, old: Schema, new: Schema) -> Iterator[str]:
-        before, now = ({(p["in"], p["name"].lower()): p for p in each.get("parameters", [])} for each in (old, new))
-        for key, each in before.items():
-            place = f"{where}, {key[0]} {each['name']}"
-            if key not in now:
-                yield f"{place}: removed"
-                continue
-            if now[key].get("required") and not each.get("required"):
-                yield f"{place}: now required"
-            yield from self.schema(place, each.get("schema", {}), now[key].get("schema", {}), given=True)
-        for key in now.keys() - before.keys():
-            if now[key].get("required"):
-                yield f"{where}, {key[0]} {now[key]['name']}: new and required"
+def _operation(place: Place, operation: Schema, api: Schema) -> Iterator[tuple[Place, dict[str, Any]]]:
+    ways_in = [frozenset(each) for each in operation.get("security", [{}])]
+    yield place, {"operation": operation.get("operationId"), "security": ways_in}
+    for each in operation.get("parameters", []):
+        at = (*place, f", {each['in']} {each['name'].lower()}")
+        required = bool(each.get("required"))
+        for inner, facts in _schema(at, each.get("schema", {}), api, sent=True):
+            more = {"must": required, "appears": "new and required" if required else ""} if inner == at else {}
+            yield inner, facts | more
+    if body := operation.get("requestBody"):
+        required = bool(body.get("required"))
+        yield (*place, ", body"), {"must": required, "appears": "now required" if required else ""}
+        yield from _contents((*place, ", body"), body, api, sent=True)
+    for status, answer in operation["responses"].items():
+        at = (*place, f", {status}")
+        yield at, {"headers": set(answer.get("headers", {})), "appears": "added" if status[0] in "23" else ""}
+        yield from _contents(at, answer, api, sent=False)
 
-    def body(self, where: str, old: Schema | None, new: Schema | None) -> Iterator[str]:
-        if new and new.get("required") and not (old and old.get("required")):
-            yield f"{where}: a body is now required"
-        if not old:
-            return
-        if not new:
-            yield f"{where}: body removed"
-            return
-        yield from self.content(f"{where}, body", old["content"], new["content"], given=True)
 
-    def responses(self, where: str, old: Schema, new: Schema) -> Iterator[str]:
-        succeeds = [status for status in new if status[0] in "23"]
-        for status, response in old.items():
-            if status not in new:
-                yield f"{where}: {status} removed"
-                continue
-            place = f"{where}, {status}"
-            for name in response.get("headers", {}).keys() - new[status].get("headers", {}).keys():
-                yield f"{place}: header {name} removed"
-            yield from self.content(place, response.get("content", {}), new[status].get("content", {}), given=False)
-        for status in succeeds:
-            if status not in old:
-                yield f"{where}: {status} added"
+def _contents(place: Place, part: Schema, api: Schema, *, sent: bool) -> Iterator[tuple[Place, dict[str, Any]]]:
+    for kind, media in part.get("content", {}).items():
+        yield from _schema((*place, f" {kind}"), media.get("schema", {}), api, sent=sent)
 
-    def content(self, where: str, old: Schema, new: Schema, *, given: bool) -> Iterator[str]:
-        for kind, media in old.items():
-            if kind not in new:
-                yield f"{where}: {kind} removed"
-            else:
-                yield from self.schema(where, media.get("schema", {}), new[kind].get("schema", {}), given=given)
 
-    def schema(self, where: str, old: Schema, new: Schema, *, given: bool) -> Iterator[str]:
-        """`given`: programs send it, else they get it."""
-        pair = (json.dumps(old, sort_keys=True), json.dumps(new, sort_keys=True), given)
-        if pair in self.open:
-            return
-        self.open.add(pair)
-        try:
-            yield from self.plain(where, flat(old, self.old), flat(new, self.new), given=given)
-        finally:
-            self.open.discard(pair)
+def _schema(
+    place: Place, schema: Schema, api: Schema, *, sent: bool, around: tuple[str, ...] = ()
+) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """A schema and all within it, but for a type within itself."""
+    this = json.dumps(schema, sort_keys=True)
+    if this in around:
+        return
+    plain = flat(schema, api)
+    choices = {_label(each): each for name in ("anyOf", "oneOf") for each in plain.get(name, [])}
+    members = {f".{name}": each for name, each in plain.get("properties", {}).items()}
+    yield place, {"sent": sent, "schema": plain, "choices": set(choices)}
+    inner = members | ({"[]": plain["items"]} if "items" in plain else {})
+    for name, each in (inner | {f" ({label})": each for label, each in choices.items()}).items():
+        yield from _schema((*place, name), each, api, sent=sent, around=(*around, this))
 
-    def plain(self, where: str, old: Schema, new: Schema, *, given: bool) -> Iterator[str]:
-        # What was taken must still be taken; what comes must have been foreseen.
-        wide, narrow = (new, old) if given else (old, new)
-        verb = "no longer taken" if given else "new"
-        if lost := kinds(narrow) - kinds(wide):
-            yield f"{where}: type {', '.join(sorted(lost))} {verb}"
-        yield from self.values(where, old, new, given=given)
-        yield from self.bounds(where, wide, narrow)
-        yield from self.members(where, old, new, given=given)
-        if "items" in old and "items" in new:
-            yield from self.schema(f"{where}[]", old["items"], new["items"], given=given)
-        for name in ("anyOf", "oneOf"):
-            yield from self.choices(where, old.get(name, []), new.get(name, []), given=given)
 
-    def values(self, where: str, old: Schema, new: Schema, *, given: bool) -> Iterator[str]:
-        """A value that is gone breaks both: who sends it, and who waits for it. An error's may grow."""
-        before, now = allowed(old), allowed(new)
-        if before is None and now is not None and given:
+def _label(choice: Schema) -> str:
+    """By what an alternative is known in both descriptions."""
+    if "$ref" in choice:
+        return str(choice["$ref"]).rpartition("/")[2]
+    return str(choice.get("type") or json.dumps(choice, sort_keys=True))
+
+
+def changes(where: str, old: Schema, new: Schema) -> Iterator[str]:
+    """What breaks at a place that is in both."""
+    if old.get("operation") != new.get("operation"):
+        yield f"{where}: operationId was {old['operation']}, is {new['operation']}"
+    for each in old.get("security", []):  # a way in that was enough must still be enough
+        if not any(needed <= each for needed in new["security"]):
+            yield f"{where}: {' and '.join(each) or 'nobody'} no longer suffices"
+    if new.get("must") and not old.get("must"):
+        yield f"{where}: now required"
+    for name in sorted(old.get("headers", set()) - new.get("headers", set())):
+        yield f"{where}: header {name} removed"
+    if "schema" in old:
+        yield from _schema_changes(where, old, new)
+
+
+def _schema_changes(where: str, old: Schema, new: Schema) -> Iterator[str]:
+    sent, was, is_now = old["sent"], old["schema"], new["schema"]
+    # What was taken must still be taken; what comes must have been foreseen.
+    wide, narrow = (new, old) if sent else (old, new)
+    end = "no longer taken" if sent else "new"
+    for name in sorted(types(narrow["schema"]) - types(wide["schema"])):
+        yield f"{where}: type {name} {end}"
+    for name in sorted(narrow["choices"] - wide["choices"]):
+        yield f"{where}: alternative {name} {end}"
+    yield from _bounds(where, wide["schema"], narrow["schema"])
+    yield from _values(where, allowed(was), allowed(is_now), sent=sent)
+    before, now = set(was.get("required", [])), set(is_now.get("required", []))
+    for name in sorted(now - before) if sent else sorted(before & is_now.get("properties", {}).keys() - now):
+        yield f"{where}.{name}: {'now required' if sent else 'may be absent now'}"
+    closed = is_now.get("additionalProperties") is False and was.get("additionalProperties") is not False
+    if sent and closed and "properties" in was:
+        yield f"{where}: takes no other members any more"
+
+
+def _bounds(where: str, wide: Schema, narrow: Schema) -> Iterator[str]:
+    misfits = [name for name in LOWER_BOUNDS if name in wide and wide[name] > narrow.get(name, float("-inf"))]
+    misfits += [name for name in UPPER_BOUNDS if name in wide and wide[name] < narrow.get(name, float("inf"))]
+    misfits += [name for name in ("pattern", "format") if name in wide and wide[name] != narrow.get(name)]
+    for name in misfits:
+        yield f"{where}: {name} {narrow.get(name, 'none')} and {wide[name]} do not fit"
+
+
+def _values(where: str, before: list[str] | None, now: list[str] | None, *, sent: bool) -> Iterator[str]:
+    """A value that is gone breaks both: who sends it, and who waits for it. An error's may grow."""
+    if before is None or now is None:
+        if sent and now is not None:
             yield f"{where}: only {', '.join(now)} taken now"
-        if before is None or now is None:
-            if before is not None and not given:
-                yield f"{where}: any value now, was {', '.join(before)}"
-            return
-        for value in before:
-            if value not in now:
-                yield f"{where}: value {value} removed"
-        is_error = where.endswith(".error")
-        for value in [] if given or is_error else now:
-            if value not in before:
-                yield f"{where}: value {value} new"
-
-    def bounds(self, where: str, wide: Schema, narrow: Schema) -> Iterator[str]:
-        for name in LOWER_BOUNDS:
-            if name in wide and wide[name] > narrow.get(name, float("-inf")):
-                yield f"{where}: {name} {narrow.get(name, 'none')} and {wide[name]} do not fit"
-        for name in UPPER_BOUNDS:
-            if name in wide and wide[name] < narrow.get(name, float("inf")):
-                yield f"{where}: {name} {narrow.get(name, 'none')} and {wide[name]} do not fit"
-        for name in ("pattern", "format"):
-            if name in wide and wide[name] != narrow.get(name):
-                yield f"{where}: {name} {narrow.get(name, 'none')} and {wide[name]} do not fit"
-
-    def members(self, where: str, old: Schema, new: Schema, *, given: bool) -> Iterator[str]:
-        before, now = old.get("properties", {}), new.get("properties", {})
-        was, is_ = set(old.get("required", [])), set(new.get("required", []))
-        for name in before:
-            if name not in now:
-                yield f"{where}.{name}: removed"
-            else:
-                yield from self.schema(f"{where}.{name}", before[name], now[name], given=given)
-        for name in sorted(is_ - was) if given else sorted(was & now.keys() - is_):
-            yield f"{where}.{name}: {'now required' if given else 'may be absent now'}"
-        closed = new.get("additionalProperties") is False and old.get("additionalProperties") is not False
-        if given and closed and "properties" in old:
-            yield f"{where}: takes no other members any more"
-
-    def choices(self, where: str, old: Sequence[Schema], new: Sequence[Schema], *, given: bool) -> Iterator[str]:
-        """Each alternative that was taken has one that takes it; each that comes was foreseen by one."""
-        if not old and not (given and new):
-            return
-        sources, targets = (old or [{}], new or [{}]) if given else (new or [{}], old)
-        for number, source in enumerate(sources):
-            found = [list(self.between(where, source, target, given=given)) for target in targets]
-            if all(found):
-                yield from min(found, key=len) if len(sources) == 1 else [f"{where}: alternative {number + 1} breaks"]
-
-    def between(self, where: str, source: Schema, target: Schema, *, given: bool) -> Iterator[str]:
-        old, new = (source, target) if given else (target, source)
-        return self.schema(where, old, new, given=given)
+        elif not sent and before is not None:
+            yield f"{where}: any value now, was {', '.join(before)}"
+        return
+    for value in before:
+        if value not in now:
+            yield f"{where}: value {value} removed"
+    for value in now:
+        if value not in before and not sent and not where.endswith(".error"):
+            yield f"{where}: value {value} new"
 
 
 def flat(schema: Schema, whole: Schema) -> dict[str, Any]:
@@ -221,11 +191,10 @@ def merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     return both
 
 
-def kinds(schema: Schema) -> set[str]:
+def types(schema: Schema) -> set[str]:
     """The types of JSON that a schema lets in; whole numbers are numbers."""
-    every = {"string", "number", "integer", "boolean", "object", "array", "null"}
-    stated = schema.get("type")
-    found = every if stated is None else {stated} if isinstance(stated, str) else set(stated)
+    stated = schema.get("type", TYPES)
+    found = {stated} if isinstance(stated, str) else set(stated)
     return found | {"integer"} if "number" in found else found
 
 

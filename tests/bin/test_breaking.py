@@ -88,78 +88,78 @@ BREAKS = {
     ),
     "a required body": (
         lambda o, _s, _n: o["requestBody"].update(required=True),
-        f"{WHERE}: a body is now required",
+        f"{WHERE}, body: now required",
     ),
-    "no body": (lambda o, _s, _n: o.pop("requestBody"), f"{WHERE}: body removed"),
+    "no body": (lambda o, _s, _n: o.pop("requestBody"), f"{WHERE}, body: removed"),
     "a required member": (
         lambda _o, s, _n: s["Input"]["required"].append("kind"),
-        f"{WHERE}, body.kind: now required",
+        f"{WHERE}, body application/json.kind: now required",
     ),
     "a member less to send": (
         lambda _o, s, _n: s["Input"]["properties"].pop("kind"),
-        f"{WHERE}, body.kind: removed",
+        f"{WHERE}, body application/json.kind: removed",
     ),
     "a value less to send": (
         lambda _o, s, _n: s["Input"]["properties"]["kind"]["enum"].pop(),
-        f'{WHERE}, body.kind: value "b" removed',
+        f'{WHERE}, body application/json.kind: value "b" removed',
     ),
     "no null": (
         lambda _o, s, _n: s["Input"]["properties"]["size"].update(type="number"),
-        f"{WHERE}, body.size: type null no longer taken",
+        f"{WHERE}, body application/json.size: type null no longer taken",
     ),
     "a shorter text": (
         lambda _o, s, _n: s["Input"]["properties"]["name"].update(maxLength=10),
-        f"{WHERE}, body.name: maxLength 20 and 10 do not fit",
+        f"{WHERE}, body application/json.name: maxLength 20 and 10 do not fit",
     ),
     "a pattern": (
         lambda _o, s, _n: s["Input"]["properties"]["name"].update(pattern="^a"),
-        f"{WHERE}, body.name: pattern none and ^a do not fit",
+        f"{WHERE}, body application/json.name: pattern none and ^a do not fit",
     ),
     "values where all were taken": (
         lambda _o, s, _n: s["Input"]["properties"]["name"].update(enum=["x"]),
-        f'{WHERE}, body.name: only "x" taken now',
+        f'{WHERE}, body application/json.name: only "x" taken now',
     ),
     "an alternative less": (
         lambda _o, s, _n: s["Input"]["properties"]["of"]["anyOf"].pop(0),
-        f"{WHERE}, body.of: alternative 1 breaks",
+        f"{WHERE}, body application/json.of: alternative string no longer taken",
     ),
     "no other members": (
         lambda _o, s, _n: s["Input"].update(additionalProperties=False),
-        f"{WHERE}, body: takes no other members any more",
+        f"{WHERE}, body application/json: takes no other members any more",
     ),
     "a member less to get": (
         lambda _o, s, _n: s["Thing"]["properties"].pop("state"),
-        f"{WHERE}, 200.state: removed",
+        f"{WHERE}, 200 application/json.state: removed",
     ),
     "a member that may be absent": (
         lambda _o, s, _n: s["Thing"]["required"].remove("state"),
-        f"{WHERE}, 200.state: may be absent now",
+        f"{WHERE}, 200 application/json.state: may be absent now",
     ),
     "null where none was": (
         lambda _o, s, _n: s["Thing"]["properties"]["id"].update(type=["integer", "null"]),
-        f"{WHERE}, 200.id: type null new",
+        f"{WHERE}, 200 application/json.id: type null new",
     ),
     "a value less to get": (
         lambda _o, s, _n: s["Thing"]["properties"]["state"]["enum"].pop(),
-        f'{WHERE}, 200.state: value "old" removed',
+        f'{WHERE}, 200 application/json.state: value "old" removed',
     ),
     "a value more to get": (
         lambda _o, s, _n: s["Thing"]["properties"]["state"]["enum"].append("odd"),
-        f'{WHERE}, 200.state: value "odd" new',
+        f'{WHERE}, 200 application/json.state: value "odd" new',
     ),
     "an error's code less": (
         lambda _o, s, _n: s["Failure"]["properties"]["error"].update(enum=["GONE"]),
-        f'{WHERE}, 404.error: value "NOT_FOUND" removed',
+        f'{WHERE}, 404 application/json.error: value "NOT_FOUND" removed',
     ),
-    "a success less": (lambda o, _s, _n: o["responses"].pop("200"), f"{WHERE}: 200 removed"),
-    "a success more": (lambda o, _s, _n: o["responses"].update({"201": {}}), f"{WHERE}: 201 added"),
+    "a success less": (lambda o, _s, _n: o["responses"].pop("200"), f"{WHERE}, 200: removed"),
+    "a success more": (lambda o, _s, _n: o["responses"].update({"201": {}}), f"{WHERE}, 201: added"),
     "a header less": (
         lambda o, _s, _n: o["responses"]["200"].pop("headers"),
         f"{WHERE}, 200: header X-Request-ID removed",
     ),
     "another kind of answer": (
         lambda o, _s, _n: o["responses"]["200"].update(content={"text/csv": {}}),
-        f"{WHERE}, 200: application/json removed",
+        f"{WHERE}, 200 application/json: removed",
     ),
 }
 

@@ -26,13 +26,8 @@ PARTS = ["scan", "pairs", "latency", "generate", "growth", "dashboard", "lists",
 PARTS += ["searches", "expiry", "notifications", "wallets", "timing", "guard", "neighbours"]
 LOADED = {"scan", "pairs"}  # by wrk
 INSIDE = "BENCH_INSIDE"
-PLAIN_CODES = [f"RATE_PLAIN_CODES{which}" for which in ("", "_DAY", "_NEAR", "_NETWORK", "_NETWORK_NEAR", "_BRAND")]
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "bench.settings",
-    "ACCESS_TOKEN_MINUTES": "600",
-    # Out of reach, yet asked at every request.
-    "RATE_SCAN": "1000000/minute",
-    **dict.fromkeys(PLAIN_CODES, "100000000/day"),
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONPATH": str(PROJECT),
 }

@@ -44,9 +44,7 @@ GOALS = {"scan p99": 0.150, "webhook": 2.0, "page": 1.0, "health": 0.100}
 SETTINGS = {
     "OUTGOING_PRIVATE_NETWORKS": LOOPBACK,
     "TRUSTED_PROXIES": "1",  # so that each caller has an address of their own
-    "RATE_LOGIN": "1000000/minute",
-    "RATE_LOGIN_ADDRESS": "1000000/minute",
-    "RATE_CAMPAIGN_EVENT": "1000000/minute",
+    "RATE_LIMITS": "login=1000000/minute,login_address=1000000/minute,campaign_event=1000000/minute",
     "HTTPS": "0",
 }
 PASSWORD = "correct horse battery"
@@ -423,7 +421,7 @@ def measure(scale: Scale) -> list[Figure]:
     os.environ |= SETTINGS | {"BENCH_HEAVY_ROWS": str(lengths.heavy_rows)}
     figures: list[Figure] = []
     for fair in (True,) if scale is Scale.TINY else (True, False):
-        os.environ["FAIR_SHARES"] = "1" if fair else "0"
+        os.environ["BENCH_FAIR_SHARES"] = "1" if fair else "0"
         with site.running(programs(fair=fair)):
             round_of("no attack", replace(lengths, round=min(2, lengths.round)))  # what is made at the first request
             for name in ATTACKS:

@@ -117,14 +117,34 @@ def networks(name: str) -> list[str]:
     return value(name, [], cast)
 
 
-def rate(name: str, default: str) -> str:
+def changed(name: str, defaults: dict[str, T], cast: Callable[[str], T]) -> dict[str, T]:
+    """`defaults`, and those of them that the setting gives another value, as `first=value,second=value`."""
+
+    def read(raw: str) -> dict[str, T]:
+        found = dict(defaults)
+        for entry in filter(None, map(str.strip, raw.split(","))):
+            key, _, given = map(str.strip, entry.partition("="))
+            if key not in defaults:
+                message = f"{key!r} is none of {', '.join(defaults)}"
+                raise ValueError(message)
+            found[key] = cast(given)
+        return found
+
+    return value(name, defaults, read)
+
+
+def rate(raw: str) -> str:
     """A rate as `100/minute`, in the notation of the limits package."""
+    parse(raw)
+    return raw
 
-    def cast(raw: str) -> str:
-        parse(raw)
-        return raw
 
-    return value(name, default, cast)
+def amount(raw: str) -> int:
+    """A whole number from 0 on."""
+    if int(raw) < 0:
+        message = f"{raw} is below 0"
+        raise ValueError(message)
+    return int(raw)
 
 
 def pairs(name: str) -> dict[int, str]:
@@ -257,16 +277,13 @@ def needed(package: str, *, by: str) -> None:
         raise ImproperlyConfigured(message)
 
 
-def bucket(name: str, *, endpoint: str, region: str, access_key: str, secret_key: str) -> dict[str, Any]:
-    """Django's storage entry for an S3 bucket; without keys boto3 looks for those of the machine's role."""
+def bucket(name: str, *, endpoint: str) -> dict[str, Any]:
+    """Django's storage entry for an S3 bucket; boto3 finds region and keys by itself."""
     needed("storages", by="S3_BUCKET")
     needed("boto3", by="S3_BUCKET")
     options = {
         "bucket_name": name,
         "endpoint_url": endpoint or None,
-        "region_name": region or None,
-        "access_key": access_key or None,
-        "secret_key": secret_key or None,
         # Other makers' stores know no names of buckets in hostnames.
         "addressing_style": "path" if endpoint else "auto",
         "signature_version": "s3v4",

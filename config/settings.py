@@ -1,4 +1,4 @@
-"""All settings, each from the environment; the table in README.md explains every variable."""
+"""All settings: what differs between installations from the environment, as the table in README.md explains."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +23,6 @@ DATA_DIR = env.data_dir("DATA_DIR", project=BASE_DIR)
 
 # Tried out on one machine: bin/run keeps the secret, and nobody calls from outside. Else nothing has a safe default.
 LOCAL = not env.text("SECRET_KEY") or not env.text("DATABASE_URL")
-DEBUG = env.flag("DEBUG", default=False)
 HTTPS = env.flag("HTTPS", default=not LOCAL)
 
 SECRET_KEY = env.secret(
@@ -101,8 +100,8 @@ TEMPLATES = [
 ]
 
 # --- Shares of brands ------------------------------------------------------------------------------------------------
-# 0 takes the bounds of a brand away from threads, lanes and jobs, to measure what they are for. Never in production.
-FAIR_SHARES = env.flag("FAIR_SHARES", default=True)
+# False takes the bounds of a brand away from threads, lanes and jobs: bench measures what they are for.
+FAIR_SHARES = True
 
 # --- PostgreSQL ------------------------------------------------------------------------------------------------------
 DATABASE_STATEMENT_TIMEOUT_MS = env.integer("DATABASE_STATEMENT_TIMEOUT_MS", 60_000)
@@ -110,7 +109,7 @@ DATABASE_STATEMENT_TIMEOUT_MS = env.integer("DATABASE_STATEMENT_TIMEOUT_MS", 60_
 PGBOUNCER = env.flag("PGBOUNCER", default=False)
 # Whoever waits for an answer waits no longer than this for a lock (config.wsgi): what a large change of codes holds
 # would soon hold every thread of the web.
-WEB_LOCK_TIMEOUT_MS = env.integer("WEB_LOCK_TIMEOUT_MS", 2_000)
+WEB_LOCK_TIMEOUT_MS = 2_000
 # And no longer than this for a statement: one heavy filter would hold a thread of the web, a few all of them. What may
 # take longer (exports, imports, jobs, a change of many codes) sets its own limit or runs in a worker.
 WEB_STATEMENT_TIMEOUT_MS = env.integer("WEB_STATEMENT_TIMEOUT_MS", 5_000)
@@ -191,7 +190,7 @@ CELERY_TASK_DEFAULT_QUEUE = "regular" if FAIR_SHARES else "work"
 # Celery's Django fixup closes the database connection before and after every task unless this is set;
 # config.celery drops the dead ones instead.
 CELERY_DB_REUSE_MAX = 1_000_000
-EVENT_SWEEP_SECONDS = env.integer("EVENT_SWEEP_SECONDS", 2, minimum=1)
+EVENT_SWEEP_SECONDS = 2
 CELERY_BEAT_SCHEDULE = {
     "sweep-events": {
         "task": "events.tasks.sweep",
@@ -229,35 +228,28 @@ CELERY_BEAT_SCHEDULE = {
     "forget-lookups": {"task": "authcodes.tasks.forget_lookups", "schedule": 86_400},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
 }
-WEBHOOK_TIMEOUT_SECONDS = env.integer("WEBHOOK_TIMEOUT_SECONDS", 10, minimum=1)
-WEBHOOK_LOG_DAYS = env.integer("WEBHOOK_LOG_DAYS", 30, minimum=1)
-WEBHOOK_DISABLE_AFTER_HOURS = env.integer("WEBHOOK_DISABLE_AFTER_HOURS", 120, minimum=1)
-OUTGOING_BATCH = env.integer("OUTGOING_BATCH", 4, minimum=1)
-OUTGOING_LEASE_SECONDS = env.integer("OUTGOING_LEASE_SECONDS", 8, minimum=5)
+WEBHOOK_TIMEOUT_SECONDS = 10
+OUTGOING_BATCH = 4
+OUTGOING_LEASE_SECONDS = 8
 OUTGOING_WORKERS = env.integer("OUTGOING_WORKERS", 4, minimum=2)
 # Of all lanes together; the sender has twice as many threads.
 OUTGOING_PER_BRAND = env.integer("OUTGOING_PER_BRAND", 6, minimum=1)
-EVENT_SOURCE = env.text("EVENT_SOURCE", "loyalty.customer-app")
-EVENT_ACCOUNT = env.text("EVENT_ACCOUNT", "000000000000")
-EVENT_REGION = env.text("EVENT_REGION", "local")
-EVENT_LEASE_SECONDS = env.integer("EVENT_LEASE_SECONDS", 8, minimum=1)
-EVENT_RETRY_HOURS = env.integer("EVENT_RETRY_HOURS", 24, minimum=1)
+EVENT_LEASE_SECONDS = 8
+EVENT_RETRY_HOURS = 24
 # Longer than anything is tried (72 hours), and than a stored answer is replayed.
-EVENT_LOG_DAYS = env.integer("EVENT_LOG_DAYS", 30, minimum=7)
+EVENT_LOG_DAYS = 30
 # 0 keeps them for ever. Far longer than a sender repeats an event; campaigns/progress/consistency.py counts on 30 days.
 POINT_EVENT_DAYS = env.integer("POINT_EVENT_DAYS", 90, minimum=0)
 if 0 < POINT_EVENT_DAYS < 30:
     raise ImproperlyConfigured("POINT_EVENT_DAYS must be 30 or more, or 0 to keep these events for ever")
 # Reports of suspected fakes; 0 keeps them for ever.
 FAKE_REPORT_DAYS = env.integer("FAKE_REPORT_DAYS", 730, minimum=0)
-EVENT_BATCH = env.integer("EVENT_BATCH", 50, minimum=1)
+EVENT_BATCH = 50
 # manage.py receive_sqs takes events from this queue, of the brands that are named (their ids; * for every one).
 SQS_QUEUE_URL = env.text("SQS_QUEUE_URL")
 SQS_BRANDS = env.brand_ids("SQS_BRANDS")
-SQS_REGION = env.text("SQS_REGION")
-SQS_ENDPOINT_URL = env.text("SQS_ENDPOINT_URL")
-READY_EVENT_AGE_SECONDS = env.integer("READY_EVENT_AGE_SECONDS", 300, minimum=1)
-READY_JOB_WAIT_SECONDS = env.integer("READY_JOB_WAIT_SECONDS", 120, minimum=1)
+READY_EVENT_AGE_SECONDS = 300
+READY_JOB_WAIT_SECONDS = 120
 
 # --- Mail, SMS, push -------------------------------------------------------------------------------------------------
 # Tried out on one machine, mail is written to the log; else it takes a server to send any.
@@ -266,72 +258,74 @@ EMAIL_BACKEND = env.text("EMAIL_BACKEND", _mail["EMAIL_BACKEND"])
 EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HOST_PASSWORD"]
 EMAIL_USE_TLS, EMAIL_USE_SSL = "EMAIL_USE_TLS" in _mail, "EMAIL_USE_SSL" in _mail
-EMAIL_TIMEOUT = env.integer("EMAIL_TIMEOUT", 10, minimum=1)
+EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "loyalty@localhost")
 # Whom to ask for the proofs of senders' domains; the machine's own resolvers if none are named.
 DNS_SERVERS = env.servers("DNS_SERVERS", port=53)
-TWILIO_URL = env.text("TWILIO_URL", "https://api.twilio.com")
-FCM_URL = env.text("FCM_URL", "https://fcm.googleapis.com")
+TWILIO_URL = "https://api.twilio.com"
+FCM_URL = "https://fcm.googleapis.com"
 # Access tokens for push and for Google Wallet.
-GOOGLE_TOKEN_URL = env.text("GOOGLE_TOKEN_URL", "https://oauth2.googleapis.com/token")
+GOOGLE_TOKEN_URL = "https://oauth2.googleapis.com/token"  # noqa: S105 - an address
 
 # --- Threads of the web, in each of its processes -------------------------------------------------------------------
 # Each class of requests has its own, of which a brand may have all but one, half of those for pages
 # (config.serving.admission).
-WEB_API_THREADS = env.integer("WEB_API_THREADS", 3, minimum=2)
-WEB_EVENT_THREADS = env.integer("WEB_EVENT_THREADS", 4, minimum=2)
-WEB_LOGIN_THREADS = env.integer("WEB_LOGIN_THREADS", 2, minimum=2)
-WEB_PAGE_THREADS = env.integer("WEB_PAGE_THREADS", 4, minimum=4)
+WEB_API_THREADS = 3
+WEB_EVENT_THREADS = 4
+WEB_LOGIN_THREADS = 2
+WEB_PAGE_THREADS = 4
 # A body has so long to come, and longer the larger it is.
-WEB_BODY_SECONDS = env.integer("WEB_BODY_SECONDS", 10, minimum=1)
+WEB_BODY_SECONDS = 10
 
 # --- Who may call, and how often -------------------------------------------------------------------------------------
 TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
-RATE_LIMITS = {
-    # All calls with a brand's hub keys; as many with its app keys, of which one network makes at most a tenth.
-    "brand": env.rate("RATE_BRAND", "500/second"),
-    "campaign_event": env.rate("RATE_CAMPAIGN_EVENT", "100/minute"),
-    "scan": env.rate("RATE_SCAN", "60/minute"),
-    "login": env.rate("RATE_LOGIN", "10/minute"),
-    "login_address": env.rate("RATE_LOGIN_ADDRESS", "30/minute"),
-    "register": env.rate("RATE_REGISTER", "10/minute"),
-    "second_factor": env.rate("RATE_SECOND_FACTOR", "20/hour"),
-    "staff_mail": env.rate("RATE_STAFF_MAIL", "5/hour"),
-    "invitation": env.rate("RATE_INVITATION", "50/day"),
-    "invitation_address": env.rate("RATE_INVITATION_ADDRESS", "5/day"),
-    "staff_oidc": env.rate("RATE_STAFF_OIDC", "20/minute"),
-    "account_mail": env.rate("RATE_ACCOUNT_MAIL", "5/hour"),
-    "account_mail_address": env.rate("RATE_ACCOUNT_MAIL_ADDRESS", "20/day"),
-    "account_mail_mailbox": env.rate("RATE_ACCOUNT_MAIL_MAILBOX", "10/hour"),
-    "fake_report": env.rate("RATE_FAKE_REPORT", "10/hour"),
-    "redeem": env.rate("RATE_REDEEM", "30/minute"),
-    "data_export": env.rate("RATE_DATA_EXPORT", "5/day"),
-    "name_correction": env.rate("RATE_NAME_CORRECTION", "20/day"),
-    "read": env.rate("RATE_READ", "300/minute"),
-    "ingest": env.rate("RATE_INGEST", "6000/minute"),
-    "wallet": env.rate("RATE_WALLET", "120/minute"),
-    "wallet_address": env.rate("RATE_WALLET_ADDRESS", "1200/minute"),
-    "prefix": env.rate("RATE_PREFIX", "30/hour"),
-    "prefix_brand": env.rate("RATE_PREFIX_BRAND", "90/hour"),
-    "unknown_code": env.rate("RATE_UNKNOWN_CODE", "20/hour"),
-    "unknown_code_address": env.rate("RATE_UNKNOWN_CODE_ADDRESS", "200/hour"),
-    # Different plain codes that are tried, valid or not (docs/guessing.md): of a customer, of a network of people who
-    # are new, of a brand; "near": of a hundred numbers that follow each other.
-    "plain_codes": env.rate("RATE_PLAIN_CODES", "40/hour"),
-    "plain_codes_day": env.rate("RATE_PLAIN_CODES_DAY", "60/day"),
-    "plain_codes_near": env.rate("RATE_PLAIN_CODES_NEAR", "30/day"),
-    "plain_codes_network": env.rate("RATE_PLAIN_CODES_NETWORK", "200/day"),
-    "plain_codes_network_near": env.rate("RATE_PLAIN_CODES_NETWORK_NEAR", "60/day"),
-    "plain_codes_brand": env.rate("RATE_PLAIN_CODES_BRAND", "100000/day"),
-}
+RATE_LIMITS = env.changed(
+    "RATE_LIMITS",
+    {
+        # All calls with a brand's hub keys; as many with its app keys, of which one network makes at most a tenth.
+        "brand": "500/second",
+        "campaign_event": "100/minute",
+        "scan": "60/minute",
+        "login": "10/minute",
+        "login_address": "30/minute",
+        "register": "10/minute",
+        "second_factor": "20/hour",
+        "staff_mail": "5/hour",
+        "invitation": "50/day",
+        "invitation_address": "5/day",
+        "staff_oidc": "20/minute",
+        "account_mail": "5/hour",
+        "account_mail_address": "20/day",
+        "account_mail_mailbox": "10/hour",
+        "fake_report": "10/hour",
+        "redeem": "30/minute",
+        "data_export": "5/day",
+        "name_correction": "20/day",
+        "read": "300/minute",
+        "ingest": "6000/minute",
+        "wallet": "120/minute",
+        "wallet_address": "1200/minute",
+        "prefix": "30/hour",
+        "prefix_brand": "90/hour",
+        "unknown_code": "20/hour",
+        "unknown_code_address": "200/hour",
+        # Different plain codes that are tried, valid or not (docs/guessing.md): of a customer, of a network of people
+        # who are new, of a brand; "near": of a hundred numbers that follow each other.
+        "plain_codes": "40/hour",
+        "plain_codes_day": "60/day",
+        "plain_codes_near": "30/day",
+        "plain_codes_network": "200/day",
+        "plain_codes_network_near": "60/day",
+        "plain_codes_brand": "100000/day",
+    },
+    env.rate,
+)
 # Wrong passwords for one account at one door (the portal, or the API at a brand) from devices it was never used from.
-LOGIN_TRIES_PER_DAY = env.integer("LOGIN_TRIES_PER_DAY", 50, minimum=10)
+LOGIN_TRIES_PER_DAY = 50
 LOGIN_PAUSED_NOTICE = "loyalty.notifications.account_mail.login_paused"
 # Called with a user_id in the transaction that notes that their e-mail address is theirs.
 ADDRESS_CONFIRMED = "events.holds.release"
-# A customer is no longer new so long after registering, or a day after earning.
-GOOD_STANDING_DAYS = env.integer("GOOD_STANDING_DAYS", 7, minimum=0)
-UNKNOWN_CODE_LOCK_SECONDS = env.integer("UNKNOWN_CODE_LOCK_SECONDS", 900, minimum=1)
+UNKNOWN_CODE_LOCK_SECONDS = 900
 
 PASSWORD_HASHERS = ["brands.identity.hashing.OneAtATime", "django.contrib.auth.hashers.PBKDF2SHA1PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
@@ -345,10 +339,10 @@ AUTH_PASSWORD_VALIDATORS = [
 REGISTRATION_CONFIRMS_EMAIL = env.flag(
     "REGISTRATION_CONFIRMS_EMAIL", default=EMAIL_BACKEND != "django.core.mail.backends.dummy.EmailBackend"
 )
-ACCESS_TOKEN_MINUTES = env.integer("ACCESS_TOKEN_MINUTES", 15, minimum=1)
-REFRESH_TOKEN_DAYS = env.integer("REFRESH_TOKEN_DAYS", 30, minimum=1)
-JWT_ISSUER = env.text("JWT_ISSUER", "loyalty")
-JWT_AUDIENCE = env.text("JWT_AUDIENCE", "loyalty-api")
+ACCESS_TOKEN_MINUTES = 15
+REFRESH_TOKEN_DAYS = 30
+JWT_ISSUER = "loyalty"
+JWT_AUDIENCE = "loyalty-api"
 # Another issuer's tokens are accepted beside our own when its key set is named.
 JWT_EXTERNAL_JWKS_URL = env.text("JWT_EXTERNAL_JWKS_URL")
 JWT_EXTERNAL_ISSUER = env.text("JWT_EXTERNAL_ISSUER")
@@ -385,19 +379,23 @@ STAFF_SECOND_FACTOR_REQUIRED = env.flag("STAFF_SECOND_FACTOR_REQUIRED", default=
 # Where links in mails to staff lead; without it to the host that the request was sent to, if it is no brand's.
 PORTAL_URL = env.origin("PORTAL_URL")
 # Points that a member of staff may add or take by hand before the page asks whether that many are meant.
-ADJUSTMENT_CONFIRM_ABOVE = env.integer("ADJUSTMENT_CONFIRM_ABOVE", 1_000)
+ADJUSTMENT_CONFIRM_ABOVE = 1_000
 
 # --- Quotas of brands -------------------------------------------------------------------------------------------------
 # What each brand may use where the operator sets nothing else for it in the portal; 0 is unlimited. Days are UTC.
-QUOTAS = {
-    "codes": env.integer("QUOTA_CODES", 50_000_000),
-    "uploads": env.integer("QUOTA_UPLOADS_PER_DAY", 200),
-    "storage": env.integer("QUOTA_STORAGE_BYTES", 20_000_000_000),
-    "jobs": env.integer("QUOTA_JOBS_PER_DAY", 500),
-    "events": env.integer("QUOTA_EVENTS_PER_DAY", 5_000_000),
-    "webhooks": env.integer("QUOTA_WEBHOOKS_PER_DAY", 1_000_000),
-    "mails": env.integer("QUOTA_MAILS_PER_DAY", 200_000),
-}
+QUOTAS = env.changed(
+    "QUOTAS",
+    {
+        "codes": 50_000_000,
+        "uploads": 200,
+        "storage": 20_000_000_000,
+        "jobs": 500,
+        "events": 5_000_000,
+        "webhooks": 1_000_000,
+        "mails": 200_000,
+    },
+    env.amount,
+)
 # What counts those that are rows, by brand: a function of brands' ids, when the day began, and which quotas.
 QUOTA_USAGE = "authcodes.usage.counted"
 
@@ -405,16 +403,15 @@ QUOTA_USAGE = "authcodes.usage.counted"
 # A directory with <brand id>/apple.json and <brand id>/google.json, for keys that are not to be in the database.
 WALLET_KEYS_DIR = env.text("WALLET_KEYS_DIR")
 # Changes within so many seconds become one update of a pass.
-WALLET_MERGE_SECONDS = env.integer("WALLET_MERGE_SECONDS", 2)
-APNS_ADDRESS = env.text("APNS_ADDRESS", "https://api.push.apple.com")
-GOOGLE_WALLET_ADDRESS = env.text("GOOGLE_WALLET_ADDRESS", "https://walletobjects.googleapis.com/walletobjects/v1")
-GOOGLE_SAVE_ADDRESS = env.text("GOOGLE_SAVE_ADDRESS", "https://pay.google.com/gp/v/save")
+WALLET_MERGE_SECONDS = 2
+APNS_ADDRESS = "https://api.push.apple.com"
+GOOGLE_WALLET_ADDRESS = "https://walletobjects.googleapis.com/walletobjects/v1"
 
 # --- Rewards ---------------------------------------------------------------------------------------------------------
 # How long a manager may take back that a code was used at the till.
-REDEMPTION_UNDO_MINUTES = env.integer("REDEMPTION_UNDO_MINUTES", 15, minimum=0)
+REDEMPTION_UNDO_MINUTES = 15
 # Accounts whose points expire in one transaction, which is as long as an accrual may have to wait.
-EXPIRY_CHUNK = env.integer("EXPIRY_CHUNK", 500, minimum=1)
+EXPIRY_CHUNK = 500
 
 # Label -> `panel(customer, brand)`: what this list has of a customer, on the customer's page.
 # What writes approved points onto a row of each kind: a function of row, values, who and when.
@@ -439,20 +436,18 @@ STORAGE_SECRETS = env.pairs("STORAGE_SECRETS") or ({1: SECRET_KEY} if LOCAL else
 # Private networks that staff's addresses (webhooks, external systems) may lead to, such as 10.1.0.0/16; else none.
 OUTGOING_PRIVATE_NETWORKS = env.networks("OUTGOING_PRIVATE_NETWORKS")
 # How long after it a guest may still log in and take the scan over, or say where it happened.
-GUEST_SCAN_MINUTES = env.integer("GUEST_SCAN_MINUTES", 30, minimum=1)
+GUEST_SCAN_MINUTES = 30
 # Prefixes that a brand may reserve; every code begins with one, and no other brand can use it.
-CODE_PREFIXES_PER_BRAND = env.integer("CODE_PREFIXES_PER_BRAND", 100, minimum=1)
-BATCH_MAX_CODES = env.integer("BATCH_MAX_CODES", 10_000_000, minimum=1)
-GENERATION_CHUNK = env.integer("GENERATION_CHUNK", 50_000, minimum=1)
-JOB_FILE_DAYS = env.integer("JOB_FILE_DAYS", 7, minimum=1)
+CODE_PREFIXES_PER_BRAND = 100
+GENERATION_CHUNK = 50_000
 JOBS_PER_BRAND = env.integer("JOBS_PER_BRAND", 2, minimum=1)
 # All workers of the queue `work` together, on all hosts: the last that is free is for a brand that has none.
 JOB_WORKERS = env.integer("JOB_WORKERS", 4, minimum=2)
 # Undoing an import takes what it was made of: for a day at least.
-IMPORT_DAYS = env.integer("IMPORT_DAYS", 30, minimum=2)
+IMPORT_DAYS = 30
 
 # --- HTTP ------------------------------------------------------------------------------------------------------------
-DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("MAX_BODY_BYTES", 1_000_000, minimum=1_000)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
@@ -517,13 +512,7 @@ MEDIA_ROOT = DATA_DIR / "media"
 S3_BUCKET = env.text("S3_BUCKET")
 if S3_BUCKET:
     STORAGES = {
-        "default": env.bucket(
-            S3_BUCKET,
-            endpoint=env.text("S3_ENDPOINT_URL"),
-            region=env.text("S3_REGION"),
-            access_key=env.text("S3_ACCESS_KEY_ID"),
-            secret_key=env.text("S3_SECRET_ACCESS_KEY"),
-        ),
+        "default": env.bucket(S3_BUCKET, endpoint=env.text("AWS_ENDPOINT_URL_S3")),
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     }
 # Fonts (TTF, OTF, TTC) for what labels could not show else, such as Chinese; for web and workers alike.
@@ -589,10 +578,7 @@ LOGGING = {
 }
 # Who takes errors and spans; the packages are optional, and imported only then.
 SENTRY_DSN = env.text("SENTRY_DSN")
-SENTRY_ENVIRONMENT = env.text("SENTRY_ENVIRONMENT", "production")
 OTEL_EXPORTER_OTLP_ENDPOINT = env.text("OTEL_EXPORTER_OTLP_ENDPOINT")
-OTEL_SERVICE_NAME = env.text("OTEL_SERVICE_NAME", "loyalty")
-OTEL_SAMPLE_RATIO = env.integer("OTEL_SAMPLE_PERCENT", 100) / 100
 if SENTRY_DSN:
     env.needed("sentry_sdk", by="SENTRY_DSN")
 if OTEL_EXPORTER_OTLP_ENDPOINT:

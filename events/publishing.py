@@ -17,6 +17,8 @@ from events.messages import LeasedEvent, NewEvent, handler_of, lane_named, lane_
 from events.models import Event
 
 ENVELOPE_VERSION = "0"
+# Of our own events.
+SOURCE, ACCOUNT, REGION = "loyalty.customer-app", "000000000000", "local"
 
 COLUMNS = """
     event_id, source, detail_type, brand_id, account, region, time, detail, lane, request_id, status, attempts, due_at,
@@ -63,9 +65,9 @@ def insertion(*, messages: Sequence[NewEvent], brand_id: int, at: datetime) -> d
 
 def insertion_of(written: list[list[Any]], at: datetime) -> dict[str, Any]:
     return {
-        "event_source": settings.EVENT_SOURCE,
-        "event_account": settings.EVENT_ACCOUNT,
-        "event_region": settings.EVENT_REGION,
+        "event_source": SOURCE,
+        "event_account": ACCOUNT,
+        "event_region": REGION,
         "event_time": at,
         "events": ENCODER.encode(written),
     }

@@ -29,6 +29,7 @@ from jobs.models import Job
 from jobs.queue import call_worker, in_turn
 
 logger = logging.getLogger(__name__)
+FILE_LASTS = timedelta(days=7)
 BEAT = timedelta(seconds=2)  # between two signs of a worker whose handler says nothing
 MAX_INTERRUPTIONS = 20  # more are the job's own doing: a statement that ends the server's process
 
@@ -90,13 +91,13 @@ class Run:
         self._mine().update(log=_logged(self.job, line), alive_at=Now())
 
     def keep(self, content: IO[bytes], *, name: str) -> None:
-        """Offer `content` for download as `name`, until settings.JOB_FILE_DAYS have passed. Raises as progress does.
+        """Offer `content` for download as `name`, for FILE_LASTS. Raises as progress does.
 
         Its place is on the job before the file is there, so that no file is ever without a job that forgets it.
         Raises QuotaReached above the brand's storage.
         """
         file, earlier = self.job.result, self.job.result.name
-        lasts = timezone.now() + timedelta(days=settings.JOB_FILE_DAYS)
+        lasts = timezone.now() + FILE_LASTS
         where = file.storage.get_available_name(
             file.field.generate_filename(self.job, f"{self.job.pk}-{self.attempt}-{name}"), file.field.max_length
         )

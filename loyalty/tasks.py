@@ -4,7 +4,6 @@ from datetime import timedelta
 from functools import partial
 
 from celery import shared_task
-from django.conf import settings
 from django.utils import timezone
 
 from core.db.connections import with_fresh_connection
@@ -14,11 +13,13 @@ from loyalty.notifications import sender_domains
 from loyalty.points import expiry
 from loyalty.wallets import selfcheck
 
+WEBHOOK_LOG_LASTS = timedelta(days=30)
+
 
 @shared_task
 def forget_webhook_messages() -> int:
-    """Every hour: delete from the webhooks' log what is older than settings.WEBHOOK_LOG_DAYS."""
-    before = timezone.now() - timedelta(days=settings.WEBHOOK_LOG_DAYS)
+    """Every hour: delete from the webhooks' log what is older than WEBHOOK_LOG_LASTS."""
+    before = timezone.now() - WEBHOOK_LOG_LASTS
     return with_fresh_connection(partial(webhook_events.forget, before=before))
 
 

@@ -32,6 +32,7 @@ from jobs import queue, runner
 from jobs.models import Job, JobQuerySet
 
 Kind = CodeChange.Kind
+MAX_CODES = 10_000_000  # of one batch
 
 GENERATE = """
     INSERT INTO authcodes_authcode
@@ -125,9 +126,8 @@ def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[t
     yield "range_name", not wanted.range_name.strip(), _("Enter a name for the range.")
     taken = BatchRange.objects.filter(brand=brand, range_name=wanted.range_name).exists()
     yield "range_name", taken, _("This brand already has a range of this name.")
-    most = settings.BATCH_MAX_CODES
-    possible = 1 <= wanted.quantity <= most
-    yield "quantity", not possible, _("The quantity must be between 1 and %(most)s.") % {"most": f"{most:,}"}
+    possible = 1 <= wanted.quantity <= MAX_CODES
+    yield "quantity", not possible, _("The quantity must be between 1 and %(most)s.") % {"most": f"{MAX_CODES:,}"}
     yield "prefix", not prefixes.PREFIX.fullmatch(wanted.prefix), str(prefixes.INVALID_PREFIX)
     impossible = not 0 <= wanted.starting_number < 10**18
     yield "starting_number", impossible, _("The number must be between 0 and 10^18.")

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
-
 from brands.errors import UserNotFound
 from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
@@ -71,8 +69,8 @@ def process_campaign_event(action: Action) -> dict[str, Any]:
         source=f"{action.key_kind}.customer-app",
         detail_type=action.kind,
         brand=action.brand,
-        account=settings.EVENT_ACCOUNT,
-        region=settings.EVENT_REGION,
+        account=publishing.ACCOUNT,
+        region=publishing.REGION,
         time=action.at,
         detail={
             "arguments": {"brand_id": action.brand.pk, "user_id": action.user_id},

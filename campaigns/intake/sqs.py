@@ -30,9 +30,8 @@ class DatabaseAway(Exception):
 
 
 def client() -> Any:
-    """Credentials come from the environment or the machine's role, as boto3 finds them."""
-    boto3 = import_module("boto3")
-    return boto3.client("sqs", region_name=settings.SQS_REGION or None, endpoint_url=settings.SQS_ENDPOINT_URL or None)
+    """Credentials, region and endpoint come from the environment or the machine's role, as boto3 finds them."""
+    return import_module("boto3").client("sqs")
 
 
 def receive_batch(sqs: Any, *, wait_seconds: int) -> int:

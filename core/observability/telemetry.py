@@ -1,5 +1,6 @@
 """Errors to Sentry and spans to OpenTelemetry, where a setting names who takes them; else neither is even imported."""
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from hashlib import sha256
@@ -29,7 +30,6 @@ def start_sentry() -> None:
     sentry = import_module("sentry_sdk")
     sentry.init(
         dsn=settings.SENTRY_DSN,
-        environment=settings.SENTRY_ENVIRONMENT,
         send_default_pii=False,
         include_local_variables=False,
         max_request_body_size="never",
@@ -67,10 +67,9 @@ def trace_of(request_id: str) -> int | None:
 
 
 def spans() -> Callable[[TraceContext], AbstractContextManager[object]]:
-    """What opens a span for each request, event, job and message."""
+    """What opens a span for each request, event, job and message. The SDK reads its sampler and the service's name."""
+    os.environ.setdefault("OTEL_SERVICE_NAME", "loyalty")
     sdk = import_module("opentelemetry.sdk.trace")
-    sampling = import_module("opentelemetry.sdk.trace.sampling")
-    resources = import_module("opentelemetry.sdk.resources")
     export = import_module("opentelemetry.sdk.trace.export")
     otlp = import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
     random_ids = import_module("opentelemetry.sdk.trace.id_generator").RandomIdGenerator
@@ -82,8 +81,6 @@ def spans() -> Callable[[TraceContext], AbstractContextManager[object]]:
         return found
 
     provider = sdk.TracerProvider(
-        resource=resources.Resource.create({"service.name": settings.OTEL_SERVICE_NAME}),
-        sampler=sampling.ParentBased(sampling.TraceIdRatioBased(settings.OTEL_SAMPLE_RATIO)),
         id_generator=type("RequestIds", (random_ids,), {"generate_trace_id": generate_trace_id})(),
     )
     endpoint = f"{settings.OTEL_EXPORTER_OTLP_ENDPOINT.rstrip('/')}/v1/traces"

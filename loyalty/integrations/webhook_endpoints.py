@@ -18,6 +18,7 @@ from core.redis.circuit_breaker import CircuitBreaker
 from loyalty.models.webhooks import WebhookEndpoint
 
 State = WebhookEndpoint.State
+MAX_FAILING = timedelta(hours=120)  # one that only fails for so long is stopped
 MAX_ACTIVE = 20  # of one brand: each is called for each event
 
 
@@ -91,7 +92,7 @@ def note_failure(*, endpoint: WebhookEndpoint, at: datetime) -> None:
     if endpoint.failing_since is None:
         rows = WebhookEndpoint.objects.filter(pk=endpoint.pk, failing_since=None)
         rows.update(failing_since=at)
-    elif at - endpoint.failing_since >= timedelta(hours=settings.WEBHOOK_DISABLE_AFTER_HOURS):
+    elif at - endpoint.failing_since >= MAX_FAILING:
         stop(endpoint=endpoint, state=State.FAILING, at=at)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
@@ -12,6 +11,8 @@ from brands.models.tenants import Brand
 from core.db import row_guard, sql
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
+
+GOOD_STANDING_DAYS = 7
 
 # A new account begins in the lowest level if that one asks for no points.
 ENROL = """
@@ -121,7 +122,7 @@ def has_earned(*, user_id: int, brand_id: int, before: datetime) -> bool:
 
 def is_established(*, user_id: int, brand_id: int, at: datetime) -> bool:
     """Whether the customer is no longer new: registered GOOD_STANDING_DAYS ago, or with points of the day before."""
-    joined = at - timedelta(days=settings.GOOD_STANDING_DAYS)
+    joined = at - timedelta(days=GOOD_STANDING_DAYS)
     if User.objects.filter(pk=user_id, date_joined__lte=joined).exists():
         return True
     return has_earned(user_id=user_id, brand_id=brand_id, before=at - timedelta(days=1))

@@ -68,7 +68,9 @@ class Queue:
 def sqs(aws, brand, settings, monkeypatch):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "access")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    settings.SQS_ENDPOINT_URL, settings.SQS_REGION, settings.SQS_BRANDS = aws, "eu-central-1", [str(brand.pk)]
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_SQS", aws)
+    settings.SQS_BRANDS = [str(brand.pk)]
     made = Queue(boto3.client("sqs", endpoint_url=aws, region_name="eu-central-1"))
     settings.SQS_QUEUE_URL = made.url
     return made

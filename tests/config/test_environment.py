@@ -1,6 +1,7 @@
 """Settings from the environment: typed, from files, and naming themselves when they are wrong."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -72,6 +73,17 @@ def test_versioned_secrets_are_read(monkeypatch):
     assert env.pairs("VERSIONED") == {1: "a" * 32, 2: "b" * 32}
 
 
+def test_some_of_several_values_are_changed(monkeypatch):
+    monkeypatch.setenv("RATES", "scan=9/day, read = 8/hour,")
+
+    assert env.changed("RATES", {"scan": "1/day", "read": "2/day", "login": "3/day"}, env.rate) == {
+        "scan": "9/day",
+        "read": "8/hour",
+        "login": "3/day",
+    }
+    assert env.changed("UNSET_ONE", {"codes": 1}, env.amount) == {"codes": 1}
+
+
 def test_a_database_is_reached_over_the_network_or_a_socket(monkeypatch):
     monkeypatch.setenv("DB", "postgres://me:p%40ss@db.example.com:5433/shop?sslmode=require")
     network = env.database("DB", embedded=Path("/x"), options={"application_name": "loyalty"})
@@ -103,7 +115,9 @@ PRODUCTION = {
         ({"SECRET_KEY": ""}, "SECRET_KEY"),
         ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS"),
         ({"TRUSTED_PROXIES": "many"}, "TRUSTED_PROXIES"),
-        ({"RATE_SCAN": "often"}, "RATE_SCAN"),
+        ({"RATE_LIMITS": "scan=often"}, "RATE_LIMITS"),
+        ({"RATE_LIMITS": "scans=9/day"}, "RATE_LIMITS has a bad value: 'scans' is none of brand, "),
+        ({"QUOTAS": "codes=-1"}, "QUOTAS has a bad value: -1 is below 0"),
         ({"EMAIL_URL": "mail.example.com"}, "EMAIL_URL"),
         ({"OUTGOING_PRIVATE_NETWORKS": "10.1.0.0/16,here"}, "OUTGOING_PRIVATE_NETWORKS"),
         ({"JWT_EXTERNAL_JWKS_URL": "https://id.example.com/keys"}, "JWT_EXTERNAL_ISSUER"),
@@ -146,8 +160,8 @@ def test_https_is_off_only_on_this_machine_or_on_purpose(change, https, tmp_path
 
 def test_the_web_waits_for_no_lock_for_long_and_nobody_else_is_hurried(tmp_path):
     told = "from django.conf import settings; print(settings.DATABASES['default']['OPTIONS']['options'])"
-    settings = {**PRODUCTION, "WEB_LOCK_TIMEOUT_MS": "700", "DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
-    settings["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    settings = {**PRODUCTION, "DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
+    settings |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_SETTINGS": '{"WEB_LOCK_TIMEOUT_MS": 700}'}
 
     options = [
         subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=settings, capture_output=True, text=True, check=True)
@@ -178,6 +192,27 @@ def test_the_readme_explains_every_variable_that_is_read_and_no_other():
     of_bin_run = {"PORT", "HOST", "DEMO"}
 
     assert told_in_readme() == read_by_settings() | of_bin_run
+
+
+def limits_in(column):
+    """What docs/operations/configure.md names in tables with this first column, with the defaults."""
+    page = (ROOT / "docs" / "operations" / "configure.md").read_text()
+    [table] = re.findall(rf"^\| {column} \|.*\n((?:\|.*\n)+)", page, re.M)
+    rows = [row.split(" | ") for row in table.splitlines()[1:]]
+    found = {}
+    for first, second, _ in rows:
+        names, defaults = re.findall(r"`(\w+)`", first), second.split(", ")
+        found |= dict(zip(names, defaults * len(names) if len(defaults) == 1 else defaults, strict=True))
+    return found
+
+
+def test_operators_can_read_every_limit_with_its_default():
+    shipped = "from config import settings; import json; print(json.dumps([settings.RATE_LIMITS, settings.QUOTAS]))"
+    said = subprocess.run([sys.executable, "-c", shipped], cwd=ROOT, env=PRODUCTION, capture_output=True, check=True)
+    rates, quotas = json.loads(said.stdout)
+
+    assert limits_in("limit") == rates
+    assert limits_in("quota") == {name: str(most) for name, most in quotas.items()}
 
 
 def manage(command, **environment):

@@ -26,7 +26,8 @@ HEAD = b"POST /api/v1/auth-codes/scan HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Typ
 @pytest.fixture
 def web(transactional_db, tmp_path):
     running = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL)
-    running.settings |= {"TRUSTED_PROXIES": "1", "WEB_BODY_SECONDS": "2"}
+    running.settings |= {"TRUSTED_PROXIES": "1"}
+    running.constants |= {"WEB_BODY_SECONDS": 2}
     yield running
     running.stop()
 

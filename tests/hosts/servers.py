@@ -154,10 +154,10 @@ class Bucket:
     def settings(self) -> dict[str, str]:
         return {
             "S3_BUCKET": self.NAME,
-            "S3_ENDPOINT_URL": self.url,
-            "S3_REGION": self.KEYS["region_name"],
-            "S3_ACCESS_KEY_ID": self.KEYS["aws_access_key_id"],
-            "S3_SECRET_ACCESS_KEY": self.KEYS["aws_secret_access_key"],
+            "AWS_ENDPOINT_URL_S3": self.url,
+            "AWS_DEFAULT_REGION": self.KEYS["region_name"],
+            "AWS_ACCESS_KEY_ID": self.KEYS["aws_access_key_id"],
+            "AWS_SECRET_ACCESS_KEY": self.KEYS["aws_secret_access_key"],
         }
 
     def names(self) -> set[str]:

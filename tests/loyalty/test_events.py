@@ -87,9 +87,9 @@ def test_the_envelope_is_the_specs(brand):
         "id": str(event.event_id),
         "detail-type": "works",
         "source": "loyalty.customer-app",
-        "account": project.EVENT_ACCOUNT,
+        "account": publishing.ACCOUNT,
         "time": json_values.iso(event.time),
-        "region": project.EVENT_REGION,
+        "region": publishing.REGION,
         "resources": [],
         "detail": {"arguments": {"brand_id": brand.pk}, "payload": {"n": 1}},
     }

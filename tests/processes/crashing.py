@@ -5,7 +5,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from config.ports import EVENT_HANDLERS
-from config.settings import *  # noqa: F403 - the same but for the handlers
+from tests.settings import *  # noqa: F403 - the same but for the handlers
 
 if TYPE_CHECKING:
     from events.messages import LeasedEvent

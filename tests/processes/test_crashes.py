@@ -60,7 +60,7 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
 def fragile(transactional_db: None, valkey: Valkey, tmp_path: Path) -> Iterator[Stack]:
     """A stack with a short lease, so that a test need not wait long for what a dead worker held."""
     running = Stack(log=tmp_path / "log", redis_url=valkey.url)
-    running.settings = {"EVENT_LEASE_SECONDS": "2", "EVENT_SWEEP_SECONDS": "1", "EVENT_BATCH": "5"}
+    running.constants = {"EVENT_LEASE_SECONDS": 2, "EVENT_SWEEP_SECONDS": 1, "EVENT_BATCH": 5}
     yield running
     running.stop()
 

@@ -47,7 +47,8 @@ def brand(transactional_db, settings):
 @pytest.fixture
 def workers(transactional_db: None, tmp_path: Path) -> Iterator[Stack]:
     running = Stack(log=tmp_path / "log", redis_url=site.REDIS_URL)
-    running.settings = {"EVENT_SWEEP_SECONDS": "1", "OUTGOING_PRIVATE_NETWORKS": "127.0.0.0/8"}
+    running.settings = {"OUTGOING_PRIVATE_NETWORKS": "127.0.0.0/8"}
+    running.constants = {"EVENT_SWEEP_SECONDS": 1}
     yield running
     running.stop()
 

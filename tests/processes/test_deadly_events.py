@@ -17,11 +17,8 @@ KINDS = ["harmless", "deadly", "harmless", "twice-deadly", "harmless"]
 @pytest.fixture
 def worker(transactional_db: None, tmp_path: Path) -> Iterator[Stack]:
     running = Stack(log=tmp_path / "log", redis_url=site.REDIS_URL)
-    running.settings = {
-        "DJANGO_SETTINGS_MODULE": "tests.processes.crashing",
-        "EVENT_LEASE_SECONDS": "1",
-        "EVENT_SWEEP_SECONDS": "1",
-    }
+    running.settings = {"DJANGO_SETTINGS_MODULE": "tests.processes.crashing"}
+    running.constants = {"EVENT_LEASE_SECONDS": 1, "EVENT_SWEEP_SECONDS": 1}
     yield running
     running.stop()
 

@@ -32,12 +32,8 @@ def apns():
 def workers(transactional_db, apns, tmp_path, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", wallets.root_file())
     running = Stack(log=tmp_path / "log", redis_url=site.REDIS_URL)
-    running.settings = {
-        "EVENT_SWEEP_SECONDS": "1",
-        "OUTGOING_PRIVATE_NETWORKS": "127.0.0.0/8",
-        "APNS_ADDRESS": apns.address,
-        "WALLET_MERGE_SECONDS": "0",
-    }
+    running.settings = {"OUTGOING_PRIVATE_NETWORKS": "127.0.0.0/8"}
+    running.constants = {"EVENT_SWEEP_SECONDS": 1, "APNS_ADDRESS": apns.address, "WALLET_MERGE_SECONDS": 0}
     reset_breakers()
     yield running
     running.stop()

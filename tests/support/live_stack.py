@@ -1,5 +1,6 @@
 """A real installation on the test database: web and worker as processes of their own, driven over HTTP."""
 
+import json
 import os
 import signal
 import socket
@@ -20,9 +21,10 @@ from tests.support.log_watch import secrets_in
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60
 QUEUES = "events,work,outgoing,regular"
-
-# The ends of the settings that limit how many different plain codes are tried.
-PLAIN_CODES = ["", "_DAY", "_NEAR", "_NETWORK", "_NETWORK_NEAR"]
+RATES = {
+    **dict.fromkeys(["scan", "login", "login_address"], "100000/minute"),
+    **dict.fromkeys([f"plain_codes{end}" for end in ("", "_day", "_near", "_network", "_network_near")], "100000/day"),
+}
 
 
 def database_url() -> str:
@@ -58,6 +60,7 @@ class Stack:
     log: Path
     redis_url: str
     settings: dict[str, str] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)  # settings that no variable sets
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     port: int = field(default_factory=free_port)
     directory: Path = ROOT
@@ -76,12 +79,10 @@ class Stack:
             "SECRET_KEY": settings.SECRET_KEY,
             "ALLOWED_HOSTS": "127.0.0.1,localhost",
             "HTTPS": "0",
-            "RATE_SCAN": "100000/minute",
-            **{f"RATE_PLAIN_CODES{which}": "100000/day" for which in PLAIN_CODES},
-            "RATE_LOGIN": "100000/minute",
-            "RATE_LOGIN_ADDRESS": "100000/minute",
+            "RATE_LIMITS": ",".join(f"{name}={rate}" for name, rate in RATES.items()),
             "CODE_TAG_SECRETS": f"1:{settings.SECRET_KEY}",
             "STORAGE_SECRETS": f"1:{settings.SECRET_KEY}",
+            "TEST_SETTINGS": json.dumps(self.constants),
             **self.settings,
         }
 
@@ -100,7 +101,7 @@ class Stack:
 
     def start_web(self, *, workers: int = 2, fair: bool = True) -> None:
         """As it is shipped; not `fair`: without classes of requests, every thread for whoever comes first."""
-        self.settings["FAIR_SHARES"] = "1" if fair else "0"
+        self.constants["FAIR_SHARES"] = fair
         address = [
             "--host",
             "127.0.0.1",

@@ -3,13 +3,13 @@
 from time import time
 from typing import Any
 
-from django.conf import settings
-
 from core.http.google_service_accounts import signed
 from loyalty.models.wallets import WalletPass
 from loyalty.wallets.cards import Card
 from loyalty.wallets.google import objects
 from loyalty.wallets.google.accounts import GoogleKeys
+
+SAVE_ADDRESS = "https://pay.google.com/gp/v/save"
 
 
 def save_link(*, wallet_pass: WalletPass, card: Card, keys: GoogleKeys, with_class: bool) -> str:
@@ -25,4 +25,4 @@ def save_link(*, wallet_pass: WalletPass, card: Card, keys: GoogleKeys, with_cla
         "origins": [card.look.address] if card.look.address else [],
         "payload": payload,
     }
-    return f"{settings.GOOGLE_SAVE_ADDRESS}/{signed(claims, keys.account)}"
+    return f"{SAVE_ADDRESS}/{signed(claims, keys.account)}"

@@ -78,10 +78,9 @@ def stack(box, tmp_path, settings):
     running = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL)
     running.settings = {
         "EMAIL_URL": f"smtp://127.0.0.1:{box.port}",
-        "EVENT_LEASE_SECONDS": "2",
         "OUTGOING_WORKERS": "50",  # a dead worker's seat is free again after minutes
-        "EVENT_SWEEP_SECONDS": "1",
     }
+    running.constants = {"EVENT_LEASE_SECONDS": 2, "EVENT_SWEEP_SECONDS": 1}
     yield running
     running.stop()
 

@@ -17,11 +17,11 @@ from django.utils.translation import gettext as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core import personal_data
 from core.db import row_guard
 from core.errors import Invalid, NotFound, RateLimited, raises
 from jobs import files, queue, runner
 from jobs.models import Job
-from loyalty.members import personal_data
 
 KIND = Job.Kind.EXPORT_CUSTOMER_DATA
 SALT = "authcodes.data-exports"

@@ -51,19 +51,18 @@ EVENT_LANES = {
 }
 
 # --- Persons ---------------------------------------------------------------------------------------------------------
-# Name -> module whose `export(user_id, brand_id)` hands out what it holds about a person, and whose
-# `erase(user_id, brand_id, *, to, at)` takes the person out of it: what must stay is then of the user `to`.
+# Name -> `core.personal_data.Topic`, in the order in which they are exported and erased.
 PERSONAL_DATA = {
-    "scans": "authcodes.scanning.personal_data",
-    "lookups": "authcodes.scanning.lookups",
-    "fake_reports": "authcodes.fraud.fake_reports",
-    "invitations": "brands.staff_login.persons",
-    "notices": "loyalty.notifications.personal_data",
-    "wallets": "loyalty.wallets.personal_data",
-    "webhooks": "loyalty.integrations.personal_data",
-    "consents": "loyalty.members.consents",
-    "campaigns": "campaigns.progress.personal_data",
-    "loyalty": "loyalty.members.personal_data",
+    "scans": "authcodes.personal_data.SCANS",
+    "lookups": "authcodes.personal_data.LOOKUPS",
+    "fake_reports": "authcodes.personal_data.FAKE_REPORTS",
+    "invitations": "brands.personal_data.INVITATIONS",
+    "notices": "loyalty.personal_data.NOTIFICATIONS",
+    "wallets": "loyalty.personal_data.WALLETS",
+    "webhooks": "loyalty.personal_data.WEBHOOKS",
+    "consents": "loyalty.personal_data.CONSENTS",
+    "campaigns": "campaigns.personal_data.CAMPAIGNS",
+    "loyalty": "loyalty.personal_data.ACCOUNT",
 }
 CUSTOMER_PANELS = {
     "loyalty.loyaltytransaction": "loyalty.admin.ledger.panel",

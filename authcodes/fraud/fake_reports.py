@@ -1,6 +1,6 @@
-"""Reports of products that may be fakes: the only code that writes FakeReport."""
+"""Reports of products that may be fakes: with personal_data.py the only code that writes FakeReport."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,7 +11,6 @@ from authcodes.models.fake_reports import FakeReport
 from brands.models.people import User
 from brands.scanned import read
 from core.db import row_guard
-from loyalty.members import personal_data
 
 State = FakeReport.State
 MAX_CODE_LENGTH = 64
@@ -58,17 +57,6 @@ def _change(reports: Iterable[FakeReport], before: State, **fields: Any) -> list
 def open_at(brand_ids: Iterable[int]) -> int:
     """How many wait for somebody to look at them."""
     return FakeReport.objects.filter(brand__in=list(brand_ids), state=State.OPEN).count()
-
-
-def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
-    """What a person reported to the brand, newest first."""
-    theirs = FakeReport.objects.filter(user_id=user_id, brand_id=brand_id)
-    return personal_data.rows(theirs.values("reported_at", "code", "place", "remark", "contact", "state"))
-
-
-def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it
-    """Reports go with who made them: their words may say who that is."""
-    FakeReport.objects.filter(user_id=user_id, brand_id=brand_id).delete()
 
 
 def purge(*, at: datetime) -> int:

@@ -12,7 +12,7 @@ from core.moments import MomentField
 
 
 class FakeReport(models.Model):
-    """What somebody says about a product that may be a copy. Written by fake_reports.py alone."""
+    """What somebody says about a product that may be a copy. Written by fake_reports.py and personal_data.py."""
 
     customer_by = ("user",)
 

@@ -12,7 +12,7 @@ from core.moments import MomentField
 
 
 class CodeLookup(models.Model):
-    """A look at what a scan would say (spec 4.6). Written by lookups.py alone, and forgotten after some weeks."""
+    """A look at what a scan would say (spec 4.6). Written by lookups.py and personal_data.py, kept for weeks."""
 
     customer_by = ("user",)
 

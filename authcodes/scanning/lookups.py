@@ -1,13 +1,10 @@
-"""Looking codes up without scanning them: the only code that writes CodeLookup."""
+"""Looking codes up without scanning them: with personal_data.py the only code that writes CodeLookup."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
 
 from authcodes.models.lookups import CodeLookup
 from authcodes.scanning.types import ScanContext, ScanResult
 from core.db import sql
-from loyalty.members import personal_data
 
 KEPT = timedelta(days=30)
 
@@ -31,17 +28,6 @@ def note(*, result: ScanResult, scanned: str, about: ScanContext) -> None:
         "at": about.at,
     }
     sql.rows(NOTE, written)
-
-
-def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
-    """What a person looked up at the brand, newest first."""
-    theirs = CodeLookup.objects.filter(user_id=user_id, brand_id=brand_id)
-    return personal_data.rows(theirs.order_by("-lookup_id").values("looked_up_at", "code", "reason"))
-
-
-def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it
-    """Give the person's lookups at the brand to the pseudonym `to`, which is the account itself where it is emptied."""
-    CodeLookup.objects.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)
 
 
 def forget_old(*, at: datetime) -> int:

@@ -1,8 +1,6 @@
-"""Consents of customers to a brand's terms and privacy notice: the only code that writes Consent."""
+"""Consents of customers to a brand's terms and privacy notice; personal_data.py writes Consent as well."""
 
-from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 from brands.models.tenants import Brand
 from loyalty.models.consents import Consent
@@ -19,14 +17,3 @@ def record(*, user_id: int, brand_id: int, terms_url: str, privacy_url: str, at:
         Consent.objects.create(
             user_id=user_id, brand_id=brand_id, terms_url=terms_url, privacy_url=privacy_url, consented_at=at
         )
-
-
-def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
-    """What a person consented to at the brand, newest first."""
-    theirs = Consent.objects.filter(user_id=user_id, brand_id=brand_id)
-    rows: Iterator[Any] = theirs.values("consented_at", "terms_url", "privacy_url").iterator()
-    return rows
-
-
-def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as all modules have it
-    Consent.objects.filter(user_id=user_id, brand_id=brand_id).delete()

@@ -1,4 +1,4 @@
-"""The erasure of a person's data at a brand, by every module that settings.PERSONAL_DATA names, in one transaction.
+"""The erasure of a person's data at a brand, in every topic of core.personal_data, in one transaction.
 
 What the brand must keep, the ledger above all, stays under a pseudonym: the person's own row, emptied, or another one
 where the person is a customer elsewhere too.
@@ -6,9 +6,7 @@ where the person is a customer elsewhere too.
 
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db import transaction
-from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
 from brands import audit_log
@@ -19,6 +17,7 @@ from brands.identity.person_mentions import Mentions
 from brands.identity.users import StaffNotErased
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core import personal_data
 from core.db import row_guard
 from core.errors import DomainError, raises
 from events import erasure, publishing
@@ -72,8 +71,7 @@ def erase(*, user_id: int, brand_id: int, deed: AuditContext) -> Erased:
         own_rows = [before, *([account] if account else [])]
         mentions = mentions_of(user, brand_id)
         erasure.drop_waiting(user_id=user_id, brand_id=brand_id, to=heir.pk, at=deed.at)
-        for path in settings.PERSONAL_DATA.values():
-            import_string(f"{path}.erase")(user_id, brand_id, to=heir.pk, at=deed.at)
+        personal_data.erase(user_id=user_id, brand_id=brand_id, to=heir.pk, at=deed.at)
         if other:
             users.leave_brand(user, brand_id=brand_id, other_brand_id=other)
         else:

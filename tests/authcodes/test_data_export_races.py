@@ -115,7 +115,7 @@ def test_control_without_the_lock_an_export_follows_the_erasure(brand, customer,
 
 
 def export(user_id, brand_id):
-    """As a module of settings.PERSONAL_DATA that is asked while the person is being erased."""
+    """As a topic of settings.PERSONAL_DATA that is asked while the person is being erased."""
     brand = erasures.pop()
     yield {"before": True}
     with ThreadPoolExecutor(1) as pool:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from authcodes.fraud import fake_reports
 from authcodes.models.fake_reports import FakeReport
+from authcodes.personal_data import FAKE_REPORTS
 from brands.audit_log import AuditContext
 from brands.identity import tokens
 from brands.models.audit import AuditLogEntry
@@ -158,7 +159,7 @@ def test_a_persons_reports_are_handed_out_and_erased_with_them(brand, customer):
     accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=timezone.now())
     made(brand, user=customer, contact="ada@example.com")
     elsewhere, guest = made(other, user=customer), made(brand)
-    assert [row["contact"] for row in fake_reports.export(customer.pk, brand.pk)] == ["ada@example.com"]
+    assert [row["contact"] for row in FAKE_REPORTS.export(customer.pk, brand.pk)] == ["ada@example.com"]
 
     erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
 

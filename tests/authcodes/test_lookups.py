@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from authcodes.models.lookups import CodeLookup
 from authcodes.models.scans import Scan
+from authcodes.personal_data import LOOKUPS
 from authcodes.scanning import lookups
 from tests.support import factories
 
@@ -78,7 +79,7 @@ def test_a_person_is_handed_out_and_forgotten(api, brand, customer):
     validate(api.as_customer(customer), factories.code(brand))
     CodeLookup.objects.create(brand=other, user=customer, code="X", reason="unknown")
 
-    assert [each["reason"] for each in lookups.export(customer.pk, brand.pk)] == ["accepted"]
-    lookups.erase(customer.pk, brand.pk, to=pseudonym.pk, at=timezone.now())
+    assert [each["reason"] for each in LOOKUPS.export(customer.pk, brand.pk)] == ["accepted"]
+    LOOKUPS.erase(customer.pk, brand.pk, to=pseudonym.pk, at=timezone.now())
 
     assert [each.brand_id for each in CodeLookup.objects.filter(user=customer)] == [other.pk]

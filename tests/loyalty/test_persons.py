@@ -3,8 +3,8 @@
 import json
 import tracemalloc
 
-from authcodes.scanning import personal_data as persons_of_scans
-from loyalty.members import personal_data
+from authcodes.personal_data import SCANS
+from core import personal_data
 
 
 def test_much_is_written_in_bounded_memory(brand, customer, tmp_path):
@@ -23,7 +23,7 @@ def test_much_is_written_in_bounded_memory(brand, customer, tmp_path):
 
 
 def test_scans_are_read_a_few_at_a_time(brand, customer):
-    held = persons_of_scans.export(customer.pk, brand.pk)
+    held = SCANS.export(customer.pk, brand.pk)
 
     assert not isinstance(held, list)
     assert list(held) == []

@@ -8,10 +8,11 @@ from django.utils import timezone
 from brands.audit_log import AuditContext
 from brands.models.people import User
 from events.models import Event
-from loyalty.members import confirmations, consents, corrections
+from loyalty.members import confirmations, corrections
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.consents import Consent
 from loyalty.notifications import preferences
+from loyalty.personal_data import CONSENTS
 from loyalty.points import accounts
 from scanpage import languages
 from tests.scanpage.conftest import seen
@@ -160,7 +161,7 @@ def test_registering_asks_for_consent_and_keeps_to_what_and_when(browser, brand,
     kept = Consent.objects.get()
     assert (kept.brand, kept.user.email) == (brand, "ada@example.com")
     assert (kept.terms_url, kept.privacy_url, kept.consented_at) == (*LINKS.values(), begun.created_at)
-    assert next(iter(consents.export(kept.user_id, brand.pk)))["terms_url"] == LINKS["terms_url"]
+    assert next(iter(CONSENTS.export(kept.user_id, brand.pk)))["terms_url"] == LINKS["terms_url"]
 
 
 def test_a_brand_without_terms_asks_for_nothing(browser):

@@ -10,7 +10,8 @@ from brands.identity.staff import change_role
 from brands.models.audit import AuditLogEntry
 from brands.models.people import StaffRole, User
 from brands.models.tenants import BrandHostname
-from brands.staff_login import invitations, mails, persons
+from brands.personal_data import INVITATIONS
+from brands.staff_login import invitations, mails
 from brands.staff_login.models import MAX_ATTEMPTS, Invitation, SignInSettings, StaffMail
 from core.errors import Invalid
 from core.redis import client
@@ -333,8 +334,8 @@ def test_a_person_is_told_of_their_invitations_and_forgotten_by_the_brand_alone(
     invite(owner, brand)
     invite(staff(other), other)
 
-    [told] = persons.export(person.pk, brand.pk)
-    persons.erase(person.pk, brand.pk, to=person.pk, at=timezone.now())
+    [told] = INVITATIONS.export(person.pk, brand.pk)
+    INVITATIONS.erase(person.pk, brand.pk, to=person.pk, at=timezone.now())
 
     assert (told["role"], told["state"]) == ("printer", "pending")
     assert Invitation.objects.get().brand == other

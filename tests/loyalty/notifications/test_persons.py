@@ -5,10 +5,11 @@ import json
 import pytest
 from django.utils import timezone
 
+from core.personal_data import as_json
 from events.models import Event
-from loyalty.members.personal_data import as_json
 from loyalty.models.notifications import Device, Notification, NotificationDelivery, SuppressedAddress
-from loyalty.notifications import devices, personal_data, preferences
+from loyalty.notifications import devices, preferences
+from loyalty.personal_data import NOTIFICATIONS
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,15 +29,15 @@ def known(brand, customer, own, box, notify, work):
 
 
 def test_everything_is_handed_out(brand, known):
-    found = json.loads("".join(as_json(personal_data.export(known.pk, brand.pk))))
+    found = json.loads("".join(as_json(NOTIFICATIONS.export(known.pk, brand.pk))))
 
     assert (found["language"], found["phone"], found["devices"][0]["token"]) == ("de", NUMBER, "t0ken")
     assert [line["status"] for line in found["sent"]] == ["bounced"]
-    assert list(personal_data.export(known.pk, factories.brand().pk)["sent"]) == []
+    assert list(NOTIFICATIONS.export(known.pk, factories.brand().pk)["sent"]) == []
 
 
 def test_everything_is_forgotten_and_nothing_more_is_sent(brand, known, box, work):
-    personal_data.erase(known.pk, brand.pk, to=known.pk, at=timezone.now())
+    NOTIFICATIONS.erase(known.pk, brand.pk, to=known.pk, at=timezone.now())
     box.refusals.clear()
     Event.objects.filter(detail_type="notify", status="pending").update(status="dead")
     work()
@@ -50,7 +51,7 @@ def test_everything_is_forgotten_and_nothing_more_is_sent(brand, known, box, wor
 
 
 def test_other_brands_remember(brand, known):
-    personal_data.erase(known.pk, factories.brand().pk, to=known.pk, at=timezone.now())
+    NOTIFICATIONS.erase(known.pk, factories.brand().pk, to=known.pk, at=timezone.now())
 
     assert preferences.read(known.pk, brand.pk).phone == NUMBER
     assert SuppressedAddress.objects.exists()

@@ -1,26 +1,29 @@
-"""What scans know of a person: to be handed out, and to be forgotten."""
+"""What codes know of a person: scans, looked up codes, and reports of fakes."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from authcodes.codes import history
+from authcodes.models.fake_reports import FakeReport
+from authcodes.models.lookups import CodeLookup
 from authcodes.models.scans import Scan
 from authcodes.rollups import rollups
 from authcodes.scanning import guest_scans
 from brands.models.people import User
+from core.personal_data import Topic, rows, table
 from jobs import erasure as job_erasure
-from loyalty.members import erasure, personal_data
+from loyalty.members import erasure
 
 
-def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
+def export_scans(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
     """The scans at the brand, newest first."""
     scans = Scan.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-scanned_at")
     fields = ("scanned_at", "code", "outcome", "points_awarded", "latitude", "longitude", "location", "device")
-    return personal_data.rows(scans.values(*fields, "app_version"))
+    return rows(scans.values(*fields, "app_version"))
 
 
-def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
+def erase_scans(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """The scans stay, as the pseudonym's, without coordinates and device; what staff wrote or exported names nobody.
 
     Call before the person's own name, address and phone number are taken away.
@@ -32,3 +35,9 @@ def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     guest_scans.forget(user_id=user_id, brand_id=brand_id, to=to)
     if to != user_id:
         rollups.hand_over(user_id=user_id, brand_id=brand_id, to=to)
+
+
+SCANS = Topic(export_scans, erase_scans)
+LOOKUPS = table(CodeLookup, "looked_up_at", "code", "reason", order_by=("-lookup_id",), stays=True)
+# The words of a report may say who made it.
+FAKE_REPORTS = table(FakeReport, "reported_at", "code", "place", "remark", "contact", "state", stays=False)

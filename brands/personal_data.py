@@ -1,4 +1,4 @@
-"""What invitations know of one person at a brand: to be handed out, and to be forgotten."""
+"""What brands know of a person beside the account: that they were invited to work there."""
 
 from datetime import datetime
 from typing import Any
@@ -9,9 +9,10 @@ from brands.models.people import User
 from brands.staff_login import invitations
 from brands.staff_login.models import Invitation
 from core.db import row_guard
+from core.personal_data import Topic
 
 
-def export(user_id: int, brand_id: int) -> list[dict[str, Any]]:
+def export_invitations(user_id: int, brand_id: int) -> list[dict[str, Any]]:
     """As JSON: when the brand invited the person to work for it, as what, and what became of it."""
     email = User.objects.values_list("email", flat=True).get(pk=user_id)
     with row_guard.brand_wide("an invitation names an address, and no customer"):
@@ -21,7 +22,10 @@ def export(user_id: int, brand_id: int) -> list[dict[str, Any]]:
         ]
 
 
-def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - as every module has it
+def erase_invitations(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
     """Call before the person's own e-mail address is taken away."""
     email = User.objects.values_list("email", flat=True).get(pk=user_id)
     invitations.forget_address(brand_id=brand_id, email=email)
+
+
+INVITATIONS = Topic(export_invitations, erase_invitations)

@@ -1,0 +1,151 @@
+"""What the programme knows of a person: notifications, wallet passes, webhook messages, consents, and the account."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from brands.models.people import User
+from core.json_values import iso
+from core.personal_data import Topic, rows, table
+from events import publishing
+from loyalty.integrations import webhook_delivery, webhook_events
+from loyalty.members import confirmations
+from loyalty.models.accounts import UserPoints
+from loyalty.models.consents import Consent
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.notifications import Channel, Device, NotificationDelivery
+from loyalty.models.orders import CreditedOrder
+from loyalty.models.rewards import Redemption
+from loyalty.models.wallets import WalletPass
+from loyalty.models.webhooks import WebhookDelivery
+from loyalty.notifications import batching, delivery, devices, preferences, suppression
+from loyalty.points import accounts, orders
+from loyalty.wallets import devices as wallet_devices
+from loyalty.wallets import passes
+
+
+def export_notifications(user_id: int, brand_id: int) -> dict[str, Any]:
+    """Wishes, devices, and what was sent when and by which channel."""
+    wishes = preferences.read(user_id, brand_id)
+    mine = {"user_id": user_id, "brand_id": brand_id}
+    return {
+        "language": wishes.language,
+        "phone": wishes.phone,
+        "notifications": wishes.switches(),
+        "devices": [
+            {"platform": device.platform, "token": device.token, "registered_at": iso(device.registered_at)}
+            for device in Device.objects.filter(**mine).order_by("id")
+        ],
+        "sent": (
+            {
+                "template": row.template,
+                "channel": row.channel,
+                "address": row.masked_address,
+                "status": row.status,
+                "at": iso(row.created_at),
+            }
+            for row in rows(NotificationDelivery.objects.filter(**mine).order_by("id"))
+        ),
+    }
+
+
+def erase_notifications(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
+    """Call before the person's own e-mail address is taken away: what is stopped is found by it."""
+    with transaction.atomic():
+        email = User.objects.values_list("email", flat=True).get(pk=user_id)
+        phone = preferences.read(user_id, brand_id).phone
+        suppression.forget(brand_id=brand_id, addresses=[(Channel.EMAIL, email), (Channel.SMS, phone)])
+        batching.forget(user_id, brand_id, to=to, at=at)
+        delivery.forget(user_id, brand_id, to=to, at=at)
+        devices.forget(user_id, brand_id)
+        preferences.forget(user_id, brand_id)
+
+
+def export_wallets(user_id: int, brand_id: int) -> list[dict[str, Any]]:
+    """The passes, and how many devices want to hear of each."""
+    theirs = WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id).order_by("id")
+    return [
+        {
+            "platform": each.platform,
+            "serial": str(each.serial),
+            "state": each.state,
+            "created_at": iso(each.created_at),
+            "devices": each.devices.count(),
+        }
+        for each in theirs
+    ]
+
+
+def erase_wallets(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
+    """Devices that hold the pass are turned away from now on; Google hears by an event that it is over."""
+    theirs = list(WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id))
+    messages = passes.revoke(passes=theirs, to=to)  # the passes first, as a device does that registers
+    wallet_devices.forget_all(theirs)
+    publishing.publish(messages=messages, brand_id=brand_id, at=at)
+
+
+def export_webhooks(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
+    """What the log still holds of what the brand's own systems were told, newest first."""
+    theirs = WebhookDelivery.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-id")
+    return (
+        {
+            "type": message.type,
+            "data": json.loads(message.body)["data"],
+            "state": message.state,
+            "at": iso(message.created_at),
+        }
+        for message in rows(theirs)
+    )
+
+
+def erase_webhooks(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
+    """That something was told stays, and what it was goes; what was not told yet never will be."""
+    webhook_delivery.forget_answers(webhook_events.forget_person(user_id=user_id, brand_id=brand_id, at=at))
+
+
+def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
+    """The person, the account at the brand, its ledger, orders and rewards."""
+    at_brand = {"user_id": user_id, "brand_id": brand_id}
+    here = {"user_point__user_id": user_id, "user_point__brand_id": brand_id}
+    # Not when they registered, logged in or confirmed their address: that may have been at another brand.
+    person = User.objects.values("email", "first_name", "last_name")
+    account = UserPoints.objects.filter(**at_brand).values(
+        "points",
+        "points_earned",
+        "points_redeemed",
+        "points_expired",
+        "current_level",
+        "status",
+        "enrolled_at",
+        "first_name",
+        "last_name",
+    )
+    lines = LoyaltyTransaction.objects.filter(**here).values(
+        "created_at", "reason", "reason_id", "points_earned", "points_redeemed", "points_expired", "note"
+    )
+    bought = CreditedOrder.objects.filter(**at_brand).order_by("id")
+    taken = Redemption.objects.filter(**here)
+    return {
+        "person": person.get(pk=user_id),
+        "account": account.first(),
+        "transactions": rows(lines),
+        "orders": rows(bought.values("order_id", "credited_at")),
+        "redemptions": rows(taken.values("name", "cost", "code", "status", "created_at", "used_at", "cancelled_at")),
+    }
+
+
+def erase_account(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
+    """The account, with its ledger, orders and redemptions, is the pseudonym's, and closed."""
+    confirmations.forget_person(user_id, brand_id)
+    orders.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to)
+    accounts.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to, at=at)
+
+
+NOTIFICATIONS = Topic(export_notifications, erase_notifications)
+WALLETS = Topic(export_wallets, erase_wallets)
+WEBHOOKS = Topic(export_webhooks, erase_webhooks)
+CONSENTS = table(Consent, "consented_at", "terms_url", "privacy_url", stays=False)
+ACCOUNT = Topic(export_account, erase_account)

@@ -4,13 +4,12 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from hashlib import sha1
-from threading import Lock, local
+from threading import Lock
 from time import monotonic
 from typing import Any, TypeVar
 
 import redis
 from django.conf import settings
-from redis.connection import ConnectionInterface
 from redis.maint_notifications import MaintNotificationsConfig
 
 logger = logging.getLogger(__name__)
@@ -40,20 +39,7 @@ class OutageState:
                 logger.warning("Each process limits for itself, Redis does not answer: %s", error)
 
 
-class Connections(local):
-    """The connections that a thread has opened, by their URL. They are not lent, so a call need not wait for a pool."""
-
-    def __init__(self) -> None:
-        self.opened: dict[str, ConnectionInterface] = {}
-
-
 outage = OutageState()
-lines = Connections()
-
-
-def forget_lines() -> None:
-    """In a child of a fork, which would talk on its parent's."""
-    lines.opened.clear()
 
 
 def ask(question: Callable[[], T]) -> T | None:
@@ -71,9 +57,6 @@ def ask(question: Callable[[], T]) -> T | None:
 def disconnect() -> None:
     """What is asked after an outage goes to whoever is behind the address then: a master that was made a replica
     keeps its connections, and refuses every write on them."""
-    for connection in lines.opened.values():
-        connection.disconnect()  # type: ignore[no-untyped-call]
-    lines.opened.clear()
     client().connection_pool.disconnect(inuse_connections=False)
 
 
@@ -91,30 +74,17 @@ def digest(script: str) -> str:
 
 
 def command(*words: Any) -> Any:
-    """What Redis answers to one command, by the shortest way: its client spends more on a call than Redis does."""
-    connection = line()
-    connection.send_command(*words)  # type: ignore[no-untyped-call]
-    return connection.read_response()
+    """What Redis answers to one command. The pool renews connections that are dead, or those of a fork's parent.
 
-
-def line() -> ConnectionInterface:
-    """This thread's own connection. It opens itself when it is used, and anew where the server has closed it."""
-    url = settings.REDIS_URL
-    connection: ConnectionInterface | None = lines.opened.get(url)
-    if connection is None:
-        pool = client_at(url).connection_pool
-        connection = lines.opened[url] = pool.connection_class(**pool.connection_kwargs)
-    elif connection.is_connected and is_spoilt(connection):
-        connection.disconnect()  # type: ignore[no-untyped-call]
-    return connection
-
-
-def is_spoilt(connection: ConnectionInterface) -> bool:
-    """Whether there is something to read before anything was asked: the server has gone, or answers of before."""
+    A scan waits for two of these, and execute_command() of redis-py takes half as much processor time again.
+    """
+    pool = client().connection_pool
+    connection = pool.get_connection()
     try:
-        return bool(connection.can_read())
-    except (redis.RedisError, OSError):
-        return True
+        connection.send_command(*words)  # type: ignore[no-untyped-call]
+        return connection.read_response()
+    finally:
+        pool.release(connection)
 
 
 def client() -> redis.Redis:
@@ -128,7 +98,7 @@ def client_at(url: str) -> redis.Redis:
         url,
         socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
         socket_connect_timeout=settings.REDIS_TIMEOUT_SECONDS,
-        # They keep a connection from being closed when its thread has ended.
+        # Else the pool takes connections that have something to read, such as an answer nobody waited for.
         maint_notifications_config=MaintNotificationsConfig(enabled=False),
     )
     return redis.Redis(connection_pool=pool)

@@ -4,7 +4,6 @@ Without Redis each process counts for itself and lets less pass (`core/redis/in_
 FAIL_CLOSED are refused.
 """
 
-import os
 from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv6Address
@@ -19,7 +18,7 @@ from limits.strategies import MovingWindowRateLimiter
 from core.errors import RateLimited, Unavailable
 from core.observability import metrics
 from core.redis import in_process_limits
-from core.redis.client import PAUSE_SECONDS, ask, client_at, forget_lines, run
+from core.redis.client import PAUSE_SECONDS, ask, client_at, run
 from core.web.client_address import NETWORK_BITS
 
 # Where passwords are tried, or other brands' prefixes, an hour without Redis must not become an hour of free guesses.
@@ -59,9 +58,6 @@ for number, key in ipairs(KEYS) do
 end
 return {0, 0}
 """
-
-
-os.register_at_fork(after_in_child=forget_lines)
 
 
 def hit(name: str, *identifiers: object) -> None:

@@ -1,6 +1,5 @@
 """Limits hold exactly under parallel calls, tell when to come back, and do not stop the service without Redis."""
 
-import gc
 import logging
 import os
 import socket
@@ -213,7 +212,7 @@ def counted(who):
     return True
 
 
-def test_a_dead_line_is_replaced_at_once(rates, who):
+def test_a_dead_connection_of_a_script_is_replaced_at_once(rates, who):
     rates(scan="1/minute")
     counted(who)
     with redis.Redis.from_url(project.REDIS_URL) as another:
@@ -222,7 +221,7 @@ def test_a_dead_line_is_replaced_at_once(rates, who):
     assert not counted(who)
 
 
-def test_after_an_outage_lines_are_new(who, outage, monkeypatch):
+def test_after_an_outage_connections_are_new(who, outage, monkeypatch):
     """A master that was made a replica keeps its connections, and would refuse every write on them."""
     monkeypatch.setattr(client, "PAUSE_SECONDS", 0)
     before = client.command("CLIENT", "ID"), client.client().client_id()
@@ -232,17 +231,14 @@ def test_after_an_outage_lines_are_new(who, outage, monkeypatch):
     assert not {client.command("CLIENT", "ID"), client.client().client_id()} & set(before)
 
 
-def test_threads_that_have_ended_leave_no_line(who, at_once):
+def test_threads_that_have_ended_leave_their_connections_to_others(who, at_once):
     """However many there were: the server would run out of connections, and the limits would be off."""
-    lines = at_once(40, lambda: client.command("CLIENT", "ID"))
-    gc.collect()
+    used = [at_once(8, lambda: client.command("CLIENT", "ID")) for _ in range(5)]
 
-    assert len(set(lines)) == 40
-    with redis.Redis.from_url(project.REDIS_URL) as another:
-        assert not {int(each["id"]) for each in another.client_list()} & set(lines)
+    assert len({each for eight in used for each in eight}) <= 8
 
 
-def test_a_child_does_not_talk_on_its_parents_line(who):
+def test_a_child_does_not_talk_on_its_parents_connection(who):
     own = client.command("CLIENT", "ID")
     reading, writing = os.pipe()
     child = os.fork()

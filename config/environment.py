@@ -53,9 +53,59 @@ def flag(name: str, *, default: bool) -> bool:
     return value(name, default, cast)
 
 
-def comma_separated(name: str, default: str = "") -> list[str]:
-    """A comma-separated list without empty entries."""
-    return [word.strip() for word in text(name, default).split(",") if word.strip()]
+def listed(name: str, cast: Callable[[str], T], default: str = "") -> list[T]:
+    """What the comma-separated entries name, each read by `cast`; empty ones count for nothing."""
+
+    def read(raw: str) -> list[T]:
+        return [cast(entry.strip()) for entry in raw.split(",") if entry.strip()]
+
+    return value(name, read(default), read)
+
+
+def number(raw: str) -> int:
+    """The id of a row."""
+    if int(raw) < 1:
+        raise ValueError("each must be a number from 1 on")
+    return int(raw)
+
+
+def brand_id(raw: str) -> str:
+    """The id of a brand, or `*`. No slug: it can change, and another brand could take it."""
+    if raw != "*" and not (raw.isascii() and raw.isdecimal()):
+        message = f"{raw!r} is no brand id; the id is on the brand's page in the portal, and never changes"
+        raise ValueError(message)
+    return raw
+
+
+def network(raw: str) -> str:
+    """A network such as 10.1.0.0/16 or fd00::/8."""
+    return str(ip_network(raw))
+
+
+def file(raw: str) -> Path:
+    if not Path(raw).is_file():
+        message = f"there is no file {raw}"
+        raise ValueError(message)
+    return Path(raw)
+
+
+def name_server(raw: str) -> tuple[str, int]:
+    """The address of a server of the DNS, with a port or without: 10.0.0.2, 10.0.0.3:5353 or [fd00::1]:53."""
+    bare = raw.count(":") > 1 and not raw.startswith("[")
+    host, _, given = ("", "", "") if bare else raw.rpartition(":") if raw[-1] != "]" else (raw, "", "")
+    port = int(given) if host and given else 53
+    if not 0 < port < 65_536:
+        message = f"{raw!r} has no port"
+        raise ValueError(message)
+    return str(ip_address((host or raw).strip("[]"))), port
+
+
+def versioned_secret(raw: str) -> tuple[int, str]:
+    """`1:secret` as (version, secret)."""
+    version, colon, secret = raw.partition(":")
+    if not colon or len(secret) < 32:
+        raise ValueError("write version:secret, comma-separated, each secret at least 32 characters")
+    return int(version), secret
 
 
 def origin(name: str) -> str:
@@ -71,33 +121,6 @@ def origin(name: str) -> str:
     return value(name, "", cast)
 
 
-def numbers(name: str) -> frozenset[int]:
-    """Comma-separated ids of rows."""
-
-    def cast(raw: str) -> frozenset[int]:
-        found = frozenset(int(word) for word in raw.split(",") if word.strip())
-        if any(number < 1 for number in found):
-            message = "each must be a number from 1 on"
-            raise ValueError(message)
-        return found
-
-    return value(name, frozenset(), cast)
-
-
-def brand_ids(name: str) -> list[str]:
-    """Ids of brands, comma-separated, or `*`. No slugs: they can change, and another brand could take one."""
-
-    def cast(raw: str) -> list[str]:
-        found = [word.strip() for word in raw.split(",") if word.strip()]
-        for word in found:
-            if word != "*" and not (word.isascii() and word.isdecimal()):
-                message = f"{word!r} is no brand id; the id is on the brand's page in the portal, and never changes"
-                raise ValueError(message)
-        return found
-
-    return value(name, [], cast)
-
-
 def not_of_this_machine(hosts: list[str]) -> list[str]:
     """Those of the hostnames under which others could call."""
 
@@ -106,15 +129,6 @@ def not_of_this_machine(hosts: list[str]) -> list[str]:
         return name == "localhost" or name.endswith(".localhost") or name == "::1" or name.startswith("127.")
 
     return [host for host in hosts if not is_local(host)]
-
-
-def networks(name: str) -> list[str]:
-    """Comma-separated networks such as 10.1.0.0/16 or fd00::/8."""
-
-    def cast(raw: str) -> list[str]:
-        return [str(ip_network(word.strip())) for word in raw.split(",") if word.strip()]
-
-    return value(name, [], cast)
 
 
 def changed(name: str, defaults: dict[str, T], cast: Callable[[str], T]) -> dict[str, T]:
@@ -145,36 +159,6 @@ def amount(raw: str) -> int:
         message = f"{raw} is below 0"
         raise ValueError(message)
     return int(raw)
-
-
-def pairs(name: str) -> dict[int, str]:
-    """`1:first secret,2:second secret` as {version: secret}."""
-
-    def cast(raw: str) -> dict[int, str]:
-        found = {}
-        for entry in raw.split(","):
-            version, colon, secret = entry.strip().partition(":")
-            if not colon or len(secret) < 32:
-                message = "write version:secret, comma-separated, each secret at least 32 characters"
-                raise ValueError(message)
-            found[int(version)] = secret
-        return found
-
-    return value(name, {}, cast)
-
-
-def files(name: str) -> list[Path]:
-    """Paths of files, comma-separated."""
-
-    def cast(raw: str) -> list[Path]:
-        found = [Path(entry.strip()) for entry in raw.split(",") if entry.strip()]
-        for path in found:
-            if not path.is_file():
-                message = f"there is no file {path}"
-                raise ValueError(message)
-        return found
-
-    return value(name, [], cast)
 
 
 def saved_value(file: Path) -> str:
@@ -215,24 +199,6 @@ def address(name: str) -> tuple[str, int] | None:
         return host.strip("[]"), int(port)
 
     return value(name, None, cast)
-
-
-def servers(name: str, *, port: int) -> list[tuple[str, int]]:
-    """Addresses of servers, comma-separated, each with a port or without: 10.0.0.2,10.0.0.3:5353,[fd00::1]:53."""
-
-    def cast(raw: str) -> list[tuple[str, int]]:
-        found = []
-        for word in filter(None, map(str.strip, raw.split(","))):
-            bare = word.count(":") > 1 and not word.startswith("[")
-            host, _, given = ("", "", "") if bare else word.rpartition(":") if word[-1] != "]" else (word, "", "")
-            number = int(given) if host and given else port
-            if not 0 < number < 65_536:
-                message = f"{word!r} has no port"
-                raise ValueError(message)
-            found.append((str(ip_address((host or word).strip("[]"))), number))
-        return found
-
-    return value(name, [], cast)
 
 
 def secret(name: str, *, otherwise: str = "", required: bool = True, advice: str = "") -> str:

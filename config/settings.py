@@ -30,7 +30,7 @@ SECRET_KEY = env.secret(
     otherwise=env.saved_value(DATA_DIR / "secret_key"),
     advice="; for a try-out start bin/run first, or set DATA_DIR to where it keeps its data",
 )
-ALLOWED_HOSTS = env.comma_separated("ALLOWED_HOSTS", "localhost,.localhost,127.0.0.1,[::1]" if LOCAL else "")
+ALLOWED_HOSTS = env.listed("ALLOWED_HOSTS", str, "localhost,.localhost,127.0.0.1,[::1]" if LOCAL else "")
 if not ALLOWED_HOSTS:
     message = "ALLOWED_HOSTS is missing: name the hostnames of the portal and of every brand, comma-separated"
     raise ImproperlyConfigured(message)
@@ -40,7 +40,7 @@ if LOCAL and not env.text("HTTPS") and (others := env.not_of_this_machine(ALLOWE
         "others reach, which runs with HTTPS then; or set HTTPS to 0 or 1 yourself, if this is a local try-out"
     )
     raise ImproperlyConfigured(message)
-CSRF_TRUSTED_ORIGINS = env.comma_separated("CSRF_TRUSTED_ORIGINS")
+CSRF_TRUSTED_ORIGINS = env.listed("CSRF_TRUSTED_ORIGINS", str)
 
 INSTALLED_APPS = [
     "config",
@@ -247,7 +247,7 @@ FAKE_REPORT_DAYS = env.integer("FAKE_REPORT_DAYS", 730, minimum=0)
 EVENT_BATCH = 50
 # manage.py receive_sqs takes events from this queue, of the brands that are named (their ids; * for every one).
 SQS_QUEUE_URL = env.text("SQS_QUEUE_URL")
-SQS_BRANDS = env.brand_ids("SQS_BRANDS")
+SQS_BRANDS = env.listed("SQS_BRANDS", env.brand_id)
 READY_EVENT_AGE_SECONDS = 300
 READY_JOB_WAIT_SECONDS = 120
 
@@ -261,7 +261,7 @@ EMAIL_USE_TLS, EMAIL_USE_SSL = "EMAIL_USE_TLS" in _mail, "EMAIL_USE_SSL" in _mai
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "loyalty@localhost")
 # Whom to ask for the proofs of senders' domains; the machine's own resolvers if none are named.
-DNS_SERVERS = env.servers("DNS_SERVERS", port=53)
+DNS_SERVERS = env.listed("DNS_SERVERS", env.name_server)
 TWILIO_URL = "https://api.twilio.com"
 FCM_URL = "https://fcm.googleapis.com"
 # Access tokens for push and for Google Wallet.
@@ -348,7 +348,7 @@ JWT_EXTERNAL_JWKS_URL = env.text("JWT_EXTERNAL_JWKS_URL")
 JWT_EXTERNAL_ISSUER = env.text("JWT_EXTERNAL_ISSUER")
 JWT_EXTERNAL_AUDIENCE = env.text("JWT_EXTERNAL_AUDIENCE")
 # It speaks for customers of these brands (their ids) alone, and never for anybody who works in the portal.
-JWT_EXTERNAL_BRANDS = env.numbers("JWT_EXTERNAL_BRANDS")
+JWT_EXTERNAL_BRANDS = frozenset(env.listed("JWT_EXTERNAL_BRANDS", env.number))
 JWT_EXTERNAL_ALGORITHM = env.text("JWT_EXTERNAL_ALGORITHM", "RS256")
 if JWT_EXTERNAL_JWKS_URL and not (JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE):
     message = "JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE are missing: JWT_EXTERNAL_JWKS_URL needs both"
@@ -430,11 +430,11 @@ CUSTOMER_DATA_EXPORT = "authcodes.admin.data_exports.view"
 
 # --- Codes -----------------------------------------------------------------------------------------------------------
 # Version -> secret; the highest version signs new batches, older ones keep verifying what is already printed.
-CODE_TAG_SECRETS = env.pairs("CODE_TAG_SECRETS") or ({1: SECRET_KEY} if LOCAL else {})
+CODE_TAG_SECRETS = dict(env.listed("CODE_TAG_SECRETS", env.versioned_secret)) or ({1: SECRET_KEY} if LOCAL else {})
 # Version -> secret; they encrypt what must be read again: keys of wallets, senders, receivers. The highest encrypts.
-STORAGE_SECRETS = env.pairs("STORAGE_SECRETS") or ({1: SECRET_KEY} if LOCAL else {})
+STORAGE_SECRETS = dict(env.listed("STORAGE_SECRETS", env.versioned_secret)) or ({1: SECRET_KEY} if LOCAL else {})
 # Private networks that staff's addresses (webhooks, external systems) may lead to, such as 10.1.0.0/16; else none.
-OUTGOING_PRIVATE_NETWORKS = env.networks("OUTGOING_PRIVATE_NETWORKS")
+OUTGOING_PRIVATE_NETWORKS = env.listed("OUTGOING_PRIVATE_NETWORKS", env.network)
 # How long after it a guest may still log in and take the scan over, or say where it happened.
 GUEST_SCAN_MINUTES = 30
 # Prefixes that a brand may reserve; every code begins with one, and no other brand can use it.
@@ -516,7 +516,7 @@ if S3_BUCKET:
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     }
 # Fonts (TTF, OTF, TTC) for what labels could not show else, such as Chinese; for web and workers alike.
-LABEL_FONTS = env.files("LABEL_FONTS")
+LABEL_FONTS = env.listed("LABEL_FONTS", env.file)
 # Whom a customer may ask about a code that nobody's app or key brought.
 SUPPORT_EMAIL = env.text("SUPPORT_EMAIL", "support@localhost")
 CSRF_FAILURE_VIEW = "core.api.exception_handler.csrf_failure"
@@ -588,6 +588,6 @@ if OTEL_EXPORTER_OTLP_ENDPOINT:
 METRICS_DIR = Path(env.text("METRICS_DIR", str(DATA_DIR / "metrics"))).expanduser().resolve()
 # Who may read /metrics: who sends the token, and who calls from these networks. Without either nobody finds it.
 METRICS_TOKEN = env.secret("METRICS_TOKEN", required=False)
-METRICS_NETWORKS = env.networks("METRICS_NETWORKS")
+METRICS_NETWORKS = env.listed("METRICS_NETWORKS", env.network)
 # Where a worker offers its own, `0.0.0.0:9101`; for workers on hosts and in containers without a web process.
 METRICS_WORKER_ADDRESS = env.address("METRICS_WORKER_ADDRESS")

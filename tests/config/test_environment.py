@@ -40,8 +40,8 @@ def test_flags_are_read_as_people_write_them(monkeypatch, raw, value):
         (lambda: env.integer("BAD", 1), "ten"),
         (lambda: env.integer("BAD", 1, minimum=5), "4"),
         (lambda: env.flag("BAD", default=True), "maybe"),
-        (lambda: env.pairs("BAD"), "nonsense"),
-        (lambda: env.pairs("BAD"), "1:short"),
+        (lambda: env.listed("BAD", env.versioned_secret), "nonsense"),
+        (lambda: env.listed("BAD", env.versioned_secret), "1:short"),
         (lambda: env.secret("BAD"), "short"),
         (lambda: env.database("BAD", embedded=Path("/x"), options={}), "mysql://localhost/x"),
     ],
@@ -70,7 +70,7 @@ def test_a_file_that_cannot_be_read_names_its_variable(monkeypatch):
 def test_versioned_secrets_are_read(monkeypatch):
     monkeypatch.setenv("VERSIONED", f"1:{'a' * 32}, 2:{'b' * 32}")
 
-    assert env.pairs("VERSIONED") == {1: "a" * 32, 2: "b" * 32}
+    assert env.listed("VERSIONED", env.versioned_secret) == [(1, "a" * 32), (2, "b" * 32)]
 
 
 def test_some_of_several_values_are_changed(monkeypatch):

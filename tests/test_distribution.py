@@ -19,7 +19,7 @@ def test_what_is_named_exists(place):
 def test_a_file_stays_together_and_what_is_named_does_not():
     assert work_unit("tests/loyalty/test_expiry.py::test_a[x::y@z]") == "tests/loyalty/test_expiry.py"
     assert work_unit("tests/journeys/test_guide.py::test_a") == "tests/journeys"
-    assert work_unit("tests/processes/test_crashes.py::test_a") == "tests/processes/test_crashes.py::test_a"
+    assert work_unit("tests/config/test_schema.py::test_a") == "tests/config/test_schema.py::test_a"
 
 
 def test_what_takes_minutes_is_begun_first():

@@ -11,15 +11,15 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.lanes import SLOW_PLACES
 
-# Its tests share an installation that takes longer to start than they do.
-TOGETHER = {"tests/journeys"}
+# The journeys share an installation that takes longer to start than they do. Those of processes have their time measured,
+# and each starts so many that two at once would not have it.
+TOGETHER = {"tests/journeys", "tests/processes"}
 # Their tests share nothing and take minutes: one by one, whoever is free takes them.
 ONE_BY_ONE = {
     "tests/bench/test_bench.py",
     "tests/browser/test_accessibility.py",
     "tests/browser/test_scan_page.py",
     "tests/config/test_schema.py",
-    "tests/processes/test_crashes.py",
 }
 
 

@@ -11,7 +11,6 @@ from operator import attrgetter
 from django.db import InterfaceError, OperationalError, connection
 from django.db.models import F
 
-from core.db import sql
 from core.db.outages import is_outage
 from core.errors import DomainError
 from core.observability import metrics
@@ -19,7 +18,6 @@ from core.observability.tracing import TraceContext
 from events import leases
 from events.holds import hold
 from events.leases import (
-    PUT_BACK,
     TOGETHER_AT_MOST,
     begin,
     give_back_later,
@@ -57,9 +55,7 @@ def deliver_turn(taken: Sequence[LeasedEvent], *, stay: Callable[[], None]) -> i
         if CLOCK() - began > leases.TURN_SECONDS:
             break
     if waiting:
-        keeper.release(map(leases.lease, waiting))
-        held = {"ids": [each.id for each in waiting], "attempts": [each.attempts for each in waiting]}
-        sql.rows(PUT_BACK, held)
+        leases.put_back(waiting)
     return len(taken) - len(waiting)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
@@ -14,8 +14,8 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from core.db import sql
 from core.db.outages import is_outage
+from core.db.statements import command, query, query_values
 from core.errors import DomainError
 from core.json_values import ENCODER
 from core.lease_keeper import Keeper
@@ -32,105 +32,30 @@ from events.messages import (
     pause,
 )
 from events.models import Event
-from events.publishing import INSERT_BESIDE, as_written, call_worker, insertion, insertion_of, wake_after_commit
+from events.publishing import as_written, call_worker, insert_events, insertion, insertion_of, wake_after_commit
 from events.retention import CRASHES_ALLOWED
 
 logger = logging.getLogger(__name__)
 # After so many attempts an event is delivered alone: nobody else could say which of a portion ended the process.
 TOGETHER_AT_MOST = 1
 
-CLAIM = """
-    UPDATE events_event e
-       SET attempts = attempts + 1, due_at = statement_timestamp() + make_interval(secs => %(lease)s::float)
-     WHERE id = ANY (ARRAY(
-               SELECT id FROM events_event
-                WHERE status = 'pending' AND lane = %(lane)s::text AND due_at <= statement_timestamp()
-                ORDER BY due_at LIMIT %(limit)s::int FOR UPDATE SKIP LOCKED))
-    RETURNING id, event_id, detail_type, brand_id, time, detail, attempts, give_up_at, request_id,
-              lane
-"""
+CLAIM_DUE = query("events/sql/claim_due.sql", returns=LeasedEvent)
+CLAIM_DUE_OF_BRAND = query("events/sql/claim_due_of_brand.sql", returns=LeasedEvent)
+PUT_BACK_CLAIMED = command("events/sql/put_back_claimed.sql")
+FINISH_EVENT = query_values("events/sql/finish_event.sql", "id", insert_events=insert_events(beside="finished"))
+BEGIN_ATTEMPT = query_values("events/sql/begin_attempt.sql", "crashes")
+KEEP_LEASE = command("events/sql/keep_lease.sql")
+RENEW_LEASES = command("events/sql/renew_leases.sql")
+GIVE_BACK_LEASES = command("events/sql/give_back_leases.sql")
+GIVE_BACK_LEASES_LATER = command("events/sql/give_back_leases_later.sql")
 
-# The same of one brand, in a slow lane.
-CLAIM_OF_BRAND = CLAIM.replace(
-    "WHERE status = 'pending' AND lane = %(lane)s::text",
-    "WHERE status = 'pending' AND lane = %(lane)s::text AND lane <> 'points' AND brand_id = %(brand)s::bigint",
-)
-# Events that were claimed and not begun: the attempt was none.
-PUT_BACK = """
-    UPDATE events_event e SET due_at = statement_timestamp(), attempts = e.attempts - 1
-      FROM unnest(%(ids)s::bigint[], %(attempts)s::int[]) AS held (id, attempts)
-     WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL
-    RETURNING e.id
-"""
 # Whoever has delivered in a slow lane for so long lets the next brand go first.
 TURN_SECONDS = 1.0
-
-# Only the attempt that still holds the lease may finish. Asked for status = 'pending', PostgreSQL would rather walk the
-# short index of all that is due than look the one id up, and a backlog would slow itself down.
-FINISH = f"""
-    WITH finished AS (
-        UPDATE events_event e
-           SET status = %(event_status)s::text, outcome = %(event_outcome)s::jsonb,
-               finished_at = statement_timestamp(), last_error = ''
-         WHERE e.finished_at IS NULL AND e.id = %(event_id)s::bigint AND e.attempts = %(event_attempts)s::int
-        RETURNING e.id
-    ), following AS ({INSERT_BESIDE.format(beside="finished")})
-    SELECT id FROM finished
-"""  # noqa: S608 - built from constants
-
-KEEP = """
-    UPDATE events_event SET due_at = statement_timestamp() + make_interval(secs => %(lease)s::float)
-     WHERE finished_at IS NULL AND id = %(event_id)s::bigint AND attempts = %(event_attempts)s::int
-    RETURNING id
-"""
-# What the process still works on; whatever is being written just now is nobody's to take either.
-RENEW = """
-    UPDATE events_event e
-       SET due_at = greatest(e.due_at, statement_timestamp() + make_interval(secs => held.lease))
-      FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(leases)s::float[]) AS held (id, attempts, lease)
-     WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL
-       AND e.id = ANY (ARRAY(SELECT id FROM events_event WHERE id = ANY (%(ids)s::bigint[]) FOR UPDATE SKIP LOCKED))
-    RETURNING e.id
-"""
-# What this process held when the database went away. What waited for its turn, or was delivered with others, is due at
-# once.
-GIVE_BACK = """
-    UPDATE events_event e SET due_at = statement_timestamp()
-      FROM unnest(%(ids)s::bigint[], %(attempts)s::int[]) AS held (id, attempts)
-     WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL AND e.status = 'pending'
-    RETURNING e.id
-"""
-# What was delivered alone just then may be what ended the connection. BEGIN has counted that, as it counts the end of a
-# process; it waits before it is tried again.
-GIVE_BACK_LATER = """
-    UPDATE events_event e
-       SET due_at = statement_timestamp() + make_interval(secs => held.pause),
-           last_error = 'The connection to the database ended during it.'
-      FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(pauses)s::float[]) AS held (id, attempts, pause)
-     WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL AND e.status = 'pending'
-    RETURNING e.id
-"""
 RENEW_SECONDS = 2.0
 # A handler that works longer than this on what it holds, or never returns, loses it to another attempt.
 MAX_LEASE_SECONDS = 600.0
-# Written before a later attempt, and taken back by whatever such an attempt can end in but the end of its process.
-BEGIN = """
-    UPDATE events_event SET crashes = crashes + 1
-     WHERE finished_at IS NULL AND id = %(event_id)s::bigint AND attempts = %(event_attempts)s::int
-    RETURNING crashes
-"""
 # What waited for its turn in a slow lane's portion for longer than this part of its lease is taken anew before it.
 LATE = 0.1
-
-# For a statement that holds attempts, beside INSERT_HELD: `e` is the event of `i`, a row with event_id and attempts.
-LEASE = "e.id = i.event_id AND e.attempts = i.attempts AND e.finished_at IS NULL"
-ENDED = """
-    UPDATE events_event e
-       SET status = 'done', outcome = ended.outcome, finished_at = statement_timestamp(), last_error = ''
-      FROM held
-      JOIN jsonb_to_recordset(%(endings)s::jsonb) AS ended (item int, event_id bigint, outcome jsonb) USING (item)
-     WHERE e.id = ended.event_id
-"""
 
 
 def claim(*, limit: int, lane: str = POINTS) -> list[LeasedEvent]:
@@ -138,20 +63,21 @@ def claim(*, limit: int, lane: str = POINTS) -> list[LeasedEvent]:
 
     In the order in which they were published: one account's, in which it earned.
     """
-    terms = {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane}
-    return [LeasedEvent(*found) for found in sorted(sql.rows(CLAIM, terms), key=itemgetter(0))]
+    taken = CLAIM_DUE.all(lane=lane, limit=limit, lease_seconds=lane_named(lane).lease_seconds)
+    return sorted(taken, key=attrgetter("id"))
 
 
 def claim_of(*, brand_id: int, limit: int, lane: str) -> list[LeasedEvent]:
     """The same of one brand's events, in a slow lane."""
-    terms = {"lease": lane_named(lane).lease_seconds, "limit": limit, "lane": lane, "brand": brand_id}
-    return [LeasedEvent(*found) for found in sorted(sql.rows(CLAIM_OF_BRAND, terms), key=itemgetter(0))]
+    lease_seconds = lane_named(lane).lease_seconds
+    taken = CLAIM_DUE_OF_BRAND.all(brand_id=brand_id, lane=lane, limit=limit, lease_seconds=lease_seconds)
+    return sorted(taken, key=attrgetter("id"))
 
 
 def _renew(held: Sequence[tuple[int, int, float]]) -> None:
     ids, attempts, leases = zip(*held, strict=True)
     try:
-        sql.rows(RENEW, {"ids": list(ids), "attempts": list(attempts), "leases": list(leases)})
+        RENEW_LEASES.run(ids=list(ids), attempts=list(attempts), lease_seconds=list(leases))
     finally:
         connection.close()  # seldom needed, and every process would keep one more
 
@@ -159,16 +85,22 @@ def _renew(held: Sequence[tuple[int, int, float]]) -> None:
 def _give_back(lost: Sequence[tuple[int, int, float]]) -> None:
     ids, attempts, _leases = zip(*lost, strict=True)
     try:
-        sql.rows(GIVE_BACK, {"ids": list(ids), "attempts": list(attempts)})
+        GIVE_BACK_LEASES.run(ids=list(ids), attempts=list(attempts))
     finally:
         connection.close()
+
+
+def put_back(waiting: Sequence[LeasedEvent]) -> None:
+    """Events that were claimed and not begun are due again; the attempt was none."""
+    keeper.release(map(lease, waiting))
+    PUT_BACK_CLAIMED.run(ids=[each.id for each in waiting], attempts=[each.attempts for each in waiting])
 
 
 def give_back_later(lost: Sequence[tuple[int, int, float]]) -> None:
     ids, attempts, _leases = zip(*lost, strict=True)
     pauses = [pause(each).total_seconds() for each in attempts]
     try:
-        sql.rows(GIVE_BACK_LATER, {"ids": list(ids), "attempts": list(attempts), "pauses": pauses})
+        GIVE_BACK_LEASES_LATER.run(ids=list(ids), attempts=list(attempts), pauses=pauses)
     finally:
         connection.close()
 
@@ -202,10 +134,10 @@ def begin(delivery: LeasedEvent) -> None:
         keep(delivery)
     if delivery.attempts <= TOGETHER_AT_MOST:
         return
-    found = sql.row(BEGIN, {"event_id": delivery.id, "event_attempts": delivery.attempts})
-    if found is None:
+    crashes = BEGIN_ATTEMPT.first(event_id=delivery.id, event_attempts=delivery.attempts)
+    if crashes is None:
         raise LeaseLostError
-    deaths = found[0] - 1
+    deaths = crashes - 1
     if delivery.attempts == deaths + TOGETHER_AT_MOST + 1:  # no attempt came to any other end, so the first did not
         deaths += TOGETHER_AT_MOST
     if deaths >= CRASHES_ALLOWED:
@@ -222,9 +154,8 @@ def keep(delivery: LeasedEvent) -> None:
 
     For what takes long: before each of several that share a worker, and between the steps of a long one.
     """
-    lease = lane_named(delivery.lane).lease_seconds
-    parameters = {"event_id": delivery.id, "event_attempts": delivery.attempts, "lease": lease}
-    if sql.row(KEEP, parameters) is None:
+    lease_seconds = lane_named(delivery.lane).lease_seconds
+    if not KEEP_LEASE.run(event_id=delivery.id, event_attempts=delivery.attempts, lease_seconds=lease_seconds):
         raise LeaseLostError
 
 
@@ -247,13 +178,13 @@ def finish(
         "event_status": status.value,
         "event_outcome": ENCODER.encode(outcome) if outcome is not None else None,
     }
-    if sql.row(FINISH, parameters) is None:
+    if FINISH_EVENT.first(**parameters) is None:
         raise LeaseLostError
     wake_after_commit(following)
 
 
 def endings(items: Sequence[tuple[LeasedEvent, dict[str, Any], Sequence[NewEvent]]], *, at: datetime) -> dict[str, Any]:
-    """Parameters of ENDED and INSERT_HELD: for each item its delivery, the outcome, and the events that follow."""
+    """Parameters of write_accruals.sql: for each item its delivery, the outcome, and the events that follow."""
     ended = [
         {"item": item, "event_id": delivery.id, "outcome": outcome} for item, (delivery, outcome, _) in enumerate(items)
     ]

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from core.db import sql
+from core.db.statements import part, query_values
 from core.json_values import ENCODER, iso
 from core.observability import tracing
 from events import worker_signals
@@ -20,27 +20,22 @@ ENVELOPE_VERSION = "0"
 # Of our own events.
 SOURCE, ACCOUNT, REGION = "loyalty.customer-app", "000000000000", "local"
 
-COLUMNS = """
-    event_id, source, detail_type, brand_id, account, region, time, detail, lane, request_id, status, attempts, due_at,
-    give_up_at, last_error, created_at
-"""
-
-# Several events, each a JSON array of id, kind, status, detail, lane, seconds to wait, hours to try, brand, the number
-# of the item that it follows from, and the request that it came of.
 EVENTS = "jsonb_array_elements(%(events)s::jsonb) AS o (event)"
-INSERT = f"""
-    INSERT INTO events_event ({COLUMNS})
-    SELECT (o.event->>0)::uuid, %(event_source)s::text, o.event->>1, (o.event->>7)::bigint, %(event_account)s::text,
-           %(event_region)s::text, %(event_time)s::timestamptz, o.event->3, o.event->>4, o.event->>9,
-           o.event->>2, 0, statement_timestamp() + make_interval(secs => (o.event->>5)::float),
-           %(event_time)s::timestamptz + make_interval(hours => (o.event->>6)::int), '', statement_timestamp()
-      FROM {{origin}}
-"""  # noqa: S608 - built from constants
-INSERT_ALONE = INSERT.format(origin=EVENTS)
-# For a statement with a CTE of one row: no row there, no event.
-INSERT_BESIDE = INSERT.format(origin=f"{{beside}} CROSS JOIN {EVENTS}")
-# For a statement with a CTE `held` of the items that it holds.
-INSERT_HELD = INSERT.format(origin=f"held JOIN {EVENTS} ON (o.event->>8)::int = held.item")
+
+
+def insert_events(*, beside: str) -> str:
+    """The part of a statement that publishes, where it has a CTE `beside` of one row: no row there, no event."""
+    return part("events/sql/insert_events.sql", origin=f"{beside} CROSS JOIN {EVENTS}")
+
+
+def insert_events_of(held: str) -> str:
+    """The same, where the statement has a CTE `held` with the `item` of each of several that it writes."""
+    return part("events/sql/insert_events.sql", origin=f"{held} JOIN {EVENTS} ON (o.event->>8)::int = {held}.item")
+
+
+INSERT_ALONE = part("events/sql/insert_events.sql", origin=EVENTS)
+PUBLISH_EVENTS = query_values("events/sql/publish_events.sql", "id", insert_events=INSERT_ALONE)
+PUBLISH_EVENTS_ONCE = query_values("events/sql/publish_events_once.sql", "id", insert_events=INSERT_ALONE)
 
 
 def envelope(event: Event) -> dict[str, Any]:
@@ -59,7 +54,7 @@ def envelope(event: Event) -> dict[str, Any]:
 
 
 def insertion(*, messages: Sequence[NewEvent], brand_id: int, at: datetime) -> dict[str, Any]:
-    """Parameters of INSERT, for a statement that writes its own rows and these events as one."""
+    """Parameters of insert_events.sql, for a statement that writes its own rows and these events as one."""
     return insertion_of([as_written(message, brand_id, tracing.request_id()) for message in messages], at)
 
 
@@ -97,15 +92,14 @@ def publish(*, messages: Sequence[NewEvent], brand_id: int, at: datetime, once: 
 
     `once`: an event whose id is here already is left as it is; otherwise that is an error.
     """
-    parameters = insertion(messages=messages, brand_id=brand_id, at=at)
-    unless_known = " ON CONFLICT (brand_id, source, event_id) DO NOTHING" if once else ""
-    stored = sql.rows(INSERT_ALONE + unless_known + " RETURNING id", parameters)
+    statement = PUBLISH_EVENTS_ONCE if once else PUBLISH_EVENTS
+    stored = statement.all(**insertion(messages=messages, brand_id=brand_id, at=at))
     wake_after_commit(messages)
     return len(stored)
 
 
 def wake_after_commit(messages: Sequence[NewEvent]) -> None:
-    """For statements that embed INSERT: tell the workers, once it is true, of what is due at once."""
+    """For statements that publish beside other changes: tell the workers, once it is true, of what is due at once."""
     for lane in {lane_of(message.kind) for message in messages if message.is_for_a_worker and not message.wait_seconds}:
         transaction.on_commit(partial(call_worker, lane))
 

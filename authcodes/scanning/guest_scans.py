@@ -24,7 +24,7 @@ ADOPT = f"""
                unconfirmed = %(unconfirmed)s::boolean, points_promised = %(points_promised)s::numeric
          WHERE scan_id = %(scan_id)s::uuid AND user_id IS NULL AND points_status = 'guest'
         RETURNING scan_id
-    ), published AS ({publishing.INSERT_BESIDE.format(beside="adopted")})
+    ), published AS ({publishing.insert_events(beside="adopted")})
     SELECT scan_id FROM adopted
 """  # noqa: S608 - built from constants
 

@@ -67,7 +67,7 @@ SLOT_OF_GUEST = (
 ACCEPT = f"""
     WITH slot AS ({SLOT}),
          recorded AS ({RECORD.format(scan_count="slot.scan_count", origin="slot")}),
-         published AS ({publishing.INSERT_BESIDE.format(beside="slot")})
+         published AS ({publishing.insert_events(beside="slot")})
     SELECT scan_count FROM slot
 """  # noqa: S608 - built from constants
 LAPSE = """
@@ -78,7 +78,7 @@ TAKE_OVER = ACCEPT.replace(f"({SLOT}),", f"({SLOT_OF_GUEST}), lapsed AS ({LAPSE}
 ATTEMPT = RECORD.format(scan_count="%(scan_count)s::int", origin="(SELECT 1) AS here")
 ATTEMPT_TOLD = f"""
     WITH recorded AS ({ATTEMPT}),
-         published AS ({publishing.INSERT_BESIDE.format(beside="recorded")})
+         published AS ({publishing.insert_events(beside="recorded")})
     SELECT scan_id FROM recorded
 """  # noqa: S608 - built from constants
 

@@ -6,18 +6,13 @@ from decimal import Decimal
 from authcodes.models.scans import Scan
 from authcodes.scanning.types import ZERO
 from core.db import sql
+from core.db.statements import part
 
 SETTLE = """
     UPDATE authcodes_scan SET points_status = %(points_status)s::text, points_awarded = %(points_awarded)s::numeric
      WHERE scan_id = %(scan_id)s::uuid RETURNING scan_id
 """
-SETTLE_BESIDE = """
-    UPDATE authcodes_scan s SET points_status = b.points_status, points_awarded = b.points_awarded
-      FROM held
-      JOIN jsonb_to_recordset(%(beside)s::jsonb)
-           AS b (item int, scan_id uuid, points_status text, points_awarded numeric) USING (item)
-     WHERE s.scan_id = b.scan_id
-"""
+SETTLE_SCANS = part("authcodes/scanning/sql/settle_scans.sql")
 
 
 def settle(*, scan_id: uuid.UUID, status: Scan.PointsStatus, awarded: Decimal = ZERO) -> None:
@@ -28,4 +23,4 @@ def settle(*, scan_id: uuid.UUID, status: Scan.PointsStatus, awarded: Decimal = 
 def settlement(*, scan_id: uuid.UUID, status: Scan.PointsStatus, awarded: Decimal) -> sql.Fragment:
     """The same, as a part of the statement that credits them."""
     written = {"scan_id": str(scan_id), "points_status": status.value, "points_awarded": str(awarded)}
-    return sql.Fragment(SETTLE_BESIDE, written)
+    return sql.Fragment(SETTLE_SCANS, written)

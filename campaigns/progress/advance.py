@@ -9,57 +9,6 @@ from typing import Any
 
 from campaigns.models.campaigns import RewardClaim
 
-# The campaigns of a brand and type that run at a moment, lowest id first, and where a customer stands in them, as one
-# JSON value: a scalar subquery for statements that read everything some actions need at once, each a row `a` with
-# brand_id, user_id, campaign_type and happened_at.
-RUNNING = """
-    (SELECT json_agg(json_build_object(
-                'campaign_id', c.campaign_id, 'campaign_name', c.campaign_name, 'target', c.target_value,
-                'progress', COALESCE(h.progress, 0), 'achieved', h.milestones_achieved,
-                'milestones', (
-                    SELECT json_agg(json_build_array(
-                               s.milestone_id, s.threshold, s.reward_name, s.reward_points::text, s.auto_claim,
-                               EXISTS (SELECT 1 FROM campaigns_rewardclaim r
-                                        WHERE r.milestone_id = s.milestone_id AND r.user_id = a.user_id))
-                           ORDER BY s.threshold)
-                      FROM campaigns_milestone s WHERE s.campaign_id = c.campaign_id))
-            ORDER BY c.campaign_id)
-       FROM campaigns_campaign c
-       LEFT JOIN user_loyalty_campaign h ON h.campaign_id = c.campaign_id AND h.user_id = a.user_id
-      WHERE c.brand_id = a.brand_id AND c.type = a.campaign_type AND c.is_active
-        AND (c.starts_at IS NULL OR c.starts_at <= a.happened_at)
-        AND (c.ends_at IS NULL OR c.ends_at > a.happened_at))
-"""
-
-# One step in each campaign, for a statement with a CTE `held` of the items whose accounts it holds: not held, no step.
-# `step.progress` was decided from the row that is there now, because every change of progress changes the account too.
-# What was counted beyond the goal, before progress stopped there, is kept.
-ADVANCE = """
-    INSERT INTO user_loyalty_campaign AS mine
-           (user_id, campaign_id, progress, milestones_achieved, "createdAt", "updatedAt")
-    SELECT step.user_id, step.campaign_id, step.progress, step.achieved, %(at)s::timestamptz, %(at)s::timestamptz
-      FROM held
-      JOIN jsonb_to_recordset(%(steps)s::jsonb)
-           AS step (item int, user_id bigint, campaign_id bigint, progress int, achieved bigint[])
-     USING (item)
-    ON CONFLICT (user_id, campaign_id)
-    DO UPDATE SET progress = greatest(mine.progress, excluded.progress), "updatedAt" = excluded."updatedAt",
-                  milestones_achieved = mine.milestones_achieved || excluded.milestones_achieved
-"""
-
-# The rewards on the way, each once ever.
-GIVE = """
-    INSERT INTO campaigns_rewardclaim (milestone_id, user_id, status, created_at, claimed_at)
-    SELECT reward.milestone_id, reward.user_id,
-           CASE WHEN reward.claimed THEN 'claimed' ELSE 'available' END,
-           %(at)s::timestamptz, CASE WHEN reward.claimed THEN %(at)s::timestamptz END
-      FROM held
-      JOIN jsonb_to_recordset(%(rewards)s::jsonb)
-           AS reward (item int, user_id bigint, milestone_id bigint, claimed boolean)
-     USING (item)
-    ON CONFLICT (milestone_id, user_id) DO NOTHING
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class MilestoneState:
@@ -113,7 +62,7 @@ class ProgressStep:
 
 
 def parse_running(found: list[dict[str, Any]] | None) -> list[ActiveCampaign]:
-    """The value of RUNNING."""
+    """The `campaigns` of an accrual's snapshot."""
     return [
         ActiveCampaign(
             campaign_id=entry["campaign_id"],
@@ -148,7 +97,7 @@ def _advance(campaign: ActiveCampaign, progress: int) -> ProgressStep:
 
 
 def steps(taken: Sequence[tuple[int, Sequence[ProgressStep]]]) -> dict[str, str]:
-    """Parameters of ADVANCE and GIVE: for each item its user_id and progress."""
+    """Parameters of write_accruals.sql: for each item its user_id and progress."""
     steps = [
         {
             "item": item,

@@ -1,18 +1,20 @@
 """Runs the hot path's hand-written statements: bound and planned by the server, once per connection."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from django.db import connections, transaction
 
 from core.db import row_guard
 from core.db.postgresql.base import DatabaseWrapper
 
+Fetched = TypeVar("Fetched")
+
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """What a caller adds to a statement that writes many items at once and names those it writes in a CTE `held`.
+    """What a caller adds to a statement that writes many items at once and names those it writes in a CTE `locked`.
 
     `statement` is one of its CTEs and takes `beside`, a JSON array of rows: each `item` with its `parameters`.
     """
@@ -22,7 +24,12 @@ class Fragment:
 
 
 def rows(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Every row of one statement; it joins the caller's transaction, else commits by itself.
+    """Every row of one statement; it joins the caller's transaction, else commits by itself."""
+    return execute(statement, parameters, lambda cursor: cursor.fetchall())
+
+
+def execute(statement: str, parameters: Mapping[str, Any], fetch: Callable[[Any], Fetched]) -> Fetched:
+    """Run one statement, and return what `fetch` takes from the cursor.
 
     Django's own cursors bind on the client, so PostgreSQL parses and plans each statement anew. This one binds on
     the server, and psycopg prepares it (never behind PgBouncer: see DATABASES). Cast parameters in the statement:
@@ -31,7 +38,7 @@ def rows(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]
     connection = cast("DatabaseWrapper", connections["default"])
     if connection.is_pooled and row_guard.current() and not connection.in_atomic_block:
         with transaction.atomic():
-            return rows(statement, parameters)
+            return execute(statement, parameters, fetch)
     connection.close_if_health_check_failed()
     connection.ensure_connection()
     if connection.needs_rollback:
@@ -40,10 +47,10 @@ def rows(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]
     if connection.queries_logged or connection.execute_wrappers:
         watched = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
         watched(cursor).execute(statement, parameters)  # type: ignore[arg-type] # any cursor of the driver will do
-        return cursor.fetchall()
+        return fetch(cursor)
     with connection.wrap_database_errors:
         cursor.execute(statement, parameters)
-        return cursor.fetchall()
+        return fetch(cursor)
 
 
 def row(statement: str, parameters: Mapping[str, Any]) -> tuple[Any, ...] | None:

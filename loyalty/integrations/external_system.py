@@ -40,9 +40,6 @@ MAX_REASON_LENGTH = 500
 SEATS_OF_THE_SLOW = 2
 USER_AGENT = "loyalty-external/1"
 
-# The brand's system, if it is to be asked, for the statement that reads whatever else is needed of the brand.
-ASKED = "(SELECT x.id FROM loyalty_externalsystem x WHERE x.brand_id = {brand} AND x.is_active)"
-
 
 class Decision(StrEnum):
     PROCEED = "proceed"

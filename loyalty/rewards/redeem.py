@@ -3,12 +3,13 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
-from core.db import sql
+from core.db.statements import query, query_values
 from core.errors import IdempotencyKeyReused, raises
 from core.json_values import plain
 from events import messages, publishing
@@ -17,56 +18,11 @@ from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.models.webhooks import WebhookType
-from loyalty.points import accounts, ledger
+from loyalty.points import accounts
 from loyalty.points.balance_events import balance_changed
 from loyalty.rewards import codes, rules
 from loyalty.rewards.returns import FOLLOWING, ZERO, following_id
 from loyalty.rewards.rules import MemberState, RewardTerms
-
-# Everything that decides about a redemption, and whom it is told. Read after the account is locked, so that whatever
-# the member did at the same time is seen.
-FACTS = f"""
-    SELECT b.loyalty_active, m.status, m.points, coalesce(m.current_level, ''),
-           coalesce(held.threshold, lowest.threshold, 0),
-           r.name, r.cost, r.is_active, r.valid_from, r.valid_until, r.stock, r.limit_per_member, r.code_days,
-           coalesce(needed.name, ''), needed.threshold,
-           (SELECT count(*) FROM loyalty_redemption t
-             WHERE t.user_point_id = m.user_point_id AND t.reward_id = r.id AND t.status <> 'cancelled'),
-           (SELECT t.id FROM loyalty_redemption t
-             WHERE t.user_point_id = m.user_point_id AND t.request_key = %(request_key)s::uuid),
-           nextval('loyalty_redemption_id_seq'),
-           EXISTS (SELECT 1 FROM loyalty_walletpass w WHERE w.account_id = m.user_point_id),
-           {webhook_events.SUBSCRIBED_TYPES.format(brand="b.id")}
-      FROM user_points m
-      JOIN brands_brand b ON b.id = m.brand_id
-      LEFT JOIN loyalty_reward r ON r.id = %(reward_id)s::bigint AND r.brand_id = b.id
-      LEFT JOIN loyalty_brandlevel needed ON needed.id = r.minimum_level_id
-      LEFT JOIN loyalty_brandlevel held ON held.brand_id = b.id AND held.name = m.current_level
-      LEFT JOIN LATERAL (SELECT l.threshold FROM loyalty_brandlevel l WHERE l.brand_id = b.id
-                          ORDER BY l.threshold LIMIT 1) lowest ON true
-     WHERE m.user_point_id = %(account)s::bigint
-"""  # noqa: S608 - built from constants
-
-# Stock, ledger, balance, redemption and events: all of it hangs on `going`, which is empty where nothing was left.
-WRITE = f"""
-    WITH taken AS (
-        UPDATE loyalty_reward SET stock = stock - 1
-         WHERE %(limited)s::boolean AND id = %(reward_id)s::bigint AND stock > 0
-        RETURNING id
-    ), going AS (
-        SELECT %(account)s::bigint AS account WHERE NOT %(limited)s::boolean OR EXISTS (SELECT 1 FROM taken)
-    ), line AS ({ledger.REDEEM.format(origin="going")}), balance AS ({ledger.SPEND.format(origin="going")}),
-       redemption AS (
-        INSERT INTO loyalty_redemption
-               (id, brand_id, user_point_id, reward_id, name, cost, balance_after, code, request_key, status,
-                created_at, expires_at)
-        SELECT %(redemption_id)s::bigint, %(brand_id)s::bigint, account, %(reward_id)s::bigint, %(name)s::text,
-               %(cost)s::numeric, %(balance_after)s::numeric, %(code)s::text, %(request_key)s::uuid, 'issued',
-               %(at)s::timestamptz, %(expires_at)s::timestamptz
-          FROM going
-    ), following AS ({publishing.INSERT_BESIDE.format(beside="going")})
-    SELECT account FROM going
-"""  # noqa: S608 - built from constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +49,40 @@ class RedemptionSnapshot:
     redemption_id: int
     has_passes: bool
     listened: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRow:
+    """A row of fetch_redemption_snapshot.sql: of the brand, the member, the reward, and what happened before."""
+
+    loyalty_active: bool
+    status: str
+    balance: Decimal
+    level: str
+    level_threshold: Decimal
+    name: str | None
+    cost: Decimal
+    is_active: bool
+    valid_from: datetime | None
+    valid_until: datetime | None
+    stock: int | None
+    limit_per_member: int | None
+    code_days: int | None
+    needed_level: str
+    needed_threshold: Decimal | None
+    taken: int
+    earlier_id: int | None
+    redemption_id: int
+    has_passes: bool
+    listened: list[str]
+
+
+FETCH_SNAPSHOT = query("loyalty/rewards/sql/fetch_redemption_snapshot.sql", returns=SnapshotRow)
+WRITE_REDEMPTION = query_values(
+    "loyalty/rewards/sql/write_redemption.sql",
+    "account",
+    insert_events=publishing.insert_events(beside="redeemable"),
+)
 
 
 @raises(RewardNotFound, IdempotencyKeyReused, OutOfStock, *rules.INELIGIBLE)
@@ -143,22 +133,32 @@ def offer_of(reward: Reward) -> RewardTerms:
 
 
 def read_facts(account: int, wish: RedemptionRequest) -> RedemptionSnapshot:
-    found = sql.row(FACTS, {"account": account, "reward_id": wish.reward_id, "request_key": wish.key})
-    assert found is not None  # noqa: S101 - the account is locked, so it is there
-    active, status, balance, level, threshold = found[:5]
-    name, cost, is_active, valid_from, valid_until, stock, limit, code_days, needed, needed_threshold = found[5:15]
-    taken, earlier_id, redemption_id, has_passes, listened = found[15:]
-    offer = RewardTerms(cost, is_active, valid_from, valid_until, stock, limit, needed, needed_threshold)
+    row = FETCH_SNAPSHOT.first(account=account, reward_id=wish.reward_id, request_key=wish.key)
+    assert row is not None  # noqa: S101 - the account is locked, so it is there
+    is_blocked = row.status == UserPoints.Status.BLOCKED
     return RedemptionSnapshot(
-        holder=MemberState(active, status == UserPoints.Status.BLOCKED, balance, threshold, taken),
-        level=level,
-        offer=offer if name is not None else None,
-        name=name,
-        code_days=code_days,
-        earlier_id=earlier_id,
-        redemption_id=redemption_id,
-        has_passes=has_passes,
-        listened=frozenset(listened),
+        holder=MemberState(row.loyalty_active, is_blocked, row.balance, row.level_threshold, row.taken),
+        level=row.level,
+        offer=terms_of(row) if row.name is not None else None,
+        name=row.name or "",
+        code_days=row.code_days,
+        earlier_id=row.earlier_id,
+        redemption_id=row.redemption_id,
+        has_passes=row.has_passes,
+        listened=frozenset(row.listened),
+    )
+
+
+def terms_of(row: SnapshotRow) -> RewardTerms:
+    return RewardTerms(
+        cost=row.cost,
+        is_active=row.is_active,
+        valid_from=row.valid_from,
+        valid_until=row.valid_until,
+        stock=row.stock,
+        limit_per_member=row.limit_per_member,
+        level_name=row.needed_level,
+        level_threshold=row.needed_threshold,
     )
 
 
@@ -190,7 +190,7 @@ def write(account: int, facts: RedemptionSnapshot, offer: RewardTerms, wish: Red
         "at": wish.at,
         **publishing.insertion(messages=following, brand_id=wish.brand_id, at=wish.at),
     }
-    if sql.row(WRITE, parameters) is None:
+    if WRITE_REDEMPTION.first(**parameters) is None:
         raise OutOfStock
     publishing.wake_after_commit(following)
 

@@ -23,6 +23,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import accounts, ledger
 from tests.support import factories
 from tests.support.concurrency import at_once
+from tests.support.statements import altered
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -86,9 +87,8 @@ def accounts_unguarded(monkeypatch):
     monkeypatch.setattr(snapshot, "fetch_many", think_after(snapshot.fetch_many))
     monkeypatch.setattr(decide, "binding_limit", think_after(decide.binding_limit))
     version = "AND a.xmin = ANY (ARRAY[i.version::xid])"
-    assert version in write.WRITE
-    monkeypatch.setattr(write, "WRITE", write.WRITE.replace(version, ""))
-    monkeypatch.setattr(write, "statement_with", write.statement_with.__wrapped__)
+    guarded = write.statement_with
+    monkeypatch.setattr(write, "statement_with", lambda extra_cte: altered(guarded(extra_cte), (version, "")))
     monkeypatch.setattr(accounts, "lock", lambda **_: None)
 
 

@@ -1,32 +1,37 @@
 """Progress in campaigns and the rewards on the way."""
 
 from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
+from campaigns.accrual import snapshot
 from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
 from campaigns.progress import advance as progress
 from campaigns.progress.overview import standings
 from core.db import sql
 from tests.support import factories
 
+WRITE = (Path(settings.BASE_DIR) / "campaigns/accrual/sql/write_accruals.sql").read_text()
+# Of the statement that writes accruals what it writes of progress, for an account that nobody else changes.
 STEP = f"""
-    WITH held AS (SELECT 0 AS item), steps AS ({progress.ADVANCE}), rewards AS ({progress.GIVE})
+    WITH locked AS (SELECT 0 AS item), {WRITE[WRITE.index("advanced_progress AS (") : WRITE.index(", finished_events")]}
     SELECT 1
-"""
-ASKED = """
-    (SELECT %(brand_id)s::bigint AS brand_id, %(user_id)s::bigint AS user_id, %(campaign_type)s::text AS campaign_type,
-            %(at)s::timestamptz AS happened_at) AS a
 """
 
 
 def running(brand, customer, campaign_type="authenticator_scan"):
-    found = sql.row(
-        f"SELECT {progress.RUNNING} FROM {ASKED}",
-        {"brand_id": brand.pk, "user_id": customer.pk, "campaign_type": campaign_type, "at": timezone.now()},
+    lookup = SimpleNamespace(
+        brand_id=brand.pk,
+        user_id=customer.pk,
+        campaign_type=campaign_type,
+        happened_at=timezone.now(),
+        reason_ids=[],
     )
-    return progress.parse_running(found[0])
+    return snapshot.fetch_one(lookup).campaigns
 
 
 def advance(brand, customer, times=1):

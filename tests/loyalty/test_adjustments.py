@@ -26,6 +26,7 @@ from loyalty.points import adjustments, ledger
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, staff, text
+from tests.support.statements import altered
 
 KEY = UUID(int=7)
 
@@ -322,8 +323,7 @@ class TestRaces:
     @pytest.fixture
     def unlocked(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         """The balance is looked at, but not under the lock that holds it."""
-        assert "FOR UPDATE" in ledger.DEBIT
-        monkeypatch.setattr(ledger, "DEBIT", ledger.DEBIT.replace("FOR UPDATE", ""))
+        monkeypatch.setattr(ledger, "DEBIT_POINTS", altered(ledger.DEBIT_POINTS, ("FOR UPDATE", "")))
         with connection.as_owner(), connection.cursor() as cursor:
             cursor.execute("ALTER TABLE user_points DROP CONSTRAINT points_not_negative")
         yield

@@ -18,6 +18,7 @@ from loyalty.rewards import undo as redemptions
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.support import factories
 from tests.support.concurrency import at_once
+from tests.support.statements import altered
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -131,10 +132,10 @@ def test_without_the_lock_no_balance_goes_below_zero(brand):
 
 
 def test_control_without_the_condition_stock_would_be_oversold(brand, monkeypatch):
-    condition = " AND stock > 0"
-    assert condition in redeem.WRITE
-    unguarded = redeem.WRITE.replace(condition, "").replace("stock = stock - 1", "stock = greatest(stock - 1, 0)")
-    monkeypatch.setattr(redeem, "WRITE", unguarded)
+    unguarded = altered(
+        redeem.WRITE_REDEMPTION, (" AND stock > 0", ""), ("stock = stock - 1", "stock = greatest(stock - 1, 0)")
+    )
+    monkeypatch.setattr(redeem, "WRITE_REDEMPTION", unguarded)
     read = redeem.read_facts
 
     def read_and_think(*about):

@@ -1,0 +1,80 @@
+-- hot: each accrual. Writes everything that up to 100 accruals change, in one statement that commits by itself:
+--
+--   items ──> locked ──┬──> inserted_entries      the ledger
+--                      ├──> moved_balances        the accounts' points and levels
+--                      ├──> advanced_progress     where the customers stand in campaigns
+--                      ├──> given_rewards         what they reached there
+--                      ├──> finished_events       the events that brought the actions
+--                      ├──> inserted_events       the events that follow
+--                      └──> extra_cte             what the caller adds, such as the scan's points
+--
+-- `items` is a JSON array of one row per accrual: its number, account, the account's version (xmin) when its snapshot was
+-- read, event and attempt. `locked` locks the account and the event of each, in the order of accounts; an item whose
+-- account or event has changed since has no row there, and nothing of it is written. The other parameters are JSON arrays
+-- of rows that name their `item`. Returns the items written.
+--
+-- `= ANY` instead of `=` keeps PostgreSQL from a hash join over all accounts: it expects 100 items, however few there are.
+WITH items AS (
+    SELECT * FROM jsonb_to_recordset(%(items)s::jsonb)
+           AS i (item int, account bigint, version text, event_id bigint, attempts int)
+     LIMIT 100
+), locked AS (
+    SELECT i.item, a.user_point_id AS account
+      FROM items i
+      JOIN user_points a ON a.user_point_id = ANY (ARRAY[i.account]) AND a.xmin = ANY (ARRAY[i.version::xid])
+      JOIN events_event e ON e.id = i.event_id AND e.attempts = i.attempts AND e.finished_at IS NULL
+     ORDER BY a.user_point_id
+       FOR NO KEY UPDATE OF a, e
+), inserted_entries AS (
+    -- The unique pair (account, reason_id) is the last word: a second entry for a reason is an error.
+    INSERT INTO loyalty_transaction
+           (loyalty_transaction_id, user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id,
+            note, "createdAt", "updatedAt")
+    SELECT entry.number, locked.account, entry.points, 0, 0, 'earned', entry.reason_id, entry.note,
+           %(at)s::timestamptz, %(at)s::timestamptz
+      FROM locked
+      JOIN jsonb_to_recordset(%(entries)s::jsonb)
+           AS entry (item int, number bigint, points numeric, reason_id text, note text)
+     USING (item)
+), moved_balances AS (
+    UPDATE user_points
+       SET points = points + moved.awarded, points_earned = points_earned + moved.awarded,
+           current_level = moved.level, "updatedAt" = %(at)s::timestamptz
+      FROM locked
+      JOIN jsonb_to_recordset(%(balances)s::jsonb) AS moved (item int, awarded numeric, level text) USING (item)
+     WHERE user_point_id = locked.account
+), advanced_progress AS (
+    -- One step in each campaign. `step.progress` was decided from the row that is there now, because every change of
+    -- progress changes the account too. What was counted beyond the goal, before progress stopped there, is kept.
+    INSERT INTO user_loyalty_campaign AS mine
+           (user_id, campaign_id, progress, milestones_achieved, "createdAt", "updatedAt")
+    SELECT step.user_id, step.campaign_id, step.progress, step.achieved, %(at)s::timestamptz, %(at)s::timestamptz
+      FROM locked
+      JOIN jsonb_to_recordset(%(steps)s::jsonb)
+           AS step (item int, user_id bigint, campaign_id bigint, progress int, achieved bigint[])
+     USING (item)
+    ON CONFLICT (user_id, campaign_id)
+    DO UPDATE SET progress = greatest(mine.progress, excluded.progress), "updatedAt" = excluded."updatedAt",
+                  milestones_achieved = mine.milestones_achieved || excluded.milestones_achieved
+), given_rewards AS (
+    -- The rewards on the way, each once ever.
+    INSERT INTO campaigns_rewardclaim (milestone_id, user_id, status, created_at, claimed_at)
+    SELECT reward.milestone_id, reward.user_id,
+           CASE WHEN reward.claimed THEN 'claimed' ELSE 'available' END,
+           %(at)s::timestamptz, CASE WHEN reward.claimed THEN %(at)s::timestamptz END
+      FROM locked
+      JOIN jsonb_to_recordset(%(rewards)s::jsonb)
+           AS reward (item int, user_id bigint, milestone_id bigint, claimed boolean)
+     USING (item)
+    ON CONFLICT (milestone_id, user_id) DO NOTHING
+), finished_events AS (
+    UPDATE events_event e
+       SET status = 'done', outcome = ended.outcome, finished_at = statement_timestamp(), last_error = ''
+      FROM locked
+      JOIN jsonb_to_recordset(%(endings)s::jsonb) AS ended (item int, event_id bigint, outcome jsonb) USING (item)
+     WHERE e.id = ended.event_id
+), inserted_events AS (
+    {insert_events}
+)
+{extra_cte}
+SELECT item FROM locked

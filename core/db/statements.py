@@ -1,0 +1,103 @@
+"""Loads hand-written statements, one `.sql` file each, beside the module that runs it: `<topic>/sql/<verb_object>.sql`.
+
+A file begins with comments: why it is not left to the ORM (`hot`, `set` or `check`), what it returns and what it locks.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from core.db import sql
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+COMMENT = "--"
+Row = TypeVar("Row")
+
+# By the file's name: what it was loaded as, which a test plans; and the files that are parts of others.
+LOADED: dict[str, str] = {}
+PARTS: set[str] = set()
+
+
+class Query(Generic[Row]):
+    """A statement with rows: `returns` makes one of a row's columns, in the statement's order.
+
+    The first time, the columns' names are compared with `fields`, of which the last may be left out.
+    """
+
+    def __init__(self, text: str, name: str, *, returns: Callable[..., Row], fields: Sequence[str]) -> None:
+        self.text, self.name = text, name
+        self._returns, self._fields, self._is_checked = returns, tuple(fields), False
+
+    def all(self, **parameters: Any) -> list[Row]:
+        """Every row; joins the caller's transaction, else commits by itself."""
+        returns = self._returns
+        return [returns(*found) for found in sql.execute(self.text, parameters, self._fetch)]
+
+    def first(self, **parameters: Any) -> Row | None:
+        """The first row, or None."""
+        found = sql.execute(self.text, parameters, self._fetch)
+        return self._returns(*found[0]) if found else None
+
+    def _fetch(self, cursor: Any) -> list[tuple[Any, ...]]:
+        if not self._is_checked:
+            named = tuple(column.name for column in cursor.description)
+            if named != self._fields[: len(named)]:
+                message = f"{self.name} returns {', '.join(named)}; wanted are {', '.join(self._fields)}"
+                raise TypeError(message)
+            self._is_checked = True
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+        return found
+
+
+class Command:
+    """A statement without rows."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text, self.name = text, name
+
+    def run(self, **parameters: Any) -> int:
+        """Returns how many rows it changed; joins the caller's transaction, else commits by itself."""
+        return sql.execute(self.text, parameters, lambda cursor: int(cursor.rowcount))
+
+
+def query(path: str, *, returns: type[Row], **parts: str) -> Query[Row]:
+    """The statement in a file; each row becomes a `returns`, a dataclass whose first fields bear the columns' names."""
+    fields = [field.name for field in dataclasses.fields(returns)]  # type: ignore[arg-type] # what is none is an error
+    return Query(_load(path, parts), path, returns=returns, fields=fields)
+
+
+def query_values(path: str, column: str, **parts: str) -> Query[Any]:
+    """The statement in a file, for the values of its one column."""
+    return Query(_load(path, parts), path, returns=_value, fields=[column])
+
+
+def _value(found: Any) -> Any:
+    return found
+
+
+def command(path: str, **parts: str) -> Command:
+    return Command(_load(path, parts), path)
+
+
+def part(path: str, **parts: str) -> str:
+    """The text of a file that is put into other statements as a whole CTE."""
+    PARTS.add(path)
+    return _text(path, parts)
+
+
+def _load(path: str, parts: Mapping[str, str]) -> str:
+    LOADED[path] = _text(path, parts)
+    return LOADED[path]
+
+
+def _text(path: str, parts: Mapping[str, str]) -> str:
+    """A file's text without its comments."""
+    lines = (PROJECT / path).read_text().splitlines()
+    text = "\n".join(line for line in lines if not line.lstrip().startswith(COMMENT))
+    for name, put_in in parts.items():
+        if f"{{{name}}}" not in text:
+            message = f"{path} has no place for {name}"
+            raise ValueError(message)
+        text = text.replace(f"{{{name}}}", put_in)
+    return text

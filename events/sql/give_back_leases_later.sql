@@ -1,0 +1,7 @@
+-- set: as give_back_leases.sql, for what was delivered alone and may be what ended the connection. The beginning of its
+-- attempt has counted that, as it counts the end of a process; it waits `pauses` seconds before it is tried again.
+UPDATE events_event e
+   SET due_at = statement_timestamp() + make_interval(secs => held.pause),
+       last_error = 'The connection to the database ended during it.'
+  FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(pauses)s::float[]) AS held (id, attempts, pause)
+ WHERE e.id = held.id AND e.attempts = held.attempts AND e.finished_at IS NULL AND e.status = 'pending'

@@ -1,0 +1,22 @@
+-- hot: each redemption. Everything that decides about it, and who hears of it; read after the account is locked, so that
+-- whatever the member did at the same time is seen. Returns SnapshotRow; `name` is NULL where the brand has no such reward.
+SELECT b.loyalty_active, m.status, m.points AS balance, coalesce(m.current_level, '') AS level,
+       coalesce(held.threshold, lowest.threshold, 0) AS level_threshold,
+       r.name, r.cost, r.is_active, r.valid_from, r.valid_until, r.stock, r.limit_per_member, r.code_days,
+       coalesce(needed.name, '') AS needed_level, needed.threshold AS needed_threshold,
+       (SELECT count(*) FROM loyalty_redemption t
+         WHERE t.user_point_id = m.user_point_id AND t.reward_id = r.id AND t.status <> 'cancelled') AS taken,
+       (SELECT t.id FROM loyalty_redemption t
+         WHERE t.user_point_id = m.user_point_id AND t.request_key = %(request_key)s::uuid) AS earlier_id,
+       nextval('loyalty_redemption_id_seq') AS redemption_id,
+       EXISTS (SELECT 1 FROM loyalty_walletpass w WHERE w.account_id = m.user_point_id) AS has_passes,
+       ARRAY(SELECT DISTINCT unnest(w.types) FROM loyalty_webhookendpoint w
+              WHERE w.brand_id = b.id AND w.state = 'active') AS listened
+  FROM user_points m
+  JOIN brands_brand b ON b.id = m.brand_id
+  LEFT JOIN loyalty_reward r ON r.id = %(reward_id)s::bigint AND r.brand_id = b.id
+  LEFT JOIN loyalty_brandlevel needed ON needed.id = r.minimum_level_id
+  LEFT JOIN loyalty_brandlevel held ON held.brand_id = b.id AND held.name = m.current_level
+  LEFT JOIN LATERAL (SELECT l.threshold FROM loyalty_brandlevel l WHERE l.brand_id = b.id
+                      ORDER BY l.threshold LIMIT 1) lowest ON true
+ WHERE m.user_point_id = %(account)s::bigint

@@ -1,0 +1,17 @@
+"""Statements with a guard taken out, for the controls of races."""
+
+from copy import copy
+from typing import TypeVar
+
+from core.db.statements import Command, Query
+
+Statement = TypeVar("Statement", Command, Query)  # type: ignore[type-arg]
+
+
+def altered(statement: Statement, *changes: tuple[str, str]) -> Statement:
+    """The statement with each text in place of another, which must be there."""
+    changed = copy(statement)
+    for old, new in changes:
+        assert old in changed.text, old
+        changed.text = changed.text.replace(old, new)
+    return changed

@@ -1,0 +1,123 @@
+"""Each hand-written statement in a file: it says why it is one, PostgreSQL can plan it, and it is loaded."""
+
+import re
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from campaigns.accrual import snapshot, write
+from core.db import statements
+from core.db.statements import LOADED, PARTS
+from tests.test_architecture import ORDER
+
+ROOT = Path(settings.BASE_DIR)
+FILES = sorted(path.relative_to(ROOT).as_posix() for app in ORDER for path in (ROOT / app).rglob("sql/*.sql"))
+
+
+for folder in {Path(path).parent.parent for path in FILES}:
+    for module in (ROOT / folder).glob("*.py"):
+        import_module(module.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a row of two columns is made into."""
+
+    first: int
+    second: int = 0
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """`file(text)`: the name of a statement's file."""
+    monkeypatch.setattr(statements, "PROJECT", tmp_path)
+    monkeypatch.setattr(statements, "LOADED", {})
+
+    def made(text):
+        (tmp_path / "a.sql").write_text(text)
+        return "a.sql"
+
+    return made
+
+
+def test_there_are_files():
+    assert len(FILES) >= 20
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_file_says_why_it_is_not_left_to_the_orm(path):
+    assert re.match(r"-- (hot|set|check): \S.*", (ROOT / path).read_text()), path
+
+
+def test_every_file_is_loaded():
+    write.statement_with("")  # loaded when it is first needed
+
+    assert set(FILES) == set(LOADED) | PARTS
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_postgresql_can_plan_it(db, path):
+    if path in PARTS:
+        pytest.skip("a part of others")
+    write.statement_with("")
+    numbers: dict[str, int] = {}
+
+    def numbered(match: re.Match[str]) -> str:
+        return f"${numbers.setdefault(match[1], len(numbers) + 1)}"
+
+    text = re.sub(r"%\((\w+)\)s", numbered, LOADED[path]).replace("%%", "%")
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (GENERIC_PLAN) {text}")
+        assert cursor.fetchall()
+
+
+def test_one_statement_inserts_events():
+    assert [path for path in FILES if "INSERT INTO events_event" in (ROOT / path).read_text()] == [
+        "events/sql/insert_events.sql"
+    ]
+
+
+def test_the_accruals_statements_take_as_many_as_they_are_given():
+    for path in ("campaigns/accrual/sql/write_accruals.sql", "campaigns/accrual/sql/fetch_snapshots.sql"):
+        assert f"LIMIT {snapshot.MAX_ACTIONS}\n" in (ROOT / path).read_text()
+
+
+def test_rows_are_made_by_their_columns_names(db, file):
+    pairs = statements.query(file("-- hot: a test\nSELECT 1 AS first, %(it)s::int AS second"), returns=Pair)
+
+    assert pairs.all(it=2) == [Pair(1, 2)]
+    assert pairs.first(it=3) == Pair(1, 3)
+
+
+def test_a_column_with_another_name_is_an_error(db, file):
+    pairs = statements.query(file("SELECT 1 AS first, 2 AS third"), returns=Pair)
+
+    with pytest.raises(TypeError, match=r"a\.sql returns first, third; wanted are first, second"):
+        pairs.all()
+
+
+def test_the_last_columns_may_be_left_out(db, file):
+    assert statements.query(file("SELECT 1 AS first"), returns=Pair).all() == [Pair(1)]
+
+
+def test_a_value_needs_no_class(db, file):
+    values = statements.query_values(file("SELECT n AS number FROM generate_series(1, %(most)s::int) n"), "number")
+
+    assert (values.all(most=2), values.first(most=0)) == ([1, 2], None)
+
+
+def test_a_command_says_how_many_rows_it_changed(db, file):
+    made: Any = statements.command(file("CREATE TEMPORARY TABLE numbers ON COMMIT DROP AS SELECT generate_series(1, 3)"))
+
+    assert made.run() == 3
+
+
+def test_parts_must_have_their_place(file):
+    assert statements.part(file("SELECT {what}"), what="1") == "SELECT 1"
+    with pytest.raises(ValueError, match=r"a\.sql has no place for which"):
+        statements.part(file("SELECT {what}"), which="1")

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
@@ -112,9 +111,9 @@ def test_a_value_needs_no_class(db, file):
 
 
 def test_a_command_says_how_many_rows_it_changed(db, file):
-    made: Any = statements.command(file("CREATE TEMPORARY TABLE numbers ON COMMIT DROP AS SELECT generate_series(1, 3)"))
+    text = "CREATE TEMPORARY TABLE numbers ON COMMIT DROP AS SELECT generate_series(1, 3)"
 
-    assert made.run() == 3
+    assert statements.command(file(text)).run() == 3
 
 
 def test_parts_must_have_their_place(file):

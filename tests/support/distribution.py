@@ -11,8 +11,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.lanes import SLOW_PLACES
 
-# The journeys share an installation that takes longer to start than they do. Those of processes have their time measured,
-# and each starts so many that two at once would not have it.
+# The journeys share an installation that takes longer to start than they do. Those of processes measure time, and each
+# starts so many processes that two at once would not have it.
 TOGETHER = {"tests/journeys", "tests/processes"}
 # Their tests share nothing and take minutes: one by one, whoever is free takes them.
 ONE_BY_ONE = {

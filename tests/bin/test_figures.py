@@ -1,0 +1,87 @@
+"""The figures that bin/figures.py prints of a tree."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.lanes import TESTS
+
+SCRIPT = TESTS.parent / "bin" / "figures.py"
+MODEL = '''"""A module."""
+
+
+class A:
+    def one(self):
+        return 1
+
+
+def _private():
+    pass
+'''
+QUERY = '''"""SELECT is only a word FROM here."""
+
+QUERY = """
+    SELECT a
+      FROM b
+"""  # noqa: S608
+'''
+FILES = {
+    "manage.py": "",
+    "app/models.py": MODEL,
+    "app/queries.py": QUERY,
+    "app/sql/fetch_a.sql": "-- hot: a test\nSELECT 1\n",
+    "app/settings.py": 'import os\nA = os.environ["ONE"], env.text("TWO"), env.flag("TWO")\n',
+    "tests/test_a.py": "def test_a():\n    assert True\n",
+}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for name, text in FILES.items():
+        path = tmp_path / "old" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for command in (["init", "--quiet"], ["add", "."]):
+        subprocess.run(["git", *command], cwd=tmp_path / "old", check=True)
+    return tmp_path / "old"
+
+
+def figures(*trees):
+    done = subprocess.run([sys.executable, SCRIPT, *trees], capture_output=True, text=True, check=False)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()]
+    return done, {name: values for name, *values in rows}
+
+
+def test_a_tree_is_measured(tree):
+    _done, found = figures(tree)
+
+    assert found[""] == ["old"]
+    wanted = {
+        "application: files": "4",
+        "application: lines": "18",
+        "tests: lines": "2",
+        "test lines per application line": "0.11",
+        "lines of a function (median / p95 / max)": "2 / 2 / 2",
+        "files with SQL in Python": "1",
+        "lines of SQL in Python": "2",
+        "SQL files": "1",
+        "lines of SQL files": "2",
+        "environment variables read": "2",
+        "retired words still allowed": "not held",
+        "suppressions of linters and types": "1",
+    }
+    assert {name: found[name] for name in wanted} == {name: [value] for name, value in wanted.items()}
+
+
+def test_two_trees_stand_side_by_side(tree):
+    done, found = figures(tree, TESTS.parent)
+
+    assert done.returncode == 0
+    assert all(len(values) == 2 for values in found.values())
+
+
+def test_another_folder_is_refused(tmp_path):
+    done, _found = figures(tmp_path)
+
+    assert (done.returncode, "there is no manage.py" in done.stderr) == (2, True)

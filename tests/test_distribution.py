@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from tests.support.distribution import ONE_BY_ONE, TOGETHER, in_order, work_unit
+from tests.support.distribution import IN_PORTIONS, ONE_BY_ONE, PORTIONS, TOGETHER, in_order, work_unit
 from tests.support.lanes import TESTS
 
 
-@pytest.mark.parametrize("place", sorted(TOGETHER | ONE_BY_ONE))
+@pytest.mark.parametrize("place", sorted(TOGETHER | ONE_BY_ONE | IN_PORTIONS))
 def test_what_is_named_exists(place):
     assert (TESTS.parent / place).exists()
 
@@ -20,6 +20,12 @@ def test_a_file_stays_together_and_what_is_named_does_not():
     assert work_unit("tests/loyalty/test_expiry.py::test_a[x::y@z]") == "tests/loyalty/test_expiry.py"
     assert work_unit("tests/journeys/test_guide.py::test_a") == "tests/journeys"
     assert work_unit("tests/config/test_schema.py::test_a") == "tests/config/test_schema.py::test_a"
+
+
+def test_a_file_of_hundreds_of_tests_is_taken_in_portions():
+    units = {work_unit(f"tests/config/test_hostile_input.py::test_a[{number}]") for number in range(200)}
+
+    assert len(units) == PORTIONS
 
 
 def test_what_takes_minutes_is_begun_first():

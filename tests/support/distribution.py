@@ -6,6 +6,7 @@ are settled by then (https://github.com/pytest-dev/pytest-xdist/issues/1386).
 
 from collections.abc import Sequence
 from pathlib import PurePath
+from zlib import crc32
 
 from xdist.scheduler import LoadScopeScheduling
 
@@ -21,14 +22,24 @@ ONE_BY_ONE = {
     "tests/browser/test_scan_page.py",
     "tests/config/test_schema.py",
 }
+# Hundreds of tests in one transaction of the file's make each other slower.
+IN_PORTIONS = {
+    "tests/brands/test_portal.py",
+    "tests/config/test_hostile_addresses.py",
+    "tests/config/test_hostile_credentials.py",
+    "tests/config/test_hostile_input.py",
+}
+PORTIONS = 6
 
 
 def work_unit(test: str) -> str:
-    """What stays together: a folder, a file whose tests share rows, or one test."""
+    """What stays together: a folder, a file whose tests share rows, a portion of one, or one test."""
     path = test.partition("::")[0]
     folder = PurePath(path).parent.as_posix()
     if folder in TOGETHER:
         return folder
+    if path in IN_PORTIONS:
+        return f"{path}::{crc32(test.encode()) % PORTIONS}"
     return test if path in ONE_BY_ONE else path
 
 

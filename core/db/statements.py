@@ -32,12 +32,12 @@ class Query(Generic[Row]):
     def all(self, **parameters: Any) -> list[Row]:
         """Every row; joins the caller's transaction, else commits by itself."""
         returns = self._returns
-        return [returns(*found) for found in sql.execute(self.text, parameters, self._fetch)]
+        return [returns(*row) for row in sql.execute(self.text, parameters, self._fetch)]
 
     def first(self, **parameters: Any) -> Row | None:
         """The first row, or None."""
-        found = sql.execute(self.text, parameters, self._fetch)
-        return self._returns(*found[0]) if found else None
+        rows = sql.execute(self.text, parameters, self._fetch)
+        return self._returns(*rows[0]) if rows else None
 
     def _fetch(self, cursor: Any) -> list[tuple[Any, ...]]:
         if not self._is_checked:
@@ -46,8 +46,8 @@ class Query(Generic[Row]):
                 message = f"{self.name} returns {', '.join(named)}; wanted are {', '.join(self._fields)}"
                 raise TypeError(message)
             self._is_checked = True
-        found: list[tuple[Any, ...]] = cursor.fetchall()
-        return found
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
 
 
 class Command:
@@ -72,8 +72,8 @@ def query_values(path: str, column: str, **parts: str) -> Query[Any]:
     return Query(_load(path, parts), path, returns=_value, fields=[column])
 
 
-def _value(found: Any) -> Any:
-    return found
+def _value(value: Any) -> Any:
+    return value
 
 
 def command(path: str, **parts: str) -> Command:

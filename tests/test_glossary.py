@@ -1,6 +1,9 @@
 """Names and texts use the glossary's words (docs/glossary.md): what is left of the retired ones may only shrink."""
 
+import re
+
 import pytest
+from django.apps import apps
 
 from tests import retired_words
 
@@ -81,3 +84,9 @@ def test_the_list_is_rewritten_downwards_only_and_follows_a_file_that_was_moved(
     assert retired_words.raised(allowed, {("a.py", "told"): 3}, existing={"a.py"}) == ["told"]
     assert retired_words.raised(allowed, {("b.py", "told"): 1}, existing={"a.py", "b.py"}) == ["told"]
     assert retired_words.raised(allowed, {("b.py", "told"): 2}, existing={"b.py"}) == []
+
+
+def test_names_of_models_have_english_plurals():
+    plurals = [str(model._meta.verbose_name_plural) for model in apps.get_models()]
+
+    assert [name for name in plurals if re.search(r"([^aeiou]y|[xz]|[cs]h)s$", name)] == []

@@ -505,6 +505,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'webhook delivery',
+                'verbose_name_plural': 'webhook deliveries',
                 'ordering': ['-id'],
             },
         ),

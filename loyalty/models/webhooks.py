@@ -116,6 +116,7 @@ class WebhookDelivery(models.Model):
 
     class Meta:
         verbose_name = _("webhook delivery")
+        verbose_name_plural = _("webhook deliveries")
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["brand", "-id"], name="webhooks_of_a_brand"),

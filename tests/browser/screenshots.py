@@ -157,9 +157,9 @@ def pictures(window: "Window", owner: dict[str, Any], scene: "Scene") -> Iterato
     yield "adjust", f"loyalty/userpoints/{scene.member}/adjust/"
     yield "erase", f"loyalty/userpoints/{scene.member}/erase/"
     yield "till", f"loyalty/redemption/till?code={scene.reward_code}"
-    yield "notices", "loyalty/notificationtemplate/"
+    yield "notification-templates", "loyalty/notificationtemplate/"
     words = "template=NOTIFY_CAMPAIGN_SUCCESS&channel=email&language=en"
-    yield "notice-preview", f"loyalty/notificationtemplate/preview/?brand={scene.brand}&{words}"
+    yield "notification-preview", f"loyalty/notificationtemplate/preview/?brand={scene.brand}&{words}"
     yield "webhook-message", f"loyalty/webhookdelivery/{scene.message}/change/"
 
 

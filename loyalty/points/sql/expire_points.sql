@@ -1,12 +1,12 @@
 -- set: each chunk of the nightly run. Of the accounts given, which must be locked: what is on each beyond what was earned
--- since `kept_from` is gone. First earned is first spent, so that much of the balance is older, however it was earned and
+-- since `retained_from` is gone. First earned is first spent, so that much of the balance is older, however it was earned and
 -- spent. Points that came back are as old as they were. Once for each reason_id. Returns Expired.
 WITH due AS (
     SELECT a.user_point_id, least(a.points - coalesce(r.recent, 0), 99999999.99) AS amount
       FROM user_points a
       LEFT JOIN LATERAL (
            SELECT sum(t.points_earned) AS recent FROM loyalty_transaction t
-            WHERE t.user_point_id = a.user_point_id AND t."createdAt" >= %(kept_from)s::timestamptz
+            WHERE t.user_point_id = a.user_point_id AND t."createdAt" >= %(retained_from)s::timestamptz
               AND t.reason_id NOT LIKE 'redeem-undo:%%') r ON true
      WHERE a.user_point_id = ANY (%(accounts)s::bigint[])
 ), inserted_entries AS (
@@ -17,11 +17,12 @@ WITH due AS (
            %(at)s::timestamptz, %(at)s::timestamptz
       FROM due WHERE amount > 0
     ON CONFLICT (user_point_id, reason_id) DO NOTHING
-    RETURNING user_point_id, points_expired
+    RETURNING user_point_id, points_expired, loyalty_transaction_id
 )
 UPDATE user_points a
    SET points = a.points - e.points_expired, points_expired = a.points_expired + e.points_expired,
        "updatedAt" = %(at)s::timestamptz
   FROM inserted_entries e
  WHERE a.user_point_id = e.user_point_id
-RETURNING a.user_point_id AS account, a.user_id, a.points AS balance, a.current_level, e.points_expired AS points
+RETURNING a.user_point_id AS account, a.user_id, a.points AS balance, a.current_level, e.points_expired AS points,
+          e.loyalty_transaction_id

@@ -1,0 +1,8 @@
+-- set: each import of a list that is committed. Gives the codes of its good rows their product, place and notes; an empty
+-- cell leaves what is there. A code of another product is left out: the caller counts. Locks the codes.
+UPDATE authcodes_authcode c
+   SET product_id = %(product)s::bigint, inventory_location = coalesce(nullif(r.location, ''), c.inventory_location),
+       notes = coalesce(nullif(r.notes, ''), c.notes)
+  FROM authcodes_importrow r
+ WHERE r.upload_id = %(upload)s::bigint AND r.error = '' AND c.code = r.code AND c.brand_id = %(brand)s::bigint
+   AND (c.product_id IS NULL OR c.product_id = %(product)s::bigint)

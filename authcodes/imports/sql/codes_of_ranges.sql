@@ -1,0 +1,9 @@
+-- set: each import of ranges that is committed or undone. Part of the statements on its codes: those that its good rows
+-- name, `id`, and what the row wants of each. OFFSET 0 keeps PostgreSQL from joining ranges in any other way than one
+-- search of the index each.
+SELECT c.id, r.product_id, r.location, r.notes, r.points_per_scan
+  FROM authcodes_importrow r
+  JOIN authcodes_authcode a ON a.code = r.code AND a.brand_id = %(brand)s::bigint
+ CROSS JOIN LATERAL (SELECT id FROM authcodes_authcode
+                      WHERE code BETWEEN r.code AND r.code_end AND batch_id = a.batch_id OFFSET 0) c
+ WHERE r.upload_id = %(upload)s::bigint AND r.error = ''

@@ -1,0 +1,23 @@
+-- check: returns Contradiction, none while all is well. Locks nothing. The rows of a table of counts that are not what its
+-- scans say, and those that are missing. `{table}`: which rollup; `{keys}`: the columns beside brand and day that it is
+-- grouped by.
+WITH closed AS (
+{closed_scans}
+), wanted AS (
+    SELECT brand_id, day, {keys}, {counts} FROM closed s GROUP BY brand_id, day, {keys}
+), rolled_up AS (
+    SELECT brand_id, day, {keys}, accepted, first_scans, warnings, errors, recalled, points
+      FROM {table} JOIN authcodes_rollupwatermark m USING (brand_id) WHERE day <= m.until
+), both_sides AS (
+    SELECT brand_id, day, {keys}, ARRAY[accepted, first_scans, warnings, errors, recalled, points] AS expected,
+           NULL::numeric[] AS found
+      FROM wanted
+    UNION ALL
+    SELECT brand_id, day, {keys}, NULL, ARRAY[accepted, first_scans, warnings, errors, recalled, points]
+      FROM rolled_up
+)
+SELECT concat('brand ', brand_id, ', ', day, ', ', concat_ws('/', {keys})) AS about,
+       COALESCE(max(expected)::text, 'none') AS expected, COALESCE(max(found)::text, 'none') AS actual
+  FROM both_sides
+ GROUP BY brand_id, day, {keys}
+HAVING count(*) <> 2 OR max(expected) IS DISTINCT FROM max(found)

@@ -1,0 +1,18 @@
+-- hot: each accepted scan. Takes a slot of the code, records the scan and publishes its events. The limit stands in the
+-- UPDATE itself: however many scan at once, a code gives no more slots than it has. Returns the code's count of scans with
+-- this one, no row where the slot is gone. Locks the code.
+WITH slot AS (
+    UPDATE authcodes_authcode c
+       SET scan_count = c.scan_count + 1, first_scan_at = COALESCE(c.first_scan_at, %(at)s::timestamptz),
+           first_scan_location = CASE WHEN c.scan_count = 0 THEN %(location)s::text ELSE c.first_scan_location END
+      FROM authcodes_batchrange b
+     WHERE c.id = %(code_id)s::bigint AND b.id = c.batch_id AND c.deactivated_at IS NULL
+       AND (b.scan_limit IS NULL OR c.scan_count - c.slots_returned < b.scan_limit)
+       AND NOT EXISTS (SELECT 1 FROM authcodes_recall r WHERE r.batch_id = b.id)
+    RETURNING c.scan_count
+), recorded AS (
+{insert_scan}
+), published AS (
+{insert_events}
+)
+SELECT scan_count FROM slot

@@ -1,0 +1,11 @@
+-- hot: each scan whose place is told soon after it. Notes the place, on the code too where it is its first scan. Once: a
+-- place that is known is not corrected. Locks the scan and the code.
+WITH placed AS (
+    UPDATE authcodes_scan
+       SET latitude = %(latitude)s::float, longitude = %(longitude)s::float, location = %(location)s::text,
+           located_at = now()
+     WHERE scan_id = %(scan_id)s::uuid AND latitude IS NULL AND location = ''
+    RETURNING auth_code_id, location, outcome, scan_count
+)
+UPDATE authcodes_authcode c SET first_scan_location = p.location
+  FROM placed p WHERE c.id = p.auth_code_id AND p.outcome = 'success' AND p.scan_count = 1

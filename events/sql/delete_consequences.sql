@@ -1,0 +1,16 @@
+-- set: each chunk of the hourly deletion. Of the next `limit` events after the id `after`, deletes those that were over
+-- before the moment `before` and whose row nothing needs: what earns nothing itself, of the `kinds` given, and what nobody
+-- handles. What is dead stays, for staff. Returns Purged. Locks the events that it deletes.
+WITH stretch AS MATERIALIZED (
+    {next_events}
+), gone AS (
+    DELETE FROM events_event
+     WHERE id = ANY (ARRAY(
+               SELECT id FROM stretch
+                WHERE over_at < %(before)s::timestamptz
+                  AND (status = 'ignored' OR status IN ('done', 'refused') AND detail_type = ANY (%(kinds)s::text[]))))
+    RETURNING id
+)
+SELECT max(id) AS last_id, coalesce(bool_and(created_at < %(before)s::timestamptz), false) AS is_old,
+       (SELECT count(*) FROM gone) AS deleted
+  FROM stretch

@@ -1,0 +1,18 @@
+-- set: each chunk of the deletion of events about points. Of the next `limit` events after the id `after`, deletes those
+-- that were over before the moment `before` and whose row nothing needs. What earned points, of the `kinds` given, has a
+-- line in the ledger, whose unique reason pays nothing twice; a refusal, of `refused_kinds`, paid nothing. What is done
+-- without a line stays: only the row says that it was answered. Returns Purged. Locks the events that it deletes.
+WITH stretch AS MATERIALIZED (
+    {next_events}
+), gone AS (
+    DELETE FROM events_event
+     WHERE id = ANY (ARRAY(
+               SELECT id FROM stretch
+                WHERE over_at < %(before)s::timestamptz
+                  AND (status = 'done' AND line IS NOT NULL AND detail_type = ANY (%(kinds)s::text[])
+                       OR status = 'refused' AND detail_type = ANY (%(refused_kinds)s::text[]))))
+    RETURNING id
+)
+SELECT max(id) AS last_id, coalesce(bool_and(created_at < %(before)s::timestamptz), false) AS is_old,
+       (SELECT count(*) FROM gone) AS deleted
+  FROM stretch

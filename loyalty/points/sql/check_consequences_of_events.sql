@@ -1,0 +1,16 @@
+-- check: every event that is done and earned points. Returns Contradiction for each that did not publish one
+-- `balance-changed` and one `notify`. Only of events whose consequences are still stored: not of those that were finished
+-- more than `event_log_days` ago, nor of those older than the oldest consequence, which a shorter setting may have deleted.
+SELECT 'event ' || e.event_id AS about, '1 and 1' AS expected,
+       count(*) FILTER (WHERE f.detail_type = 'balance-changed') || ' and '
+           || count(*) FILTER (WHERE f.detail_type = 'notify') AS actual
+  FROM events_event e
+  LEFT JOIN events_event f ON f.brand_id = e.brand_id AND f.detail_type IN ('balance-changed', 'notify')
+        AND f.detail->'payload'->>'cause' = e.event_id::text
+ WHERE e.status = 'done' AND e.outcome->>'transaction_id' IS NOT NULL
+   AND e.finished_at >= greatest(now() - make_interval(days => {event_log_days}),
+                                 (SELECT min(created_at) FROM events_event
+                                   WHERE detail_type IN ('balance-changed', 'notify')))
+ GROUP BY e.id, e.event_id
+HAVING count(*) FILTER (WHERE f.detail_type = 'balance-changed') <> 1
+    OR count(*) FILTER (WHERE f.detail_type = 'notify') <> 1

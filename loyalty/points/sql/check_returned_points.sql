@@ -1,0 +1,8 @@
+-- check: every account against its entries in the ledger. Returns Contradiction for each whose returned points are not the
+-- sum of what came back from cancelled redemptions.
+SELECT 'account ' || p.user_point_id AS about, coalesce(t.returned, 0)::text AS expected, p.points_returned::text AS actual
+  FROM user_points p
+  LEFT JOIN (SELECT user_point_id, sum(points_earned) AS returned
+               FROM loyalty_transaction WHERE reason = 'earned' AND reason_id LIKE 'redeem-undo:%%'
+              GROUP BY user_point_id) t USING (user_point_id)
+ WHERE p.points_returned <> coalesce(t.returned, 0)

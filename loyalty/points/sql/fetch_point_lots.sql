@@ -1,0 +1,12 @@
+-- set: each chunk of the nightly warnings. What is left of each entry that earned points for the accounts given before the
+-- moment `before`, by account and oldest first: as much of it as the balance reaches back. Returns EarnedLot. Locks nothing.
+SELECT l.user_point_id AS account, l.user_id, l.earned_at, least(l.points_earned, l.points - l.later) AS points
+  FROM (SELECT a.user_point_id, a.user_id, a.points, t.points_earned, t."createdAt" AS earned_at,
+               coalesce(sum(t.points_earned) OVER (
+                   PARTITION BY a.user_point_id ORDER BY t."createdAt" DESC, t.loyalty_transaction_id DESC
+                   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS later
+          FROM user_points a JOIN loyalty_transaction t USING (user_point_id)
+         WHERE a.user_point_id = ANY (%(accounts)s::bigint[]) AND t.points_earned > 0
+           AND t.reason_id NOT LIKE 'redeem-undo:%%') l
+ WHERE l.points > l.later AND l.earned_at < %(before)s::timestamptz
+ ORDER BY l.user_point_id, l.earned_at

@@ -1,0 +1,112 @@
+"""Checks what a file says of a row with the form of the row's page in the portal."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import BooleanField, Field, ForeignKey
+from django.forms import modelform_factory
+
+from brands.models.tenants import Brand
+from campaigns.admin.campaigns import above_ceiling, above_goal
+from campaigns.models.campaigns import Milestone
+from config.brand_files.sections import ListSection, Section
+from core.errors import DomainError
+from loyalty.models.levels import RewardType
+from loyalty.points import approvals
+from portal.base.tenant_admin import RowForm
+
+SCALAR = (str, int, bool, type(None))
+Problems = dict[str, str]  # by field, or "" for the row
+
+
+def wrong_kinds(section: Section, values: Mapping[str, Any]) -> Problems:
+    """What no form would complain about, because a browser cannot send it."""
+    found = {}
+    for name, value in values.items():
+        field = _field(section, name)
+        if name == "is_active" or isinstance(field, BooleanField):
+            if not isinstance(value, bool):
+                found[name] = "must be true or false"
+        elif name == "types":
+            if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+                found[name] = "must be a list of names"
+        elif not isinstance(value, SCALAR) or isinstance(value, bool):
+            found[name] = "must be one value: a text, a number or null"
+        elif value is None and field and not (field.null or field.blank):
+            found[name] = "must not be null"
+    return found
+
+
+def fill(section: Section, row: Any, values: Mapping[str, Any]) -> Problems:
+    """Put the values of a file into `row`, as the form of its page would; nothing is saved. Returns what is wrong."""
+    names = [name for name in section.fields if _field(section, name)]
+    stored = section.values_of(row)
+    sent = {name: values.get(name, stored[name]) for name in names}
+    problems = _find_related(section, row, sent)
+    with_brand = [] if isinstance(row, Brand | Milestone) else ["brand"]
+    form = _form_class(section, row, [*with_brand, *names])
+    filled = form(data={**sent, **({"brand": row.brand_id} if with_brand else {})}, instance=row)
+    if not filled.is_valid():
+        for name, messages in filled.errors.items():
+            problems.setdefault(name if name in section.fields else "", " ".join(map(str, messages)))
+    return problems
+
+
+def _field(section: Section, name: str) -> "Field[Any, Any] | None":
+    """The column; None where it is a property of the row."""
+    found = {each.name: each for each in section.model._meta.concrete_fields}  # noqa: SLF001 - Django's public API
+    return found.get(name)
+
+
+def _form_class(section: Section, row: Any, names: list[str]) -> Any:
+    if isinstance(row, Milestone):
+        return modelform_factory(section.model, form=RowForm, fields=names)
+    page: Any = admin.site.get_model_admin(section.model)
+    form: Any = modelform_factory(section.model, form=page.form, fields=names)
+    if isinstance(row, Brand):
+        form.by_operator = True  # whoever may start commands
+    return form
+
+
+def _find_related(section: Section, row: Any, sent: dict[str, Any]) -> Problems:
+    """A level's id instead of its name."""
+    problems = {}
+    for name, value in sent.items():
+        field = _field(section, name)
+        if isinstance(field, ForeignKey) and value is not None:
+            related: Any = field.related_model
+            found = related.objects.filter(brand=row.brand_id, name=str(value)).first()
+            sent[name] = found.pk if found else None
+            if found is None:
+                problems[name] = f"There is no {related._meta.verbose_name} “{value}”."  # noqa: SLF001 - as above
+    return problems
+
+
+def points_problems(section: ListSection, brand: Brand, before: Any, row: Any) -> Problems:
+    """What lies above the brand's ceiling, and above what the row had: the portal asks a second person for that."""
+    kind = getattr(row, section.points_type)
+    had = getattr(before, section.points) if before.pk and getattr(before, section.points_type) == kind else Decimal(0)
+    most = max(approvals.ceiling(brand=brand, reward_type=kind), had)
+    if getattr(row, section.points) <= most:
+        return {}
+    unit = "percent" if kind == RewardType.PERCENTAGE else "points"
+    message = f"At most {most.normalize():,f} {unit} without a second person's approval. Ask for more in the portal."
+    return {section.points: message}
+
+
+def milestone_problems(brand: Brand, before: Milestone, row: Milestone) -> Problems:
+    """As on the campaign's page."""
+    most = max(Decimal(brand.max_points_per_scan), before.reward_points if before.pk else Decimal(0))
+    problems = {}
+    if row.threshold and row.threshold > row.campaign.target_value:
+        problems["threshold"] = above_goal(row.campaign.target_value)
+    if row.reward_points is not None and row.reward_points > most:
+        problems["reward_points"] = above_ceiling(most)
+    return problems
+
+
+def domain_problem(error: DomainError, section: Section) -> Problems:
+    name = error.details.get("field", "")
+    return {name if name in section.fields else "": error.message}

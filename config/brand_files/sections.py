@@ -1,0 +1,213 @@
+"""What a brand file holds: of each section its rows, by which key they are known, and which of their fields it has."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Model
+
+from brands.models.tenants import Brand
+from brands.tenants import callable_urls
+from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
+from campaigns.models.earning_rules import EarningRule
+from config.brand_files.reading import BrandFileError
+from core.errors import DomainError
+from loyalty.models.accounts import UserPoints
+from loyalty.models.levels import BrandLevel
+from loyalty.models.notifications import NotificationSettings, NotificationTemplate
+from loyalty.models.orders import CurrencyRate
+from loyalty.models.rewards import Redemption, Reward
+from loyalty.models.webhooks import WebhookEndpoint
+
+Key = tuple[Any, ...]
+
+
+def _never(_row: Any) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One row of the brand, or (ListSection) many. `path` is where the file has it."""
+
+    path: str
+    model: type[Model]
+    fields: tuple[str, ...]
+    row: Callable[[Brand], Any] = lambda brand: brand
+    only_new: frozenset[str] = frozenset()  # fields that a row has from the file when it is made, and never again
+
+    def values_of(self, row: Any) -> dict[str, Any]:
+        """As the file has them: a level by its name."""
+        return {name: _value(getattr(row, name)) for name in self.fields}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListSection(Section):
+    """Rows that are known by `key`. One that the file lacks is switched off by `off`, else deleted unless in use."""
+
+    key: tuple[str, ...]
+    off: Mapping[str, Any] = field(default_factory=dict)
+    is_in_use: Callable[[Any], bool] = _never
+    above: str = "brand"
+    parts: tuple["ListSection", ...] = ()
+    points: str = ""  # the field of points that a second person approves above the brand's ceiling
+    points_type: str = ""
+    spelled: Callable[[str], str] = str.strip  # how a key that is text is stored
+
+    def rows(self, above: Model) -> Iterable[Any]:
+        return self.model._default_manager.filter(**{self.above: above}).order_by("pk")  # noqa: SLF001 - Django's own
+
+    def key_of(self, row: Any) -> Key:
+        return tuple(_value(getattr(row, name)) for name in self.key)
+
+    def key_in(self, item: Mapping[str, Any]) -> Key:
+        """Of a row as a file has it. Raises ValidationError for what is no such key."""
+        columns: Any = [self.model._meta.get_field(name) for name in self.key]  # noqa: SLF001 - Django's public API
+        found = [column.to_python(item[column.name]) for column in columns]
+        return tuple(self.spelled(each) if isinstance(each, str) else each for each in found)
+
+
+def _address(url: str) -> str:
+    try:
+        return callable_urls.callable_address(url)
+    except DomainError:
+        return url  # its form says what is wrong
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Model):
+        return str(value)
+    return sorted(value) if isinstance(value, list) else value
+
+
+def rows_by_key(section: ListSection, rows: Iterable[Any], path: str) -> dict[Key, Any]:
+    """Raises BrandFileError where two rows have the same key, for a file could not tell them apart."""
+    found: dict[Key, Any] = {}
+    for row in rows:
+        key = section.key_of(row)
+        if key in found:
+            raise BrandFileError([f"{path}: The brand has two called {name_of(key)}. Rename one of them first."])
+        found[key] = row
+    return found
+
+
+def name_of(key: Key) -> str:
+    return "“" + ", ".join(str(each) for each in key) + "”"
+
+
+def _notification_settings(brand: Brand) -> NotificationSettings:
+    return NotificationSettings.objects.filter(brand=brand).first() or NotificationSettings(brand=brand)
+
+
+def _level_is_in_use(level: BrandLevel) -> bool:
+    """Members hold their level by its name."""
+    rewards = Reward.objects.filter(minimum_level=level)
+    return rewards.exists() or UserPoints.objects.filter(brand=level.brand_id, current_level=level.name).exists()
+
+
+def _milestone_is_in_use(milestone: Milestone) -> bool:
+    """As on the campaign's page: a reward that somebody has cannot go with its milestone."""
+    claims = RewardClaim.objects.filter(milestone__campaign=milestone.campaign_id)
+    return claims.exists() or Redemption.objects.filter(milestone_id=milestone.pk).exists()
+
+
+MILESTONES = ListSection(
+    path="milestones",
+    model=Milestone,
+    key=("threshold",),
+    fields=("threshold", "reward_name", "reward_points", "auto_claim"),
+    above="campaign",
+    is_in_use=_milestone_is_in_use,
+)
+SECTIONS: tuple[Section, ...] = (
+    Section(
+        path="brand",
+        model=Brand,
+        fields=(
+            "time_zone",
+            "support_email",
+            "currency",
+            "loyalty_active",
+            "auto_enroll",
+            "daily_point_limit",
+            "monthly_point_limit",
+            "max_points_per_scan",
+            "protected_batches_only",
+            "requires_confirmed_email",
+            "points_expire",
+            "points_expire_after",
+            "expiry_warning_days",
+            "colour_background",
+            "colour_text",
+            "colour_accent",
+            "terms_url",
+            "privacy_url",
+        ),
+    ),
+    ListSection(
+        path="levels",
+        model=BrandLevel,
+        key=("name",),
+        fields=("name", "threshold", "scan_reward_type", "scan_reward_value"),
+        is_in_use=_level_is_in_use,
+        points="scan_reward_value",
+        points_type="scan_reward_type",
+    ),
+    ListSection(path="currency_rates", model=CurrencyRate, key=("currency",), fields=("currency", "rate")),
+    ListSection(
+        path="earning_rules",
+        model=EarningRule,
+        key=("kind",),
+        fields=("kind", "reward_type", "reward_value", "is_active"),
+        off={"is_active": False},
+        points="reward_value",
+        points_type="reward_type",
+    ),
+    ListSection(
+        path="campaigns",
+        model=Campaign,
+        key=("campaign_name",),
+        fields=("campaign_name", "type", "target_value", "starts_at", "ends_at", "is_active"),
+        off={"is_active": False},
+        parts=(MILESTONES,),
+    ),
+    ListSection(
+        path="rewards",
+        model=Reward,
+        key=("name",),
+        fields=(
+            "name",
+            "description",
+            "cost",
+            "stock",
+            "limit_per_member",
+            "minimum_level",
+            "valid_from",
+            "valid_until",
+            "code_days",
+            "is_active",
+        ),
+        only_new=frozenset({"stock"}),
+        off={"is_active": False},
+    ),
+    Section(
+        path="notifications.settings",
+        model=NotificationSettings,
+        row=_notification_settings,
+        fields=("is_active", "language", "merge_seconds", "email_on", "reply_to"),
+    ),
+    ListSection(
+        path="notifications.templates",
+        model=NotificationTemplate,
+        key=("template", "channel", "language"),
+        fields=("template", "channel", "language", "subject", "body"),
+    ),
+    ListSection(
+        path="webhooks",
+        model=WebhookEndpoint,
+        key=("url",),
+        fields=("url", "description", "types", "is_active"),
+        off={"is_active": False},
+        spelled=_address,
+    ),
+)

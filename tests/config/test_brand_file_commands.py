@@ -1,0 +1,150 @@
+"""The commands about brand files: exit codes, questions, and sandboxes made from a file."""
+
+import builtins
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from brands.models.audit import AuditLogEntry
+from brands.models.tenants import Brand
+from loyalty.models.levels import BrandLevel
+from loyalty.models.notifications import NotificationSettings
+from loyalty.models.webhooks import WebhookEndpoint
+from tests.support import factories
+
+pytestmark = pytest.mark.django_db
+LEVEL = "format: 1\nlevels:\n  - name: Gold\n    threshold: 100\n"
+SANDBOX = f"{LEVEL}brand: {{support_email: help@example.com, colour_accent: '#9c2c5c'}}\n"
+HOOK = "webhooks:\n  - {url: 'https://hooks.example.com/a', types: [points.earned]}\n"
+
+
+@pytest.fixture
+def brand(db):
+    return factories.brand()
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content):
+        path = tmp_path / "brand.yaml"
+        path.write_text(content)
+        return str(path)
+
+    return write
+
+
+def run(*arguments, **options):
+    out = io.StringIO()
+    try:
+        call_command(*arguments, stdout=out, **options)
+    except SystemExit as end:
+        return end.code, out.getvalue()
+    return 0, out.getvalue()
+
+
+def answering(monkeypatch, answer):
+    monkeypatch.setattr(builtins, "input", lambda _question: answer)
+
+
+def levels(brand):
+    return BrandLevel.objects.filter(brand=brand).count()
+
+
+def test_a_plan_ends_with_2_where_there_are_changes(brand, file):
+    assert run("brand_plan", brand.slug, file(LEVEL)) == (2, "create     levels “Gold”\n1 changes.\n")
+    assert levels(brand) == 0
+
+
+def test_a_plan_ends_with_0_where_there_are_none(brand, file):
+    run("brand_apply", brand.slug, file(LEVEL), yes=True)
+
+    assert run("brand_plan", brand.slug, file(LEVEL)) == (0, "No changes.\n")
+    left = "left alone levels “Gold”\nNo changes.\n"
+    assert run("brand_plan", brand.slug, file("format: 1\nlevels: []\n")) == (0, left)
+    assert run("brand_plan", brand.slug, file("format: 1\nlevels: []\n"), prune=True)[0] == 2
+
+
+def test_a_file_that_cannot_be_applied_is_an_error(brand, file):
+    with pytest.raises(CommandError, match=r"(?s)^levels\[0\].threshold \(line 4\): Enter .*Nothing was changed.$"):
+        run("brand_plan", brand.slug, file(LEVEL.replace("100", "x")))
+
+
+def test_unknown_brands_and_files_are_errors(brand, file):
+    with pytest.raises(CommandError, match="There is no brand nobody"):
+        run("brand_plan", "nobody", file(LEVEL))
+    with pytest.raises(CommandError, match="No such file"):
+        run("brand_plan", brand.slug, "/nowhere.yaml")
+
+
+@pytest.mark.parametrize(("answer", "expected"), [("y", 1), ("", 0), ("no", 0)])
+def test_applying_asks_first(brand, file, monkeypatch, answer, expected):
+    answering(monkeypatch, answer)
+
+    if expected:
+        assert run("brand_apply", brand.slug, file(LEVEL)) == (0, "create     levels “Gold”\n1 changes.\nApplied.\n")
+        assert AuditLogEntry.objects.get(brand=brand).reason == "Command line: manage.py brand_apply"
+    else:
+        with pytest.raises(CommandError, match="Nothing was changed"):
+            run("brand_apply", brand.slug, file(LEVEL))
+
+    assert levels(brand) == expected
+
+
+def test_a_sandbox_has_the_files_configuration_and_its_webhooks_are_off(file):
+    run("brand_sandbox", "try", file(SANDBOX + HOOK), name="Try it")
+
+    brand = Brand.objects.get(slug="try")
+    assert (brand.is_sandbox, brand.name, brand.colour_accent) == (True, "Try it", "#9c2c5c")
+    assert levels(brand) == 1
+    assert WebhookEndpoint.objects.get(brand=brand).state == "disabled"
+    assert NotificationSettings.objects.filter(brand=brand).exists()
+    assert "brands.brand" in AuditLogEntry.objects.filter(brand=brand).values_list("kind", flat=True)
+
+
+@pytest.mark.parametrize(
+    ("slug", "content", "problem"),
+    [
+        ("not a slug", SANDBOX, "slug: Enter a valid"),
+        ("try", LEVEL, "brand.support_email: This field is required."),
+        ("try", SANDBOX.replace("100", "x"), r"levels\[0\].threshold \(line 4\)"),
+    ],
+)
+def test_a_sandbox_is_made_whole_or_not_at_all(file, slug, content, problem):
+    before = Brand.objects.count()
+
+    with pytest.raises(CommandError, match=problem):
+        run("brand_sandbox", slug, file(content))
+
+    assert Brand.objects.count() == before
+
+
+def test_a_sandbox_takes_no_other_brands_slug(brand, file):
+    with pytest.raises(CommandError, match=r"slug: .*already exists"):
+        run("brand_sandbox", brand.slug, file(SANDBOX))
+
+    brand.refresh_from_db()
+    assert not brand.is_sandbox
+
+
+def test_a_live_brands_export_makes_a_sandbox(file):
+    live = factories.brand()
+    factories.level(live, "Gold", 100)
+    exported = run("brand_export", live.slug)[1]
+
+    run("brand_sandbox", "try", file(exported))
+
+    assert levels(Brand.objects.get(slug="try")) == 1
+    assert not Brand.objects.get(pk=live.pk).is_sandbox
+
+
+def test_what_was_not_shown_is_not_done(brand, file, monkeypatch):
+    def agree_late(_question):
+        BrandLevel.objects.create(brand=brand, name="Silver", threshold=50)
+        return "y"
+
+    monkeypatch.setattr(builtins, "input", agree_late)
+
+    with pytest.raises(CommandError, match="somebody changed it since"):
+        run("brand_apply", brand.slug, file(LEVEL), prune=True)
+    assert list(BrandLevel.objects.filter(brand=brand).values_list("name", flat=True)) == ["Silver"]

@@ -1,0 +1,106 @@
+"""A sandbox brand reaches no customers: nothing is sent by any channel, and the log says why."""
+
+import pytest
+from django.utils import timezone
+
+from authcodes.recalls import notifications, recalls
+from events.models import Event
+from jobs import runner
+from loyalty.models.notifications import NotificationDelivery, Template
+from loyalty.notifications import delivery, devices, preferences, test_sends
+from loyalty.notifications.channels.base import Failed
+from tests.support import factories
+from tests.support.portal import address, browser, scan, staff, text
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NOT_SENT = "Not sent: sandbox."
+
+
+@pytest.fixture
+def brand(db):
+    return factories.brand(is_sandbox=True)
+
+
+def reachable(customer, brand):
+    preferences.change(customer.pk, brand.pk, phone="+4930123456", at=timezone.now())
+    devices.register(user_id=customer.pk, brand_id=brand.pk, token="t0ken", platform="ios", at=timezone.now())
+
+
+def log():
+    return list(NotificationDelivery.objects.order_by("channel").values_list("channel", "status", "last_error"))
+
+
+def test_nothing_is_sent_by_any_channel(brand, customer, with_sms, with_push, box, notify, work):
+    reachable(customer, brand)
+    notify(customer)
+
+    work()
+
+    assert {(status, why) for _channel, status, why in log()} == {("suppressed", NOT_SENT)}
+    assert {channel for channel, *_rest in log()} >= {"email", "push"}
+    assert (box.mails, with_sms.messages, with_push.messages) == ([], [], [])
+
+
+def test_the_log_in_the_portal_says_why(brand, customer, own, box, notify, work):
+    notify(customer)
+    work()
+
+    row = NotificationDelivery.objects.get()
+    page = browser(staff(brand)).get(address("loyalty.notificationdelivery", "change", row.pk))
+
+    assert NOT_SENT in text(page)
+
+
+@pytest.mark.parametrize("channel", ["email", "sms", "push"])
+def test_each_channel_refuses_by_itself(brand, customer, with_sms, with_push, box, notify, work, channel):
+    """Also what was queued by any other way."""
+    reachable(customer, brand)
+    notify(customer)
+    work()
+    row = NotificationDelivery.objects.select_related("brand", "user", "notification").first()
+    row.channel = channel
+    row.device = devices.alive(user_id=customer.pk, brand_id=brand.pk)[0]
+
+    with pytest.raises(Failed, match=NOT_SENT):
+        delivery.CHANNELS[channel](delivery.message_of(row))
+
+    assert (box.mails, with_sms.messages, with_push.messages) == ([], [], [])
+
+
+def test_a_recall_is_told_nobody(brand, customer, own, box, work):
+    code = factories.code(brand)
+    scan(code, user=customer)
+    words = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
+    recall = recalls.recall_batch(batch=code.batch, at=timezone.now(), **words)
+
+    runner.run(notifications.start(recall=recall, by=None).pk)
+    work()
+
+    assert box.mails == []
+    assert [(status, why) for _channel, status, why in log()] == [("suppressed", NOT_SENT)]
+
+
+def test_a_test_send_is_not_sent_either(brand, own, box, work):
+    test_sends.send(
+        brand=brand,
+        to=staff(brand),
+        template=Template.POINTS_EARNED,
+        channel="email",
+        language="en",
+        at=timezone.now(),
+    )
+
+    work()
+
+    assert box.mails == []
+    assert log() == [("email", "suppressed", NOT_SENT)]
+
+
+def test_mails_about_the_account_are_not_sent(api, brand, customer, own, box, work):
+    api.post("auth/password/forgot", {"email": customer.email, "brand_id": brand.pk})
+
+    work()
+
+    assert box.mails == []
+    outcomes = [event.outcome for event in Event.objects.exclude(outcome=None)]
+    assert {"mail": f"failed: {NOT_SENT}"} in outcomes or log() == [("email", "suppressed", NOT_SENT)]

@@ -63,7 +63,8 @@ def places(api: Schema) -> Iterator[tuple[Place, dict[str, Any]]]:
 def _operation(place: Place, operation: Schema, api: Schema) -> Iterator[tuple[Place, dict[str, Any]]]:
     ways_in = [frozenset(each) for each in operation.get("security", [{}])]
     yield place, {"operation": operation.get("operationId"), "security": ways_in}
-    for each in operation.get("parameters", []):
+    for parameter in operation.get("parameters", []):
+        each = flat(parameter, api)
         at = (*place, f", {each['in']} {each['name'].lower()}")
         required = bool(each.get("required"))
         for inner, facts in _schema(at, each.get("schema", {}), api, sent=True):

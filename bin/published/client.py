@@ -1,5 +1,6 @@
-"""Generates the typed Python client of the API from docs/openapi.json."""
+"""Generates the typed Python client of the API from docs/openapi.json, with a receiver of its webhooks."""
 
+import json
 import os
 import sys
 import tempfile
@@ -23,6 +24,38 @@ content_type_overrides:
   application/vnd.apple.pkpass: application/octet-stream
 """
 
+RECEIVER = '''"""Receives webhooks: verifies who sent a message, and gives it its type."""
+
+from collections.abc import Mapping
+
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+from . import models
+
+__all__ = ["UnknownWebhook", "WebhookMessage", "WebhookVerificationError", "receive"]
+
+WebhookMessage = {union}
+MESSAGES: dict[str, type[WebhookMessage]] = {{
+{messages}
+}}
+
+
+class UnknownWebhook(Exception):
+    """A type that came after this client was generated. Answer 204, as for any message that you do not need."""
+
+
+def receive(secret: str, body: bytes, headers: Mapping[str, str]) -> WebhookMessage:
+    """The message of a call, verified with the webhook's secret (`whsec_...`). `body` is the request's as it came.
+
+    The same message may come twice: keep the `webhook-id` of what you have handled. Raises WebhookVerificationError if
+    the signature is not the service's or is older than five minutes, and UnknownWebhook.
+    """
+    message = Webhook(secret).verify(body, {{name.lower(): value for name, value in headers.items()}})
+    if message["type"] not in MESSAGES:
+        raise UnknownWebhook(message["type"])
+    return MESSAGES[message["type"]].from_dict(message)
+'''
+
 
 def generate(to: Path) -> None:
     """Write the package and its pyproject.toml into the directory. Raises SystemExit for anything left out."""
@@ -33,6 +66,23 @@ def generate(to: Path) -> None:
         # The generator asks whether its hooks are there by their first word alone.
         os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         app(["generate", *where, "--fail-on-warning"], standalone_mode=False)
+    add_receiver(to)
+
+
+def add_receiver(to: Path) -> None:
+    """Write the package's `webhooks` module, which the generator leaves out."""
+    names = {
+        kind: hook["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        for kind, hook in json.loads(FILE.read_text())["webhooks"].items()
+    }
+    receiver = RECEIVER.format(
+        union="(\n    " + "\n    | ".join(f"models.{name}" for name in names.values()) + "\n)",
+        messages="\n".join(f'    "{kind}": models.{name},' for kind, name in names.items()),
+    )
+    (to / PACKAGE / "webhooks.py").write_text(receiver)
+    project = to / "pyproject.toml"
+    dependencies = "[tool.poetry.dependencies]\n"
+    project.write_text(project.read_text().replace(dependencies, f'{dependencies}standardwebhooks = "^1.0"\n'))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,15 @@
 """The generated client: typed throughout, and good for the way from a scan to points."""
 
 import importlib
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
+from core.http import webhook_signatures
 from tests.support import factories
 from tests.support.factories import PASSWORD
 
@@ -69,3 +72,25 @@ def test_client_gives_errors_as_what_they_are(client, stack, person):
 
     assert (answer.status_code, answer.parsed.error) == (400, "AUTH_CODE_INVALID")
     assert answer.parsed.support_email == customer.brand.support_email
+
+
+def test_receiver_verifies_who_sent_a_message_and_types_it(client):
+    webhooks, now = client(".webhooks"), timezone.now()
+    secret, other = webhook_signatures.new_secret(), webhook_signatures.new_secret()
+    message = {
+        "type": "member.changed",
+        "timestamp": "2026-11-20T10:00:00.000Z",
+        "data": {"user_id": 42, "changed": []},
+    }
+
+    def received(of=secret, sent=message):
+        body = json.dumps(sent).encode()
+        headers = webhook_signatures.signed_headers(message_id="msg_1", at=now, body=body, secrets_in_use=[of])
+        return webhooks.receive(secret, body, {name.title(): value for name, value in headers.items()})
+
+    assert isinstance(received(), client(".models").MemberChangedEvent)
+    assert (received().data.user_id, received().timestamp.year) == (42, 2026)
+    with pytest.raises(webhooks.WebhookVerificationError):
+        received(of=other)
+    with pytest.raises(webhooks.UnknownWebhook, match=r"moon\.landed"):
+        received(sent=message | {"type": "moon.landed"})

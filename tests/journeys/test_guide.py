@@ -173,4 +173,4 @@ def test_every_step_is_shown_in_both_languages():
     shown = {language: [step.where for step in steps(language)] for language in LANGUAGES}
 
     assert shown["sh"] == shown["python"]
-    assert sum(BLOCK.search(page.read_text()) is not None for page in pages()) == 9
+    assert sum(BLOCK.search(page.read_text()) is not None for page in pages()) == 10

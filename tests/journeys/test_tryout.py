@@ -71,7 +71,7 @@ def test_links_of_mails_and_passes_open(tryout: tuple[Stack, str], settings: Any
 
     notice = Notification.objects.create(brand=brand, user=customer, template=Template.RECALL, opened_at=timezone.now())
 
-    for template in (Template.RECALL, Template.PASSWORD_FORGOTTEN, Template.POINTS_EARNED, Template.ALREADY_REGISTERED):
+    for template in (Template.RECALL, Template.PASSWORD_RESET, Template.POINTS_EARNED, Template.ALREADY_REGISTERED):
         asked = rendering.sample(brand, template, Channel.EMAIL, Language.ENGLISH)
         mail = rendering.compose(replace(asked, user_id=customer.pk, notification_id=notice.pk)).text
         links = re.findall(r"http\S+", mail)
@@ -79,4 +79,4 @@ def test_links_of_mails_and_passes_open(tryout: tuple[Stack, str], settings: Any
         for link in links:
             answer = open_address(link)
             assert (answer.status_code, brand.name in answer.text) == (200, True), link
-    assert open_address(f"{cards.look_of(brand).address}/s/").status_code == 200
+    assert open_address(f"{cards.design_of(brand).address}/s/").status_code == 200

@@ -1,0 +1,89 @@
+"""The generated TypeScript client: typed throughout, and good for the way from a scan to points."""
+
+import importlib
+import json
+import shutil
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from django.utils import timezone
+
+from core.http import webhook_signatures
+from tests.support import factories
+from tests.support.factories import PASSWORD
+
+ROOT = Path(__file__).parent.parent.parent
+PROGRAMS = Path(__file__).parent / "typescript"
+pytestmark = pytest.mark.skipif(not shutil.which("npm"), reason="Node.js with npm is not installed")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A directory of programs that use the package, which is made as `bin/docs typescript` makes it."""
+    directory = tmp_path_factory.mktemp("typescript")
+    package = directory / "node_modules" / "loyalty-client"
+    sys.path.append(str(ROOT / "bin"))
+    importlib.import_module("published.typescript").generate(package)
+    settings = json.loads((package / "tsconfig.json").read_text())
+    settings["compilerOptions"] |= {
+        "rootDir": ".",
+        "outDir": "out",
+        "typeRoots": [str(package / "node_modules/@types")],
+    }
+    settings["include"] = ["*.ts"]
+    (directory / "tsconfig.json").write_text(json.dumps(settings))
+    (directory / "package.json").write_text('{"type": "module"}')
+    return directory
+
+
+def compiled(project, name):
+    """The compiler's result for one of the programs."""
+    for other in project.glob("*.ts"):
+        other.unlink()
+    shutil.copy(PROGRAMS / f"{name}.ts", project)
+    compiler = project / "node_modules/loyalty-client/node_modules/.bin/tsc"
+    return subprocess.run([compiler, "--project", project], check=False, capture_output=True, text=True)
+
+
+def test_client_goes_from_a_scan_to_points(project, stack, brand):
+    customer, code = factories.customer(brand, password=PASSWORD), factories.code(brand)
+    built = compiled(project, "scan")
+    assert built.returncode == 0, built.stdout
+
+    given = [stack.url, customer.email, PASSWORD, str(brand.pk), code.code]
+    ran = subprocess.run(["node", project / "out/scan.js", *given], check=True, capture_output=True, text=True)
+
+    assert json.loads(ran.stdout) == {"status": "success", "awarded": 10, "points": 10, "error": "AUTH_CODE_INVALID"}
+
+
+def test_client_rejects_what_the_description_does_not_have(project):
+    built = compiled(project, "misuses")
+
+    assert built.returncode != 0
+    assert "/api/v1/nothing" in built.stdout
+    assert "'nothing' does not exist" in built.stdout
+
+
+def test_receiver_verifies_who_sent_a_message(project):
+    secret, now = webhook_signatures.new_secret(), timezone.now()
+    body = json.dumps({"type": "webhook.test", "timestamp": "2026-11-20T10:00:00.000Z", "data": {}}).encode()
+    built = compiled(project, "receiver")
+    assert built.returncode == 0, built.stdout
+
+    def answer(at=now, of=secret, sent=body):
+        headers = webhook_signatures.signed_headers(message_id="msg_1", at=at, body=body, secrets_in_use=[of])
+        return httpx.post(f"http://127.0.0.1:{port}", content=sent, headers=headers)
+
+    with subprocess.Popen(["node", project / "out/receiver.js", secret], stdout=subprocess.PIPE, text=True) as receiver:
+        try:
+            port = int(receiver.stdout.readline())
+            assert (answer().status_code, answer().json()) == (200, json.loads(body))
+            assert answer(of=webhook_signatures.new_secret()).status_code == 401
+            assert answer(sent=body.replace(b"test", b"text")).status_code == 401
+            assert answer(at=now - timedelta(minutes=6)).status_code == 401
+        finally:
+            receiver.kill()

@@ -16,6 +16,10 @@ from django.utils.translation import gettext as _
 
 from brands.identity import roles
 from brands.identity.roles import ACT, VIEW, BrandScope
+from brands.models.people import User
+from brands.models.tenants import Brand
+from jobs import queue
+from jobs.models import Job
 from portal.base.tenant_admin import TenantAdmin
 
 JOB = "jobs.job"
@@ -29,7 +33,7 @@ def page() -> Callable[["ExportingAdmin", HttpRequest], HttpResponse]:
 
 def within(user: Any, label: str) -> BrandScope:
     """Where somebody may take rows of the model `label` away: they see them there, and may run jobs."""
-    seen, acts = roles.reach(user, VIEW, label), roles.reach(user, ACT, JOB)
+    seen, acts = roles.brand_scope(user, VIEW, label), roles.brand_scope(user, ACT, JOB)
     if acts.everywhere:
         return seen
     return acts if seen.everywhere else BrandScope(seen.brand_ids & acts.brand_ids)
@@ -63,3 +67,16 @@ class ExportingAdmin(TenantAdmin):
     def export_kind_of(self, query: QueryDict) -> str:  # noqa: ARG002 - for those who override it
         """The kind of job that writes what the list shows with these parameters."""
         return self.export_kind
+
+
+def start_export(
+    page: ExportingAdmin, *, query: QueryDict, brand: Brand, file_format: str, time_zone: str, by: User, title: str = ""
+) -> Job:
+    """Start the job that writes what the list shows with these parameters. Call in a transaction."""
+    return queue.start(
+        brand=brand,
+        kind=page.export_kind_of(query),
+        title=title or page.export_name(query),
+        parameters={"query": query.urlencode(), "format": file_format, "time_zone": time_zone},
+        by=by,
+    )

@@ -1,0 +1,300 @@
+"""Campaigns with their milestones, and earning rules, as files."""
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection, transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands import audit_log
+from brands.audit_log import AuditContext
+from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
+from campaigns.models.earning_rules import EarningRule
+from core.errors import Invalid
+from loyalty.admin.ceiling_resource import CeilingResource
+from portal.base.gone_rows import MAX_ROWS
+from portal.import_export.cells import column
+from portal.import_export.plans import PlannedRow
+from portal.import_export.resource import BATCH, TenantResource
+from portal.import_export.tables import Table
+
+MAX_MILESTONES = 2_000  # of one file, in all its campaigns
+MOMENT = gettext_lazy("Such as 2026-12-31 18:00, in the brand's time zone.")
+# The columns of each milestone; its number stands between "milestone_" and these.
+PARTS = {
+    "threshold": column(Milestone, "threshold"),
+    "reward": column(Milestone, "reward_name"),
+    "points": column(Milestone, "reward_points"),
+    "auto_claim": column(Milestone, "auto_claim"),
+}
+
+
+def title(number: int, part: str) -> str:
+    return f"milestone_{number}_{part}"
+
+
+@dataclass(slots=True)
+class MilestonesPlan:
+    """What becomes of the milestones of one campaign."""
+
+    new: list[Milestone] = field(default_factory=list)
+    changed: list[Milestone] = field(default_factory=list)
+    same: list[Milestone] = field(default_factory=list)
+    removed: list[Milestone] = field(default_factory=list)
+    columns: dict[int, int] = field(default_factory=dict)  # of each threshold the number in the columns
+
+    def remaining(self) -> Iterator[Milestone]:
+        yield from (*self.new, *self.changed, *self.same)
+
+
+class CampaignResource(TenantResource):
+    """Campaigns by their ids, or by names that only one has; their milestones by their thresholds.
+
+    A file with columns of milestones has all of them: what it leaves out is removed.
+    """
+
+    name = column(Campaign, "campaign_name", "name")
+    type = column(Campaign, "type")
+    target_value = column(Campaign, "target_value")
+    starts_at = column(Campaign, "starts_at")
+    ends_at = column(Campaign, "ends_at")
+    active = column(Campaign, "is_active", "active")
+
+    has_id = True
+    required = ("target_value",)
+    example: ClassVar[dict[str, str]] = {
+        "id": "",
+        "name": "Ten scans",
+        "type": "authenticator_scan",
+        "target_value": "10",
+        "starts_at": "2026-01-01 00:00",
+        "ends_at": "2026-12-31 23:59:59",
+        "active": "yes",
+        "milestone_1_threshold": "5",
+        "milestone_1_reward": "Free coffee",
+        "milestone_1_points": "0",
+        "milestone_1_auto_claim": "no",
+        "milestone_2_threshold": "10",
+        "milestone_2_reward": "Bonus",
+        "milestone_2_points": "50",
+        "milestone_2_auto_claim": "yes",
+    }
+    notes: ClassVar[dict[str, Any]] = {
+        "name": gettext_lazy(
+            "Required. Finds the campaign to change where the id is empty; a new name makes a new campaign."
+        ),
+        "type": gettext_lazy("authenticator_scan, order, profile or login."),
+        "target_value": gettext_lazy("Required. The goal, for example a count of scans."),
+        "starts_at": MOMENT,
+        "ends_at": MOMENT,
+        "active": gettext_lazy("yes or no."),
+        "milestone_1_threshold": gettext_lazy(
+            "The progress at which it is reached. Further milestones have columns that begin with milestone_2_ "
+            "and so on. With any of these columns, milestones that the file leaves out are removed."
+        ),
+        "milestone_1_reward": gettext_lazy("The name of its reward."),
+        "milestone_1_points": gettext_lazy("Points that it pays."),
+        "milestone_1_auto_claim": gettext_lazy("yes or no: whether it is given without being claimed."),
+    }
+
+    class Meta:
+        model = Campaign
+        import_id_fields = ("name",)
+
+    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:
+        """As many milestones as the campaign with most of them has."""
+        number = max([1, *(len(row.milestones.all()) for row in rows)])
+        return [*super().column_names(rows), *(title(n + 1, part) for n in range(number) for part in PARTS)]
+
+    def check_table(self, table: Table) -> None:
+        """As for any file. Raises Invalid for too many milestones as well."""
+        super().check_table(table)
+        columns = [at for at, name in enumerate(table.columns) if name.startswith("milestone_")]
+        named = {(row.line, table.columns[at].split("_")[1]) for row in table.rows for at in columns if row.values[at]}
+        if len(named) > MAX_MILESTONES:
+            text = _("The file has more than %(most)s milestones. Split it into several files.")
+            raise Invalid(text % {"most": f"{MAX_MILESTONES:,}"})
+
+    def known_columns(self) -> list[str]:
+        return [*super().column_names(), *(title(n + 1, part) for n in range(MAX_ROWS) for part in PARTS)]
+
+    def rows(self) -> QuerySet[Any]:
+        return super().rows().prefetch_related("milestones")
+
+    def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        return super().exported(rows).prefetch_related("milestones")
+
+    def cells_of(self, row: Any) -> dict[str, str]:
+        return {
+            **super().cells_of(row),
+            **{
+                title(number, part): str(each.export(milestone))
+                for number, milestone in enumerate(row.milestones.all(), 1)
+                for part, each in PARTS.items()
+            },
+        }
+
+    def import_more(self, planned: PlannedRow, row: dict[str, str]) -> None:
+        stored = {} if planned.before is None else {each.threshold: each for each in planned.before.milestones.all()}
+        planned.more = plan = MilestonesPlan()
+        numbers = [number + 1 for number in range(MAX_ROWS) if title(number + 1, "threshold") in row]
+        if not any(name.startswith("milestone_") for name in row):
+            plan.same = list(stored.values())
+            return
+        for number in numbers:
+            cells = {part: row[title(number, part)] for part in PARTS if title(number, part) in row}
+            if any(cell.strip() for cell in cells.values()):
+                self._import_milestone(planned, plan, stored, number, cells)
+        self._reject_stray_cells(planned, row, set(numbers))
+        plan.removed = [each for threshold, each in stored.items() if threshold not in plan.columns]
+        planned.changes |= {_name(each): (_text(each), "") for each in plan.removed}
+
+    def _reject_stray_cells(self, planned: PlannedRow, row: dict[str, str], numbers: set[int]) -> None:
+        for name, cell in row.items():
+            if name.startswith("milestone_") and cell.strip() and int(name.split("_")[1]) not in numbers:
+                planned.add_error(name, _("The column of this milestone's threshold is missing."))
+
+    def _import_milestone(
+        self,
+        planned: PlannedRow,
+        plan: MilestonesPlan,
+        stored: dict[int, Milestone],
+        number: int,
+        cells: dict[str, str],
+    ) -> None:
+        values = {}
+        for part, cell in cells.items():
+            try:
+                values[part] = PARTS[part].widget.clean(cell)
+            except ValidationError as error:
+                planned.add_error(title(number, part), " ".join(error.messages))
+        if len(values) < len(cells):
+            return
+        threshold = values["threshold"]
+        if threshold in plan.columns:
+            planned.add_error(title(number, "threshold"), _("Two milestones have this threshold."))
+            return
+        plan.columns[threshold] = number
+        before = stored.get(threshold)
+        milestone = copy.copy(before) if before else Milestone(campaign=planned.instance)
+        for part, value in values.items():
+            setattr(milestone, PARTS[part].attribute, value)
+        self._plan_milestone(planned, plan, before, milestone, number)
+
+    def _plan_milestone(
+        self, planned: PlannedRow, plan: MilestonesPlan, before: Milestone | None, milestone: Milestone, number: int
+    ) -> None:
+        was, now = _text(before), _text(milestone)
+        if was == now:
+            plan.same.append(milestone)
+            return
+        try:
+            milestone.clean_fields(exclude=["campaign"])
+        except ValidationError as error:
+            parts = {each.attribute: part for part, each in PARTS.items()}
+            for name, messages in error.message_dict.items():
+                planned.add_error(title(number, parts[name]), " ".join(messages))
+            return
+        (plan.changed if before else plan.new).append(milestone)
+        planned.changes[_name(milestone)] = (was, now)
+
+    def check_rows(self, rows: Sequence[PlannedRow]) -> None:
+        """The rules of the campaign's page."""
+        super().check_rows(rows)
+        shrinking = [row.before.pk for row in rows if row.more.removed]
+        claims = RewardClaim.objects.filter(milestone__campaign__in=shrinking)
+        given = set(claims.values_list("milestone__campaign_id", flat=True).distinct()) if shrinking else set()
+        for row in rows:
+            self._check_milestones(row)
+            if row.before and row.more.removed and row.before.pk in given:
+                text = _("Rewards of this campaign were given: none of its milestones can be left out.")
+                row.add_error("", text)
+
+    def _check_milestones(self, row: PlannedRow) -> None:
+        goal, ceiling = row.instance.target_value, Decimal(self.brand.max_points_per_scan)
+        stored = {} if row.before is None else {each.threshold: each for each in row.before.milestones.all()}
+        for milestone in row.more.remaining():
+            number = row.more.columns.get(milestone.threshold)
+            before = stored.get(milestone.threshold)
+            most = max(ceiling, before.reward_points if before else Decimal(0))
+            if milestone.threshold > goal:
+                text = _("Progress stops at the goal of %(goal)d. Enter %(goal)d or less, or raise the goal.")
+                row.add_error(title(number, "threshold") if number else "target_value", text % {"goal": goal})
+            if milestone.reward_points > most:
+                text = _("At most %(most)s points; ask the operator to raise the ceiling.")
+                row.add_error(title(number or 1, "points"), text % {"most": f"{most.normalize():,f}"})
+
+    def after_write(self, new: Sequence[PlannedRow], changed: Sequence[PlannedRow], context: AuditContext) -> None:
+        super().after_write(new, changed, context)
+        rows = [*new, *changed]
+        for row in rows:
+            for milestone in row.more.new:
+                milestone.campaign = row.instance
+        Milestone.objects.filter(pk__in=[each.pk for row in rows for each in row.more.removed]).delete()
+        Milestone.objects.bulk_create([each for row in rows for each in row.more.new], batch_size=BATCH)
+        names = [each.attribute for part, each in PARTS.items() if part != "threshold"]
+        Milestone.objects.bulk_update([each for row in rows for each in row.more.changed], names, batch_size=BATCH)
+        check_stored_milestones()
+
+    def audited_changes(self, row: PlannedRow) -> audit_log.Changes:
+        milestones = {
+            name: (before or None, after or None)
+            for name, (before, after) in row.changes.items()
+            if name.startswith("milestone ")
+        }
+        return {**super().audited_changes(row), **milestones}
+
+
+def _name(milestone: Milestone) -> str:
+    """What previews and the audit log call it; no column is called like that."""
+    return f"milestone at {milestone.threshold}"
+
+
+def _text(milestone: Milestone | None) -> str:
+    if milestone is None:
+        return ""
+    return "; ".join(f"{part}: {each.export(milestone)}" for part, each in PARTS.items() if part != "threshold")
+
+
+def check_stored_milestones() -> None:
+    """Now, not at the end of the transaction: a colleague may have lowered the goal since the form was checked."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS milestone_above_goal IMMEDIATE")
+    except IntegrityError as error:
+        raise Invalid(_("The campaign's goal was changed in the meantime. Check the milestones.")) from error
+
+
+class EarningRuleResource(CeilingResource):
+    """Earning rules by what they pay for: a brand has one of each kind."""
+
+    kind = column(EarningRule, "kind")
+    reward_type = column(EarningRule, "reward_type")
+    reward_value = column(EarningRule, "reward_value")
+    active = column(EarningRule, "is_active", "active")
+
+    required = ("reward_value",)
+    points_field = "reward_value"
+    reward_type_field = "reward_type"
+    example: ClassVar[dict[str, str]] = {
+        "kind": "order-complete",
+        "reward_type": "percentage",
+        "reward_value": "5",
+        "active": "yes",
+    }
+    notes: ClassVar[dict[str, Any]] = {
+        "kind": gettext_lazy("Required. order-complete, log-user-profile-update or log-user-login."),
+        "reward_type": gettext_lazy("points, or percentage for orders."),
+        "reward_value": gettext_lazy("Required. Points, or percent of the amount."),
+        "active": gettext_lazy("yes or no."),
+    }
+
+    class Meta:
+        model = EarningRule
+        import_id_fields = ("kind",)

@@ -1,0 +1,90 @@
+"""Levels and rewards as files."""
+
+from typing import Any, ClassVar
+
+from django.utils.translation import gettext_lazy as _
+
+from loyalty.admin.ceiling_resource import CeilingResource
+from loyalty.models.levels import BrandLevel
+from loyalty.models.rewards import Reward
+from portal.import_export.cells import column
+from portal.import_export.resource import TenantResource
+
+REWARD_TYPES = _("points or percentage.")
+MOMENT = _("Such as 2026-12-31 18:00, in the brand's time zone.")
+
+
+class LevelResource(CeilingResource):
+    """Levels by their names, which therefore never change."""
+
+    name = column(BrandLevel, "name")
+    threshold = column(BrandLevel, "threshold")
+    scan_reward_type = column(BrandLevel, "scan_reward_type")
+    scan_reward_value = column(BrandLevel, "scan_reward_value")
+
+    required = ("threshold",)
+    points_field = "scan_reward_value"
+    reward_type_field = "scan_reward_type"
+    example: ClassVar[dict[str, str]] = {
+        "name": "Gold",
+        "threshold": "1000",
+        "scan_reward_type": "points",
+        "scan_reward_value": "5",
+    }
+    notes: ClassVar[dict[str, Any]] = {
+        "name": _("Required. Finds the level to change; a new name makes a new level."),
+        "threshold": _("Required. Lifetime points needed to reach this level."),
+        "scan_reward_type": REWARD_TYPES,
+        "scan_reward_value": _("What a scan earns, such as 5."),
+    }
+
+    class Meta:
+        model = BrandLevel
+        import_id_fields = ("name",)
+
+
+class RewardResource(TenantResource):
+    """Rewards by their ids, or by names that only one has."""
+
+    name = column(Reward, "name")
+    description = column(Reward, "description")
+    cost = column(Reward, "cost")
+    stock = column(Reward, "stock")
+    limit_per_member = column(Reward, "limit_per_member")
+    minimum_level = column(Reward, "minimum_level", reference="name")
+    valid_from = column(Reward, "valid_from")
+    valid_until = column(Reward, "valid_until")
+    code_days = column(Reward, "code_days")
+    active = column(Reward, "is_active", "active")
+
+    has_id = True
+    required = ("cost",)
+    related = ("minimum_level",)
+    example: ClassVar[dict[str, str]] = {
+        "id": "",
+        "name": "Free coffee",
+        "description": "One cup of any size.",
+        "cost": "100",
+        "stock": "500",
+        "limit_per_member": "1",
+        "minimum_level": "",
+        "valid_from": "2026-01-01 00:00",
+        "valid_until": "2026-12-31 23:59:59",
+        "code_days": "90",
+        "active": "yes",
+    }
+    notes: ClassVar[dict[str, Any]] = {
+        "name": _("Required. Finds the reward to change where the id is empty; a new name makes a new reward."),
+        "cost": _("Required. In points."),
+        "stock": _("Leave empty for unlimited stock."),
+        "limit_per_member": _("Leave empty for no limit."),
+        "minimum_level": _("The name of a level. Leave empty for all members."),
+        "valid_from": MOMENT,
+        "valid_until": MOMENT,
+        "code_days": _("Days until an unused code expires. Leave empty for no expiry."),
+        "active": _("yes or no."),
+    }
+
+    class Meta:
+        model = Reward
+        import_id_fields = ("name",)

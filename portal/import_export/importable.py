@@ -1,0 +1,307 @@
+"""Lists whose rows come and go as files of the same columns: upload, preview, confirmation, template and export."""
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from brands.identity.roles import ADD, CHANGE, BrandScope
+from brands.models.tenants import Brand
+from core.errors import DomainError, Invalid
+from core.forms.digits import AsciiDigits
+from core.spreadsheets.report import Format
+from jobs import staged_uploads
+from portal.base.audit_mixin import audit_context
+from portal.base.gone_rows import Conflict, conflict_text
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import staff_user
+from portal.import_export import downloads, exportable, tables, tickets
+from portal.import_export.plans import Outcome, Plan
+from portal.import_export.resource import TenantResource
+from portal.import_export.tickets import Ticket
+from portal.lists.selection import filters_of
+from portal.unfold import FileWidget, SelectWidget
+
+PREVIEW_ROWS = 100
+MAX_EXPORTED = 20_000
+
+
+class BrandForm(AsciiDigits, forms.Form):
+    """For which brand."""
+
+    brand = forms.ModelChoiceField(
+        Brand.objects.none(), label=gettext_lazy("Brand"), widget=SelectWidget, empty_label=None
+    )
+
+    def __init__(self, brands: QuerySet[Brand], *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.fields["brand"].queryset = brands  # type: ignore[attr-defined]
+
+
+class UploadForm(BrandForm):
+    """The file."""
+
+    file = forms.FileField(
+        label=gettext_lazy("File (CSV or XLSX)"),
+        widget=FileWidget(attrs={"accept": ".csv,.xlsx"}),
+        allow_empty_file=True,  # which `tables` rejects in its own words
+    )
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > tables.MAX_BYTES:
+            raise forms.ValidationError(tables.too_large())
+        return file
+
+
+class ExportForm(BrandForm):
+    """And as what kind of file."""
+
+    format = forms.ChoiceField(choices=Format.choices, label=gettext_lazy("File"), widget=SelectWidget)
+
+
+class ImportingAdmin(TenantAdmin):
+    """A list whose rows can be imported and exported with the columns of `resource`."""
+
+    resource: ClassVar[type[TenantResource]]
+    list_before_template = "admin/portal/export_link.html"
+
+    def get_urls(self) -> list[Any]:
+        views = {
+            "import": self.import_view,
+            "import/preview": require_safe(self.preview_view),
+            "import/errors": require_safe(self.errors_view),
+            "import/confirm": require_POST(self.confirm_view),
+            "import/template": require_safe(self.template_view),
+            "import/export": self.export_view,
+        }
+        own = [
+            path(f"{where}/", self.admin_site.admin_view(view), name=self._name(where)) for where, view in views.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    def _name(self, where: str) -> str:
+        return f"{self.opts.app_label}_{self.opts.model_name}_{where.replace('/', '_')}"
+
+    def _address(self, where: str) -> str:
+        return reverse(f"admin:{self._name(where)}")
+
+    def import_scope(self, request: HttpRequest) -> BrandScope:
+        """Where the person may import: add rows or change them."""
+        return self.brand_scope(request, ADD + CHANGE)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        names = {"name": self.opts.verbose_name_plural}
+        links = []
+        if self.import_scope(request):
+            links.append((self._address("import"), "upload", _("Import %(name)s") % names))
+        if self.offers_export and exportable.within(request.user, self.opts.label_lower):
+            address = self._address("import/export") + (f"?{request.GET.urlencode()}" if request.GET else "")
+            links.append((address, "download", _("Export %(rows)s") % {"rows": names["name"]}))
+        return super().changelist_view(request, {"import_links": links, **(extra_context or {})})
+
+    @property
+    def offers_export(self) -> bool:
+        """Whether the list has no other export."""
+        return not hasattr(self, "export_kind")
+
+    # --- In
+
+    def import_view(self, request: HttpRequest) -> HttpResponse:
+        """The form; posted, it stores the file and leads to the preview."""
+        within = self.import_scope(request)
+        if not within:
+            raise PermissionDenied
+        brands = within.of(Brand.objects.all(), "pk")
+        form = UploadForm(brands, request.POST or None, request.FILES or None)
+        if request.method == "POST" and form.is_valid():
+            try:
+                return self._staged(request, form.cleaned_data["brand"], form.cleaned_data["file"])
+            except DomainError as error:
+                form.add_error("file", error.message)
+        return self._import_page(request, form, status=400 if form.is_bound else 200)
+
+    def _staged(self, request: HttpRequest, brand: Brand, file: Any) -> HttpResponse:
+        content = file.read(tables.MAX_BYTES + 1)
+        self.resource(brand).check_table(tables.read(content))
+        with conflict_text():
+            upload = staged_uploads.stage(
+                brand=brand,
+                by=staff_user(request),
+                resource=self.opts.label_lower,
+                content=content,
+                name=file.name,
+                at=timezone.now(),
+            )
+        return redirect(f"{self._address('import/preview')}?{urlencode({'ticket': tickets.sign(upload)})}")
+
+    def _import_page(self, request: HttpRequest, form: UploadForm, *, status: int) -> HttpResponse:
+        resource = self.resource(Brand())
+        context = {
+            **self._context(request, _("Import %(name)s") % {"name": self.opts.verbose_name_plural}),
+            "form": form,
+            "columns": resource.columns_for_people(),
+            "template_address": self._address("import/template"),
+            "export_address": self._address("import/export"),
+            "max_rows": f"{tables.MAX_ROWS:,}",
+        }
+        return TemplateResponse(request, "admin/portal/import/upload.html", context, status=status)
+
+    def _context(self, request: HttpRequest, title: str) -> dict[str, Any]:
+        return {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": title,
+            "import_address": self._address("import"),
+        }
+
+    def _ticket(self, request: HttpRequest, text: str, *, lock: bool = False) -> Ticket:
+        within, resource = self.import_scope(request), self.opts.label_lower
+        return tickets.read(
+            text, by=staff_user(request), resource=resource, within=within, at=timezone.now(), lock=lock
+        )
+
+    def _plan(self, request: HttpRequest, ticket: Ticket, *, lock: bool = False) -> tuple[TenantResource, Plan]:
+        """What the file would do now, by the brand's clock and with the rights that the person has now."""
+        brand = ticket.upload.brand
+        resource = self.resource(
+            brand,
+            may_add=brand.pk in self.brand_scope(request, ADD),
+            may_change=brand.pk in self.brand_scope(request, CHANGE),
+        )
+        with timezone.override(brand.zone):
+            return resource, resource.plan(tables.read(staged_uploads.read(ticket.upload)), lock=lock)
+
+    def _rejected(self, request: HttpRequest, error: DomainError) -> HttpResponse:
+        context = {**self._context(request, _("Nothing was imported")), "problem": error.message}
+        return TemplateResponse(request, "admin/portal/import/rejected.html", context, status=error.status)
+
+    def preview_view(self, request: HttpRequest) -> HttpResponse:
+        """What the file would do. Nothing has changed yet."""
+        self._require(request)
+        try:
+            ticket = self._ticket(request, request.GET.get("ticket", ""))
+            _resource, plan = self._plan(request, ticket)
+        except DomainError as error:
+            return self._rejected(request, error)
+        bad = list(plan.of(Outcome.ERROR))
+        context = {
+            **self._context(request, _("Preview: %(file)s") % {"file": ticket.upload.file_name}),
+            "brand": ticket.upload.brand if self.works_for_several(request) else None,
+            "counts": [(outcome.label, plan.count(outcome)) for outcome in Outcome],
+            "rows": list(plan.of(Outcome.NEW, Outcome.CHANGED))[:PREVIEW_ROWS],
+            "preview_rows": PREVIEW_ROWS,
+            "faulty": bad[:PREVIEW_ROWS],
+            "more_faulty": max(0, len(bad) - PREVIEW_ROWS),
+            "is_empty": not any(plan.of(Outcome.NEW, Outcome.CHANGED, Outcome.ERROR)),
+            "ticket": tickets.sign(ticket.upload, plan=plan.digest),
+            "confirm_address": self._address("import/confirm"),
+            "errors_address": f"{self._address('import/errors')}?{urlencode({'ticket': request.GET['ticket']})}",
+        }
+        return TemplateResponse(request, "admin/portal/import/preview.html", context)
+
+    def _require(self, request: HttpRequest) -> None:
+        if not self.import_scope(request):
+            raise PermissionDenied
+
+    def errors_view(self, request: HttpRequest) -> HttpResponse:
+        """The lines with errors as a CSV that can be corrected and uploaded."""
+        self._require(request)
+        try:
+            ticket = self._ticket(request, request.GET.get("ticket", ""))
+            _resource, plan = self._plan(request, ticket)
+        except DomainError as error:
+            return self._rejected(request, error)
+        rows = ([*row.values, f"{row.line}: {row.problem}"] for row in plan.of(Outcome.ERROR))
+        columns = [*plan.columns, tables.ERROR_COLUMN]
+        return downloads.table(columns, downloads.neutralised(rows), name="import-errors", format=Format.CSV)
+
+    def confirm_view(self, request: HttpRequest) -> HttpResponse:
+        """Import what the preview showed, all of it or nothing."""
+        self._require(request)
+        try:
+            with conflict_text(), transaction.atomic():
+                done = self._confirmed(request, request.POST.get("ticket", ""))
+        except DomainError as error:
+            return self._rejected(request, error)
+        except IntegrityError:  # such as a ceiling that was lowered since the rows were checked
+            return self._rejected(request, Conflict())
+        self.message_user(request, done)
+        return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+
+    def _confirmed(self, request: HttpRequest, text: str) -> str:
+        ticket = self._ticket(request, text, lock=True)
+        resource, plan = self._plan(request, ticket, lock=True)
+        if plan.digest != ticket.plan:
+            message = _("The rows have changed since the preview. Nothing was imported. Upload the file again.")
+            raise Invalid(message)
+        if any(plan.of(Outcome.ERROR)):
+            raise Invalid(_("Lines of the file have errors. Nothing was imported."))
+        resource.write(
+            plan, context=audit_context(request, _("Import of %(file)s") % {"file": ticket.upload.file_name})
+        )
+        staged_uploads.discard(ticket.upload)
+        new, changed = plan.count(Outcome.NEW), plan.count(Outcome.CHANGED)
+        added = ngettext("%(number)d row added", "%(number)d rows added", new) % {"number": new}
+        return added + ", " + ngettext("%(number)d changed.", "%(number)d changed.", changed) % {"number": changed}
+
+    # --- Out
+
+    def template_view(self, request: HttpRequest) -> HttpResponse:
+        """The header and an example."""
+        self._require(request)
+        try:
+            requested = Format(request.GET.get("format", Format.CSV))
+        except ValueError as error:
+            raise Http404 from error
+        resource = self.resource(Brand())
+        columns = list(resource.example)
+        rows = [[resource.example[name] for name in columns]]
+        name = f"template-{self.opts.model_name}"
+        return downloads.table(columns, downloads.neutralised(rows), name=name, format=requested)
+
+    def export_view(self, request: HttpRequest) -> HttpResponse:
+        """What the list shows of one brand, with the columns of an import."""
+        within = exportable.within(request.user, self.opts.label_lower)
+        if not within:
+            raise PermissionDenied
+        try:
+            changes = self.get_changelist_instance(request)
+        except IncorrectLookupParameters:
+            return redirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist") + "?e=1")
+        form = ExportForm(within.of(Brand.objects.all(), "pk"), request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            brand = form.cleaned_data["brand"]
+            rows = list(self.resource(brand).exported(changes.queryset)[: MAX_EXPORTED + 1])
+            if len(rows) <= MAX_EXPORTED:
+                return self._exported(brand, rows, Format(form.cleaned_data["format"]))
+            message = _("The list has more than %(most)s rows. Filter it first.") % {"most": f"{MAX_EXPORTED:,}"}
+            form.add_error(None, message)
+        name = _("Export %(rows)s") % {"rows": self.opts.verbose_name_plural}
+        context = {
+            **self._context(request, name),
+            "form": form,
+            "filters": filters_of(request, changes),
+            "columns": self.resource(Brand()).column_names(),
+        }
+        status = 400 if form.is_bound else 200
+        return TemplateResponse(request, "admin/portal/export.html", context, status=status)
+
+    def _exported(self, brand: Brand, rows: list[Any], requested: Format) -> HttpResponse:
+        resource = self.resource(brand)
+        name = f"{self.opts.verbose_name_plural}".replace(" ", "-")
+        with timezone.override(brand.zone):
+            cells = list(resource.export_rows(rows))
+        return downloads.table(resource.column_names(rows), cells, name=name, format=requested)

@@ -1,0 +1,67 @@
+"""What an import would do, row by row, before anything is written."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+CellChanges = dict[str, tuple[str, str]]  # of each column that differs the cell before and after
+
+
+class Outcome(models.TextChoices):
+    NEW = "new", _("New")
+    CHANGED = "changed", _("Changed")
+    UNCHANGED = "unchanged", _("Unchanged")
+    ERROR = "error", _("Error")
+
+
+@dataclass(slots=True)
+class PlannedRow:
+    """One line of the file: the row that it is for, as it was and as it would be, and what is wrong with it."""
+
+    line: int
+    values: Sequence[str]
+    instance: Any = None
+    before: Any = None  # None for a new row
+    changes: CellChanges = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)  # by column; "" for the whole row
+    more: Any = None  # what a resource keeps about rows that belong to this one
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.errors:
+            return Outcome.ERROR
+        if self.before is None:
+            return Outcome.NEW
+        return Outcome.CHANGED if self.changes else Outcome.UNCHANGED
+
+    @property
+    def problem(self) -> str:
+        return " ".join(f"{column}: {text}" if column else text for column, text in self.errors.items())
+
+    def add_error(self, column: str, message: str) -> None:
+        self.errors.setdefault(column, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    columns: Sequence[str]
+    rows: Sequence[PlannedRow]
+
+    def of(self, *outcomes: Outcome) -> Iterator[PlannedRow]:
+        return (row for row in self.rows if row.outcome in outcomes)
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(1 for _row in self.of(outcome))
+
+    @property
+    def digest(self) -> str:
+        """The same for two plans that do the same to rows that are the same."""
+        facts: list[Any] = [
+            [row.line, row.outcome.value, row.before and row.before.pk, row.changes, row.errors] for row in self.rows
+        ]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

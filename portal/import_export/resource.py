@@ -1,0 +1,298 @@
+"""Reference data in files: the base of what a brand exports and imports, which never leaves the brand.
+
+django-import-export takes the rows apart and together; whose rows they are, what is allowed and how it is written is
+decided here. The library's own views, formats and temporary files are not used.
+"""
+
+import copy
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import tablib  # type: ignore[import-untyped]
+from django.core.exceptions import ValidationError
+from django.db.models import Model, QuerySet
+from django.utils.translation import gettext as _
+from import_export.fields import Field
+from import_export.instance_loaders import BaseInstanceLoader
+from import_export.resources import Resource
+
+from brands import audit_log
+from brands.audit_log import AuditContext, AuditedChange
+from brands.models.tenants import Brand
+from core.spreadsheets.csv_files import neutral
+from portal.import_export import checks, tables
+from portal.import_export.cells import ReferenceCell, rendered
+from portal.import_export.plans import Outcome, Plan, PlannedRow
+from portal.import_export.tables import Table
+
+ID = "id"
+BATCH = 200
+MAX_ID_DIGITS = 18
+
+
+class BrandLoader(BaseInstanceLoader):  # type: ignore[misc] # the library has no types
+    """Finds the rows of the brand that the lines of a file mean: all of them in one query each way."""
+
+    def __init__(self, resource: "TenantResource", dataset: Any) -> None:
+        super().__init__(resource, dataset)
+        key, headers = resource.key, dataset.headers
+        cells = {name: dataset[name] for name in (ID, key.column_name) if name in headers}
+        self._by_id = {}
+        if resource.has_id and ID in cells:
+            ids = {int(cell) for cell in cells[ID] if is_id(cell.strip())}
+            self._by_id = {row.pk: row for row in resource.rows().filter(pk__in=ids)}
+        named = {cell.strip() for cell in cells[key.column_name]}
+        self._by_key = defaultdict(list)
+        for row in resource.rows().filter(**{f"{key.attribute}__in": named}):
+            self._by_key[rendered(getattr(row, key.attribute))].append(row)
+
+    def get_instance(self, row: dict[str, str]) -> Model | None:
+        """Raises ValidationError of an id that no row of the brand has, and of a name that several have."""
+        typed = row.get(ID, "").strip() if self.resource.has_id else ""
+        if typed:
+            if not is_id(typed) or int(typed) not in self._by_id:
+                raise ValidationError({ID: _("There is no row with this id in this brand.")})
+            found: Model = self._by_id[int(typed)]
+            return found
+        key = self.resource.key
+        rows = self._by_key.get(row[key.column_name].strip(), [])
+        if len(rows) > 1:
+            raise ValidationError({key.column_name: _("Several rows have this name. Add the column “id”.")})
+        return rows[0] if rows else None
+
+
+def is_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= MAX_ID_DIGITS
+
+
+class TenantResource(Resource):  # type: ignore[misc] # the library has no types
+    """The columns of one model's rows, and how a file of them is checked and written, for one brand.
+
+    A subclass declares its columns with `cells.column`, and in Meta `model` and the one import_id_field that tells rows
+    apart. The brand is never a column: rows, and the rows that they refer to, are looked up in it alone.
+    """
+
+    required: ClassVar[tuple[str, ...]] = ()  # columns that every file must have
+    has_id: ClassVar[bool] = False  # for models whose names need not be unique
+    example: ClassVar[dict[str, str]] = {}  # the template's row
+    notes: ClassVar[dict[str, Any]] = {}  # what belongs into a column
+    related: ClassVar[tuple[str, ...]] = ()  # foreign keys that columns name
+
+    class Meta:
+        instance_loader_class = BrandLoader
+        skip_diff = True  # of the library, which copies each row; `PlannedRow.changes` has it
+
+    def __init__(self, brand: Brand, *, may_add: bool = False, may_change: bool = False) -> None:
+        super().__init__()
+        self.brand = brand
+        self.may_add, self.may_change = may_add, may_change
+        self._references: dict[ReferenceCell, dict[str, Model]] = {}
+        self._planned: list[PlannedRow] = []
+        self._current: PlannedRow
+        self._locks = False
+
+    # --- What the columns are
+
+    @property
+    def key(self) -> Field:
+        return self.fields[self._meta.import_id_fields[0]]
+
+    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - for those whose columns depend on them
+        """Of a file with these rows."""
+        return [*([ID] if self.has_id else []), *(field.column_name for field in self.fields.values())]
+
+    def known_columns(self) -> Iterable[str]:
+        return self.column_names()
+
+    def required_columns(self) -> list[str]:
+        return list(dict.fromkeys([self.key.column_name, *self.required]))
+
+    def columns_for_people(self) -> list[tuple[str, str]]:
+        """Each column with what belongs into it."""
+        notes = {ID: _("Leave empty for a new row. Finds the row to change."), **self.notes}
+        required = self.required_columns()
+        return [
+            (name, str(notes.get(name, "")) or (_("Required.") if name in required else ""))
+            for name in self.column_names()
+        ]
+
+    def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Those of a list's rows that are the brand's, with what their cells show."""
+        rows = rows.filter(brand=self.brand)
+        return rows.select_related(*self.related) if self.related else rows
+
+    def rows(self) -> QuerySet[Any]:
+        """Of the brand."""
+        rows: QuerySet[Any] = self._meta.model._default_manager.filter(brand=self.brand)  # noqa: SLF001 - Django's public API
+        rows = rows.select_related(*self.related) if self.related else rows
+        return rows.select_for_update(of=("self",), no_key=True).order_by("pk") if self._locks else rows
+
+    # --- Out
+
+    def export_rows(self, rows: Sequence[Any]) -> Iterator[list[str]]:
+        """The cells of each row, none of which a spreadsheet takes for a formula."""
+        names = self.column_names(rows)
+        for row in rows:
+            cells = self.cells_of(row)
+            yield [neutral(cells.get(name, "")) for name in names]
+
+    def cells_of(self, row: Any) -> dict[str, str]:
+        cells = {field.column_name: str(field.export(row)) for field in self.fields.values()}
+        return {ID: str(row.pk or ""), **cells} if self.has_id else cells
+
+    # --- In
+
+    def check_table(self, table: Table) -> None:
+        """Raises Invalid for columns that are unknown, missing or there twice."""
+        tables.check_columns(table.columns, known=set(self.known_columns()), required=self.required_columns())
+
+    def plan(self, table: Table, *, lock: bool = False) -> Plan:
+        """What importing `table` would do. Reads only; with `lock`, in a transaction, the rows stay as they are read.
+
+        Raises what `check_table` raises.
+        """
+        self.check_table(table)
+        self._locks = lock
+        self._planned = [PlannedRow(row.line, row.values) for row in table.rows]
+        dataset = tablib.Dataset(*(row.values for row in table.rows), headers=table.columns)
+        self._references = dict(self._look_up(dataset))
+        # Nothing is written here: bulk_create and bulk_update only keep what would be.
+        result = self.import_data(dataset, use_transactions=False)
+        for failed in [*result.base_errors, *(error for row in result.rows for error in row.errors)]:
+            raise failed.error
+        for planned, row in zip(self._planned, result.rows, strict=True):
+            if row.validation_error:
+                self._add_errors(planned, row.validation_error)
+        self._check()
+        return Plan(table.columns, self._planned)
+
+    def _look_up(self, dataset: Any) -> Iterator[tuple[ReferenceCell, dict[str, Model]]]:
+        for field in self.fields.values():
+            if isinstance(field.widget, ReferenceCell) and field.column_name in dataset.headers:
+                related = self._meta.model._meta.get_field(field.attribute).related_model  # noqa: SLF001
+                name, named = field.widget.name, {cell.strip() for cell in dataset[field.column_name]}
+                found = related._default_manager.filter(brand=self.brand, **{f"{name}__in": named})  # noqa: SLF001
+                yield field.widget, {getattr(row, name): row for row in found}
+
+    def init_instance(self, row: Any = None) -> Model:  # noqa: ARG002 - the library's
+        made: Model = self._meta.model(brand=self.brand)
+        return made
+
+    def import_instance(self, instance: Any, row: dict[str, str], **kwargs: Any) -> None:
+        """Put the cells that differ onto the row. Raises ValidationError by column."""
+        self._current = planned = self._planned[kwargs["row_number"] - 1]
+        planned.instance = instance
+        planned.before = copy.copy(instance) if instance.pk else None
+        for field in self.fields.values():
+            if field.column_name in row:
+                self._import_cell(field, planned, row)
+        self.import_more(planned, row)
+        if planned.errors:
+            raise ValidationError("")
+
+    def import_more(self, planned: PlannedRow, row: dict[str, str]) -> None:
+        """Cells that are no fields of the row itself; differences and errors go onto `planned`."""
+
+    def _import_cell(self, field: Field, planned: PlannedRow, row: dict[str, str]) -> None:
+        name, attribute, instance = field.column_name, field.attribute, planned.instance
+        before = "" if planned.before is None else str(field.export(instance))
+        if planned.before is not None and row[name] == before:
+            return
+        old = getattr(instance, attribute)
+        try:
+            field.save(instance, row, references=self._references)
+        except ValidationError as error:
+            planned.add_error(name, " ".join(error.messages))
+            return
+        after = str(field.export(instance))
+        if after != before:
+            planned.changes[name] = (before, after)
+        elif planned.before is not None:
+            setattr(instance, attribute, old)  # the same, written in another way
+
+    def skip_row(self, instance: Any, original: Any, row: Any, import_validation_errors: Any = None) -> bool:  # noqa: ARG002 - the library's
+        return not import_validation_errors and bool(instance.pk) and not self._current.changes
+
+    def validate_instance(
+        self,
+        instance: Any,
+        import_validation_errors: Any = None,
+        validate_unique: bool = True,  # noqa: ARG002, FBT001, FBT002 - the library's
+    ) -> None:
+        """The rules of the model's fields. What other rows have to say is asked once for all, in `_check`."""
+        imported = {field.attribute: field for field in self.fields.values()}
+        skipped = [
+            field.name
+            for field in instance._meta.fields  # noqa: SLF001 - Django's public API of models
+            if field.name not in imported
+            or isinstance(imported[field.name].widget, ReferenceCell)
+            or imported[field.name].column_name in self._current.errors
+        ]
+        instance.clean_fields(exclude=skipped)
+        if import_validation_errors:
+            raise ValidationError("")
+
+    def save_instance(self, *_what: Any, **_more: Any) -> None:
+        """Nothing yet: `write` does, when the whole file is known to be good."""
+
+    def _add_errors(self, planned: PlannedRow, error: ValidationError) -> None:
+        titles = {field.attribute: field.column_name for field in self.fields.values()}
+        by_field = error.message_dict if hasattr(error, "error_dict") else {"": error.messages}
+        for name, messages in by_field.items():
+            if text := " ".join(filter(None, messages)):
+                planned.add_error(titles.get(name, name if name == ID or name in self.known_columns() else ""), text)
+
+    def _check(self) -> None:
+        """What concerns more than one cell: the person's rights, other lines of the file, other rows of the brand."""
+        self._check_repeated()
+        written = [row for row in self._planned if row.outcome in {Outcome.NEW, Outcome.CHANGED}]
+        for row in written:
+            if row.before is None and not self.may_add:
+                row.add_error("", _("Your role may not add rows."))
+            if row.before is not None and not self.may_change:
+                row.add_error("", _("Your role may not change rows."))
+        for violation in checks.violations([row.instance for row in written]):
+            written[violation.place].add_error("", violation.message)
+        self.check_rows([row for row in written if not row.errors])
+
+    def _check_repeated(self) -> None:
+        """No two lines may be for the same row."""
+        same: dict[Any, list[PlannedRow]] = defaultdict(list)
+        for row in self._planned:
+            if row.instance is not None and self.key.column_name not in row.errors:
+                key = getattr(row.instance, self.key.attribute)
+                same[row.before.pk if row.before else (key,)].append(row)
+        for rows in same.values():
+            lines = ", ".join(str(row.line) for row in rows[:10])
+            for row in rows if len(rows) > 1 else ():
+                row.add_error("", _("Lines %(lines)s are for the same row.") % {"lines": lines})
+
+    def check_rows(self, rows: Sequence[PlannedRow]) -> None:
+        """Further rules of a model, for rows that are new or changed and have no error so far."""
+
+    # --- Writing
+
+    def write(self, plan: Plan, *, context: AuditContext) -> None:
+        """Store the new and the changed rows of a plan without errors, each with its entry in the audit log.
+
+        Call in the transaction that made the plan with `lock`.
+        """
+        model = self._meta.model
+        new, changed = list(plan.of(Outcome.NEW)), list(plan.of(Outcome.CHANGED))
+        model._default_manager.bulk_create([row.instance for row in new], batch_size=BATCH)  # noqa: SLF001
+        titles = {field.column_name: field.attribute for field in self.fields.values()}
+        names = {titles[name] for row in changed for name in row.changes if name in titles}
+        if names:
+            rows = [row.instance for row in changed]
+            model._default_manager.bulk_update(rows, sorted(names), batch_size=BATCH)  # noqa: SLF001
+        self.after_write(new, changed, context)
+        for words, rows in ((audit_log.ADDED, new), (audit_log.CHANGED, changed)):
+            noted = [AuditedChange(row.instance, self.brand.pk, self.audited_changes(row)) for row in rows]
+            audit_log.record(audit_context=context, action=words, rows=noted)
+
+    def audited_changes(self, row: PlannedRow) -> audit_log.Changes:
+        return audit_log.changes(row.before, row.instance)
+
+    def after_write(self, new: Sequence[PlannedRow], changed: Sequence[PlannedRow], context: AuditContext) -> None:
+        """What a model's own form does besides storing the row."""

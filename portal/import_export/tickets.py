@@ -1,0 +1,57 @@
+"""Tickets: what a preview hands out, so that its file can be confirmed by the same person, once, within the hour."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core import signing
+from django.utils.translation import gettext as _
+
+from brands.identity.roles import BrandScope
+from brands.models.people import User
+from core.errors import Invalid
+from jobs.models import StagedUpload
+from jobs.staged_uploads import LIFETIME, UploadGone
+
+SALT = "portal.import_export.tickets"
+MAX_LENGTH = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """The upload, and the digest of the plan that the person has seen; empty before they have seen one."""
+
+    upload: StagedUpload
+    plan: str
+
+
+def sign(upload: StagedUpload, *, plan: str = "") -> str:
+    return signing.dumps([*_bound(upload), plan], salt=SALT)
+
+
+def _bound(upload: StagedUpload) -> list[object]:
+    return [upload.pk, upload.user_id, upload.brand_id, upload.resource, upload.sha256]
+
+
+def read(text: str, *, by: User, resource: str, within: BrandScope, at: datetime, lock: bool = False) -> Ticket:
+    """The ticket, if it is this person's, for these pages and a brand `within`. With `lock`, nobody else may use it.
+
+    Raises Invalid: another person's or brand's ticket is answered like one that was made up.
+    """
+    invalid = Invalid(_("This preview is not valid. Upload the file again."))
+    try:
+        pk, *bound, plan = signing.loads(text[:MAX_LENGTH], salt=SALT, max_age=LIFETIME)
+    except signing.SignatureExpired as error:
+        raise UploadGone(_("This preview has expired. Upload the file again.")) from error
+    except (signing.BadSignature, ValueError) as error:
+        raise invalid from error
+    user_id, brand_id, of, sha256 = bound
+    if user_id != by.pk or of != resource or brand_id not in within:
+        raise invalid
+    rows = StagedUpload.objects.filter(pk=pk, user=by, brand=brand_id, resource=resource, sha256=sha256)
+    rows = rows.select_for_update(of=("self",)) if lock else rows
+    upload = rows.select_related("brand").first()
+    if upload is None:
+        raise UploadGone(_("This preview has already been used or replaced. Upload the file again."))
+    if upload.expires_at <= at:
+        raise UploadGone(_("This preview has expired. Upload the file again."))
+    return Ticket(upload, plan)

@@ -1,0 +1,60 @@
+"""Staff import products by file: upload, look at the preview, confirm; with errors, correct and upload again."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from authcodes.models.products import Product
+from tests.browser.window import DESKTOP, PHONE
+from tests.support import factories
+
+HEADER = "sku,title,gtin,retail_price,points_per_scan,active\n"
+LINES = "BEANS,Coffee beans,,12.90,5,yes\nTEA,Green tea from Assam,,8.5,,no\nMILL,Mill,4006381333931,59,,yes\n"
+FAULTY = "BEANS,Coffee beans,123,abc,5,yes\nTEA,,,,,maybe\nTEA,Twice,,,,yes\n"
+
+
+@pytest.fixture
+def brand(brand):
+    factories.product(brand, sku="BEANS", title="Coffee beans", retail_price="11.90", redeem_point_value=5)
+    factories.product(brand, sku="TEA", title="Green tea", retail_price="8.50")
+    return brand
+
+
+def choose(staff, content):
+    staff.goto("authcodes/product/import/")
+    staff.page.locator("input[type=file]").set_input_files(
+        {"name": "products.csv", "mimeType": "text/csv", "buffer": content.encode()}
+    )
+    staff.button("Preview").click()
+
+
+def picture(staff, name):
+    """For those who want to look: PICTURES names a folder."""
+    if folder := os.environ.get("PICTURES"):
+        staff.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+@pytest.mark.parametrize(("size", "name"), [(DESKTOP, "desktop"), (PHONE, "phone")])
+def test_a_file_of_products_is_previewed_and_confirmed(window, brand, size, name):
+    staff = window("manager", size)
+    staff.goto("authcodes/product/import/")
+    assert staff.audit() == []
+    picture(staff, f"upload-{name}")
+
+    choose(staff, HEADER + FAULTY)
+    staff.reads("Enter yes or no.", "Lines 3, 4 are for the same row.")
+    assert staff.audit() == []
+    picture(staff, f"errors-{name}")
+
+    choose(staff, HEADER + LINES)
+    staff.reads("What would change")
+    assert staff.audit() == []
+    picture(staff, f"preview-{name}")
+    staff.page.emulate_media(color_scheme="dark")
+    staff.page.evaluate("document.documentElement.classList.add('dark')")
+    picture(staff, f"preview-{name}-dark")
+    staff.button("Confirm").click()
+
+    staff.reads("1 row added, 2 changed.")
+    assert set(Product.objects.values_list("title", flat=True)) == {"Coffee beans", "Green tea from Assam", "Mill"}

@@ -22,7 +22,7 @@ from core.errors import Invalid, RateLimited
 from core.redis import rate_limits
 
 LIFE = timedelta(days=7)
-KEPT = timedelta(days=90)  # after its end, so that owners see what became of it
+RETENTION = timedelta(days=90)  # after its end, so that owners see what became of it
 MAX_TOKEN_LENGTH = 100
 
 
@@ -129,11 +129,11 @@ def use(invitation: Invitation, *, at: datetime) -> None:
         raise ended()
 
 
-def forget_old(*, at: datetime) -> int:
-    return Invitation.objects.filter(expires_at__lt=at - KEPT).delete()[0]
+def purge_old(*, at: datetime) -> int:
+    return Invitation.objects.filter(expires_at__lt=at - RETENTION).delete()[0]
 
 
-def forget_address(*, brand_id: int, email: str) -> None:
+def erase_address(*, brand_id: int, email: str) -> None:
     """A person whom the brand forgets: their links end too."""
     Invitation.objects.filter(brand=brand_id, email=email).delete()
 

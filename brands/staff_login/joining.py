@@ -27,7 +27,7 @@ def account_of(invitation: Invitation) -> User | None:
 
 @sensitive_variables("password")
 def join(
-    invitation: Invitation, *, password: str, first_name: str, last_name: str, origin: str, deed: AuditContext
+    invitation: Invitation, *, password: str, first_name: str, last_name: str, origin: str, audit_context: AuditContext
 ) -> tuple[User, StaffRole]:
     """Let somebody in who could not log in to the portal so far. They set a password, which passed the validators.
 
@@ -37,22 +37,24 @@ def join(
     """
     try:
         with transaction.atomic():
-            invitations.use(invitation, at=deed.at)
+            invitations.use(invitation, at=audit_context.at)
             user = account_of(invitation)
             if user is None:
                 user = User.objects.create_user(invitation.email, first_name=first_name, last_name=last_name)
             elif user.is_staff:
                 raise Invalid(_("This address now has a portal account. Log in to accept."))
-            staff.prove_address(user=user, at=deed.at)
-            staff_role = _give_role(invitation, user, AuditContext(user, deed.at, deed.request_id), password=password)
+            staff.prove_address(user=user, at=audit_context.at)
+            staff_role = _give_role(
+                invitation, user, AuditContext(user, audit_context.at, audit_context.request_id), password=password
+            )
             words = _("You now work for %(brand)s, and your password is set.") % {"brand": invitation.brand}
-            mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=origin, words=words)
+            mails.write(user=user, kind=StaffMail.Kind.NOTIFICATION, origin=origin, text=words)
     except IntegrityError:
         raise Invalid(_("The account has changed in the meantime. Open the link in the e-mail again.")) from None
     return user, staff_role
 
 
-def accept(invitation: Invitation, *, user: User, origin: str, deed: AuditContext) -> StaffRole:
+def accept(invitation: Invitation, *, user: User, origin: str, audit_context: AuditContext) -> StaffRole:
     """Give the role to a colleague who is logged in with the invited address, and keeps their password.
 
     Raises Invalid for an invitation that has ended, and for anybody else.
@@ -60,10 +62,10 @@ def accept(invitation: Invitation, *, user: User, origin: str, deed: AuditContex
     if user.email != invitation.email or not (user.is_active and user.is_staff):
         raise Invalid(_("This invitation is for another account."))
     with transaction.atomic():
-        invitations.use(invitation, at=deed.at)
-        staff_role = _give_role(invitation, user, deed)
+        invitations.use(invitation, at=audit_context.at)
+        staff_role = _give_role(invitation, user, audit_context)
         words = _("You now work for %(brand)s.") % {"brand": invitation.brand}
-        mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=origin, words=words)
+        mails.write(user=user, kind=StaffMail.Kind.NOTIFICATION, origin=origin, text=words)
     return staff_role
 
 
@@ -75,16 +77,16 @@ def _may_invite(inviter: User | None, brand: Brand) -> bool:
     return inviter.is_superuser or owns.exists()
 
 
-def _give_role(invitation: Invitation, user: User, deed: AuditContext, *, password: str = "") -> StaffRole:
+def _give_role(invitation: Invitation, user: User, audit_context: AuditContext, *, password: str = "") -> StaffRole:
     if not _may_invite(invitation.invited_by, invitation.brand):
         raise Invalid(_("This invitation has expired. Ask for a new one."))
     if StaffRole.objects.filter(user=user, brand=invitation.brand).exists():
         raise Invalid(_("You already work for %(brand)s.") % {"brand": invitation.brand})
     staff_role = staff.assign_role(
-        user=user, brand=invitation.brand, role=invitation.role, password=password, at=deed.at
+        user=user, brand=invitation.brand, role=invitation.role, password=password, at=audit_context.at
     )
     brand_id = invitation.brand_id
-    audit_log.record(deed=deed, action=ACCEPTED, rows=[AuditedChange(invitation, brand_id)])
+    audit_log.record(audit_context=audit_context, action=ACCEPTED, rows=[AuditedChange(invitation, brand_id)])
     added = AuditedChange(staff_role, brand_id, audit_log.changes(None, staff_role))
-    audit_log.record(deed=deed, action=audit_log.ADDED, rows=[added])
+    audit_log.record(audit_context=audit_context, action=audit_log.ADDED, rows=[added])
     return staff_role

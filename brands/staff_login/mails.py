@@ -1,4 +1,4 @@
-"""Mails to staff about their sign-in: the only code that writes StaffMail, sends it and reads its links."""
+"""Mails to staff about sign-in, quotas and reports: the only code that writes, sends and reads StaffMail."""
 
 import logging
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core import signing
 from django.core.mail import EmailMessage
 from django.db import transaction
+from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -27,10 +28,11 @@ from core.errors import Invalid
 logger = logging.getLogger(__name__)
 
 LIFE = {StaffMail.Kind.PASSWORD_LINK: timedelta(minutes=30), StaffMail.Kind.FACTORS_LINK: timedelta(hours=24)}
+REPORTS = (StaffMail.Kind.REPORT, StaffMail.Kind.REPORT_FAILED)
 PAGES = {StaffMail.Kind.PASSWORD_LINK: "admin:new_password", StaffMail.Kind.FACTORS_LINK: "admin:remove_factors"}
 SALT = "staff mail"
 AT_ONCE = 20
-KEPT = timedelta(days=7)
+RETENTION = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,10 @@ def origin_or_none(request: HttpRequest) -> str:
         return ""
 
 
-def write(*, user: User | None, kind: str, origin: str, words: str = "") -> StaffMail:
-    """Have a mail sent once the transaction is committed. `user` None: nobody gets one."""
-    mail = StaffMail.objects.create(user=user, kind=kind, origin=origin, words=words)
+def write(*, user: User | None, kind: str, origin: str, text: str = "", path: str = "") -> StaffMail:
+    """Have a mail sent once the transaction is committed. `user` None: nobody gets one. `path`: of the page that a
+    link without a secret opens."""
+    mail = StaffMail.objects.create(user=user, kind=kind, origin=origin, text=text, path=path)
     transaction.on_commit(call_worker)
     return mail
 
@@ -96,7 +99,11 @@ def _send_one(at: datetime) -> bool:
         waiting = StaffMail.objects.select_for_update(skip_locked=True, of=("self",)).select_related(
             "user", "invitation__brand", "invitation__invited_by"
         )
-        mail = waiting.filter(sent_at=None, attempts__lt=MAX_ATTEMPTS).order_by("attempts", "id").first()
+        unsent = waiting.filter(sent_at=None, attempts__lt=MAX_ATTEMPTS)
+        # Whoever waits to log in waits for no reports.
+        mail = unsent.order_by(
+            "attempts", ExpressionWrapper(Q(kind__in=REPORTS), output_field=BooleanField()), "id"
+        ).first()
         if mail is None:
             return False
         mail.attempts += 1
@@ -137,9 +144,9 @@ def _deliver(mail: StaffMail, email: str, context: dict[str, Any]) -> bool:
 
 
 def link_of(mail: StaffMail, user: User) -> str:
-    """Made when the mail is written and kept nowhere; a new password ends it."""
+    """Made when the mail is written and kept nowhere; a new password ends it. Or to a page that asks for a login."""
     if mail.kind not in PAGES:
-        return ""
+        return mail.origin + mail.path if mail.path else ""
     token = signing.dumps([mail.pk, user.pk, tokens.fingerprint(user)], salt=SALT + mail.kind)
     return mail.origin + reverse(PAGES[StaffMail.Kind(mail.kind)], args=[token])
 
@@ -157,9 +164,9 @@ def opened(*, kind: StaffMail.Kind, token: str) -> Opened:
     return Opened(user, mail_id)
 
 
-def use(found: Opened, *, at: datetime) -> None:
+def use(opened: Opened, *, at: datetime) -> None:
     """Each link is good once, also for two who open it at the same time. Raises Invalid for the second."""
-    if not StaffMail.objects.filter(pk=found.mail_id, used_at=None).update(used_at=at):
+    if not StaffMail.objects.filter(pk=opened.mail_id, used_at=None).update(used_at=at):
         raise ended()
 
 
@@ -167,5 +174,5 @@ def ended() -> Invalid:
     return Invalid(_("This link has expired or was already used. Request a new one."))
 
 
-def forget_old(*, at: datetime) -> int:
-    return StaffMail.objects.filter(created_at__lt=at - KEPT).delete()[0]
+def purge_old(*, at: datetime) -> int:
+    return StaffMail.objects.filter(created_at__lt=at - RETENTION).delete()[0]

@@ -192,9 +192,11 @@ class StaffMail(models.Model):
     class Kind(models.TextChoices):
         PASSWORD_LINK = "password_link", _("Link to set a new password")
         FACTORS_LINK = "factors_link", _("Link to remove second factors")
-        NOTICE = "notice", _("Notification of a change")
+        NOTIFICATION = "notice", _("Notification of a change")
         INVITATION = "invitation", _("Invitation to work for a brand")
         QUOTA = "quota", _("Notification of a quota")
+        REPORT = "report", _("Scheduled report")
+        REPORT_FAILED = "report_failed", _("Scheduled report that failed")
 
     user = models.ForeignKey(
         User,
@@ -208,7 +210,10 @@ class StaffMail(models.Model):
     )
     kind = models.CharField(max_length=20, choices=Kind.choices)
     origin = models.CharField(_("origin"), max_length=300, help_text=_("Of the portal, as links begin."))
-    words = models.CharField(_("words"), max_length=300, blank=True)
+    text = models.CharField(_("text"), max_length=300, blank=True)
+    path = models.CharField(
+        _("path"), max_length=200, blank=True, db_default="", help_text=_("Of the portal's page that the link opens.")
+    )
     created_at = MomentField(default=timezone.now, editable=False)
     sent_at = MomentField(_("sent at"), null=True, blank=True)
     used_at = MomentField(null=True, blank=True)
@@ -220,7 +225,17 @@ class StaffMail(models.Model):
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(kind__in=["password_link", "factors_link", "notice", "invitation", "quota"]),
+                condition=models.Q(
+                    kind__in=[
+                        "password_link",
+                        "factors_link",
+                        "notice",
+                        "invitation",
+                        "quota",
+                        "report",
+                        "report_failed",
+                    ]
+                ),
                 name="staff_mail_kind_known",
             )
         ]

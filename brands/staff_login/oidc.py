@@ -148,22 +148,22 @@ def begin(provider: SignInSettings, *, redirect_uri: str, at: float) -> tuple[At
 
 
 @sensitive_variables()
-def finish(provider: SignInSettings, attempt: Attempt, *, given: Mapping[str, str]) -> Identity:
+def finish(provider: SignInSettings, attempt: Attempt, *, parameters: Mapping[str, str]) -> Identity:
     """Who came back from the provider.
 
     Raises Forbidden for an answer that is not to our question or is not signed by the provider for us, Unavailable
     while the provider cannot be asked.
     """
     if attempt.brand_id != provider.brand_id or attempt.issuer != provider.oidc_issuer:
-        raise refused()
-    if not constant_time_compare(given.get("state", ""), attempt.state):
-        raise refused()
-    if given.get("iss", attempt.issuer) != attempt.issuer:  # RFC 9207
-        raise refused()
-    if not given.get("code"):
-        raise refused()
+        raise rejected()
+    if not constant_time_compare(parameters.get("state", ""), attempt.state):
+        raise rejected()
+    if parameters.get("iss", attempt.issuer) != attempt.issuer:  # RFC 9207
+        raise rejected()
+    if not parameters.get("code"):
+        raise rejected()
     with provider_slots.acquire(provider.brand_id):
-        answer = exchange(provider, attempt, given["code"])
+        answer = exchange(provider, attempt, parameters["code"])
         keys = fetch(attempt.jwks_uri)
     return identity_of(str(answer.get("id_token", "")), keys, provider=provider, nonce=attempt.nonce)
 
@@ -182,7 +182,7 @@ def exchange(provider: SignInSettings, attempt: Attempt, code: str) -> dict[str,
         headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
     else:
         form |= {"client_id": provider.oidc_client_id, "client_secret": provider.oidc_client_secret}
-    return fetch(attempt.token_endpoint, headers=headers, content=urlencode(form).encode(), refusing=True)
+    return fetch(attempt.token_endpoint, headers=headers, content=urlencode(form).encode(), rejects=True)
 
 
 @sensitive_variables("token")
@@ -190,16 +190,16 @@ def identity_of(token: str, keys: Mapping[str, Any], *, provider: SignInSettings
     """OpenID Connect Core 3.1.3.7. Raises Forbidden."""
     try:
         if len(token) > MAX_TOKEN_LENGTH:
-            raise refused()
+            raise rejected()
         header = jwt.get_unverified_header(token)
         algorithm = header.get("alg")
         if algorithm not in ALGORITHMS:
-            raise refused()
+            raise rejected()
         known = jwks.usable_keys(keys, algorithm)
         key_id = header.get("kid")
         key = known.get(key_id) if key_id is not None or len(known) != 1 else next(iter(known.values()))
         if key is None:
-            raise refused()
+            raise rejected()
         claims = jwt.decode(
             token,
             key,
@@ -210,16 +210,16 @@ def identity_of(token: str, keys: Mapping[str, Any], *, provider: SignInSettings
             options={"require": ["exp", "iat", "iss", "aud", "sub", "nonce"]},
         )
     except (jwt.PyJWTError, ValueError, TypeError, AttributeError, RecursionError):
-        raise refused() from None
+        raise rejected() from None
     parties = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
     is_for_us = claims.get("azp", provider.oidc_client_id) == provider.oidc_client_id
     if not is_for_us or (len(parties) > 1 and "azp" not in claims):
-        raise refused()
+        raise rejected()
     if not constant_time_compare(str(claims["nonce"]), nonce):
-        raise refused()
+        raise rejected()
     email = claims.get("email")
     if claims.get("email_verified") is not True or not isinstance(email, str) or not email:
-        raise refused()
+        raise rejected()
     seen = claims.get("amr")
     factors = {each for each in seen if isinstance(each, str)} if isinstance(seen, list) else set()
     return Identity(email.strip().lower(), bool(factors & SECOND_FACTORS))
@@ -232,9 +232,9 @@ def staff_with(email: str, *, brand_id: int) -> User | None:
 
 
 def fetch(
-    url: str, *, headers: Mapping[str, str] | None = None, content: bytes = b"", refusing: bool = False
+    url: str, *, headers: Mapping[str, str] | None = None, content: bytes = b"", rejects: bool = False
 ) -> dict[str, Any]:
-    """The JSON object behind `url`; with `content` it is a POST. Raises Unavailable, or with `refusing` Forbidden
+    """The JSON object behind `url`; with `content` it is a POST. Raises Unavailable, or with `rejects` Forbidden
     where the provider itself says no."""
     method = "POST" if content else "GET"
     try:
@@ -248,23 +248,25 @@ def fetch(
         found = json.loads(answer.body)
     except (client.RequestFailedError, ValueError, RecursionError):
         raise unavailable() from None
-    if refusing and 400 <= answer.status < 500:
-        raise refused()
+    if rejects and 400 <= answer.status < 500:
+        raise rejected()
     if answer.status != 200 or not isinstance(found, dict):
         raise unavailable()
     return found
 
 
-def address(found: Any) -> str:
+def address(document: Any) -> str:
     """A web address as it may be called or gone to. Raises Unavailable for any other."""
     schemes = {"https", "http"} if settings.OUTGOING_PRIVATE_NETWORKS else {"https"}
     try:
-        parts = urlsplit(found) if isinstance(found, str) and found.isascii() and found.isprintable() else None
+        parts = (
+            urlsplit(document) if isinstance(document, str) and document.isascii() and document.isprintable() else None
+        )
     except ValueError:
         parts = None
     if parts is None or parts.scheme not in schemes or not parts.hostname:
         raise unavailable()
-    return str(found)
+    return str(document)
 
 
 def unavailable() -> Unavailable:
@@ -274,6 +276,6 @@ def unavailable() -> Unavailable:
     )
 
 
-def refused() -> Forbidden:
+def rejected() -> Forbidden:
     """One answer for every reason: which one it was is not for whoever tries."""
     return Forbidden(_("The identity provider cannot log you in here. Try again, or log in with your password."))

@@ -50,9 +50,9 @@ def register(request: HttpRequest, user: User, *, name: str, answer: str) -> Fac
         data = server(request).register_complete(state, given)
         counter = RegistrationResponse.from_dict(given).response.attestation_object.auth_data.counter
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise refusal() from None
+        raise rejected() from None
     if data.credential_data is None:
-        raise refusal()
+        raise rejected()
     credential = base64.b64encode(bytes(data.credential_data)).decode()
     return factors.add_passkey(user=user, name=name, credential=credential, counter=counter)
 
@@ -93,7 +93,7 @@ def server(request: HttpRequest) -> Fido2Server:
     """A passkey belongs to the hostname on which it was made, and answers to no other."""
     host, origin = request.get_host(), f"{request.scheme}://{request.get_host()}"
     entity = PublicKeyCredentialRpEntity(id=host.partition(":")[0], name=ISSUER)
-    return Fido2Server(entity, verify_origin=lambda found: found == origin)
+    return Fido2Server(entity, verify_origin=lambda verified_origin: verified_origin == origin)
 
 
 def read(answer: str) -> Mapping[str, Any]:
@@ -101,9 +101,9 @@ def read(answer: str) -> Mapping[str, Any]:
     try:
         given = json.loads(answer[:LONGEST])
     except (ValueError, RecursionError):
-        raise refusal() from None
+        raise rejected() from None
     if not isinstance(given, dict):
-        raise refusal()
+        raise rejected()
     return given
 
 
@@ -111,9 +111,9 @@ def _state(request: HttpRequest, user: User, purpose: str) -> dict[str, Any]:
     """The challenge that was asked, once: a second answer to it finds none."""
     state = request.session.pop(KEY, None)
     if not state or state.pop("user") != user.pk or state.pop("for") != purpose:
-        raise refusal()
+        raise rejected()
     return dict(state)
 
 
-def refusal() -> Invalid:
+def rejected() -> Invalid:
     return Invalid(_("The passkey did not answer as expected. Try again."))

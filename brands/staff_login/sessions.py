@@ -91,10 +91,10 @@ def end(*, user: User, session_id: int) -> bool:
     return True
 
 
-def end_others(*, user: User, keep: str | None) -> int:
-    """End every session of the user's but the one with the key `keep`. Returns how many."""
-    with row_guard.lifted("a login is one for all brands, and so are its sessions"):
-        rows = list(StaffSession.objects.filter(user=user).exclude(session_key=keep or ""))
+def end_other_sessions(*, user: User, current_key: str | None) -> int:
+    """End every session of the user's but the one with the key `current_key`. Returns how many."""
+    with row_guard.disabled("a login is one for all brands, and so are its sessions"):
+        rows = list(StaffSession.objects.filter(user=user).exclude(session_key=current_key or ""))
         for row in rows:
             _end(row)
     return len(rows)
@@ -102,27 +102,27 @@ def end_others(*, user: User, keep: str | None) -> int:
 
 def end_of_provider(request: HttpRequest, *, brand_id: int) -> None:
     """End the sessions that the brand's identity provider began, this one too if it is among them."""
-    with row_guard.lifted("a login is one for all brands, and so are its sessions"):
+    with row_guard.disabled("a login is one for all brands, and so are its sessions"):
         for row in StaffSession.objects.filter(brand=brand_id):
             if row.session_key == request.session.session_key:
                 request.session.flush()
             _end(row)
 
 
-def keep_only_this(request: HttpRequest, user: User) -> None:
+def end_all_but_this(request: HttpRequest, user: User) -> None:
     """After a new password, which gave this session a new key and made all others useless."""
     row = request.session.get(KEY, {}).get("row")
     if row is not None:
         StaffSession.objects.filter(pk=row, user=user).update(session_key=request.session.session_key)
-    end_others(user=user, keep=request.session.session_key)
+    end_other_sessions(user=user, current_key=request.session.session_key)
 
 
-def forget(session_key: str | None) -> None:
+def remove(session_key: str | None) -> None:
     """A session that logged itself out is listed no more."""
     StaffSession.objects.filter(session_key=session_key or "").delete()
 
 
-def forget_ended(*, at: datetime) -> int:
+def purge_ended(*, at: datetime) -> int:
     """Take away the rows of sessions that are too old to be good."""
     old = StaffSession.objects.filter(created_at__lt=at - timedelta(days=2))
     return old.filter(last_seen_at__lt=at - timedelta(seconds=settings.SESSION_COOKIE_AGE)).delete()[0]

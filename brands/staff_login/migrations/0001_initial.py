@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(choices=[('password_link', 'Link to set a new password'), ('factors_link', 'Link to remove second factors'), ('notice', 'Notification of a change'), ('invitation', 'Invitation to work for a brand'), ('quota', 'Notification of a quota')], max_length=20)),
                 ('origin', models.CharField(help_text='Of the portal, as links begin.', max_length=300, verbose_name='origin')),
-                ('words', models.CharField(blank=True, max_length=300, verbose_name='words')),
+                ('text', models.CharField(blank=True, max_length=300, verbose_name='text')),
                 ('created_at', core.moments.MomentField(default=django.utils.timezone.now, editable=False)),
                 ('sent_at', core.moments.MomentField(blank=True, null=True, verbose_name='sent at')),
                 ('used_at', core.moments.MomentField(blank=True, null=True)),

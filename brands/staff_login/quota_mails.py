@@ -1,4 +1,4 @@
-"""Warns the owners of a brand by mail when one of its quotas runs out: the only code that writes QuotaNotice."""
+"""Warns the owners of a brand by mail when one of its quotas runs out: the only code that writes QuotaMail."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from brands.models.people import StaffRole
-from brands.models.quotas import QuotaNotice
+from brands.models.quotas import QuotaMail
 from brands.models.tenants import Brand
 from brands.staff_login import mails
 from brands.staff_login.models import StaffMail
@@ -21,12 +21,12 @@ AT_ONCE = 200  # brands whose use is counted in one statement
 # Codes and storage do not begin anew each day: while they stay above, owners hear of it once a week.
 LASTING = {quotas.Resource.CODES: timedelta(days=7), quotas.Resource.STORAGE: timedelta(days=7)}
 A_DAY = timedelta(days=1)
-KEPT = timedelta(days=30)
+RETENTION = timedelta(days=30)
 
 
 def send_due(*, at: datetime) -> int:
     """Warn of quotas that passed 80 % or are reached. Returns how many mails were written."""
-    QuotaNotice.objects.filter(day__lt=(at - KEPT).astimezone(UTC).date()).delete()
+    QuotaMail.objects.filter(day__lt=(at - RETENTION).astimezone(UTC).date()).delete()
     return sum(
         _warn(usage, at)
         for brands in chunks(Brand.objects.order_by("pk"))
@@ -49,10 +49,10 @@ def _warn(usage: Usage, at: datetime) -> int:
     today = at.astimezone(UTC).date()
     since = today - LASTING.get(usage.resource, A_DAY)
     about: dict[str, Any] = {"brand": usage.brand, "resource": usage.resource.value}
-    if QuotaNotice.objects.filter(**about, percent__gte=percent, day__gt=since).exists():
+    if QuotaMail.objects.filter(**about, percent__gte=percent, day__gt=since).exists():
         return 0
     with transaction.atomic():
-        _notice, is_new = QuotaNotice.objects.get_or_create(**about, percent=percent, day=today)
+        _notice, is_new = QuotaMail.objects.get_or_create(**about, percent=percent, day=today)
         if not is_new:
             return 0
         return len([mail(owner, usage) for owner in owners_of(usage.brand)])
@@ -68,7 +68,7 @@ def mail(owner: StaffRole, usage: Usage) -> StaffMail:
         "brand": usage.brand,
         "percent": usage.percent or 0,
         "quota": usage.name,
-        "used": usage.used_words,
-        "limit": usage.limit_words,
+        "used": usage.used_text,
+        "limit": usage.limit_text,
     }
-    return mails.write(user=owner.user, kind=StaffMail.Kind.QUOTA, origin=settings.PORTAL_URL, words=words[:300])
+    return mails.write(user=owner.user, kind=StaffMail.Kind.QUOTA, origin=settings.PORTAL_URL, text=words[:300])

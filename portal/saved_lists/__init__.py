@@ -1,0 +1,1 @@
+"""Saved lists: filters under a name, and reports on a schedule."""

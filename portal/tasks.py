@@ -1,0 +1,13 @@
+"""What the workers run for the portal's staff."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from portal.saved_lists import schedules
+
+
+@shared_task
+def run_scheduled_reports() -> int:
+    """Every minute: reports that are due are started, and those that ended are mailed."""
+    now = timezone.now()
+    return schedules.report_ended(at=now) + schedules.run_due(at=now)

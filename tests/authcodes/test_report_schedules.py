@@ -1,0 +1,469 @@
+"""Scheduled reports: each once, as its owner, told to those who may have the file, and a failure told to its owner."""
+
+import threading
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.core import mail
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole, User
+from brands.models.saved_lists import SavedList
+from brands.models.tenants import Brand
+from brands.staff_login import mails
+from brands.staff_login.models import StaffMail
+from core.db import row_guard
+from jobs import runner
+from jobs.models import Job, ReportRecipient, ReportSchedule
+from jobs.personal_data import REPORT_SCHEDULES
+from jobs.report_times import next_moment
+from portal.pages import report_schedules
+from portal.saved_lists import schedules
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, errors, staff, text
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CODES, LABEL = "authcodes.authcode", "jobs.reportschedule"
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def owner(brand):
+    return staff(brand, email="owner@example.com")
+
+
+def saved_list(owner, brand, **fields):
+    plain = {"name": "Live codes", "model_label": CODES, "query": {"status": ["unscanned"]}}
+    return SavedList.objects.create(owner=owner, brand=brand, **{**plain, **fields})
+
+
+def schedule(owner, brand, *recipients, saved=None, **fields):
+    plain = {"frequency": "daily", "hour": 12, "next_at": NOON, "time_zone": brand.time_zone}
+    saved = saved or saved_list(owner, brand)
+    made = ReportSchedule.objects.create(owner=owner, brand=brand, saved_list=saved, **{**plain, **fields})
+    ReportRecipient.objects.bulk_create(ReportRecipient(schedule=made, user=each) for each in recipients or (owner,))
+    return made
+
+
+def run(at=NOON):
+    """One look of the task, its jobs, and another look; the mails that follow, as (to, subject, third line)."""
+    mail.outbox.clear()
+    schedules.run_due(at=at)
+    for job in Job.objects.filter(status="queued"):
+        runner.run(job.pk)
+    schedules.report_ended(at=at)
+    mails.send_due(at=timezone.now())
+    return [(each.to[0], each.subject, each.body.splitlines()[2]) for each in mail.outbox]
+
+
+READY = ("owner@example.com", "A scheduled report is ready")
+FAILED = ("owner@example.com", "A scheduled report failed")
+
+
+# --- The calendar ----------------------------------------------------------------------------------------------------
+def moments(after, number=3, zone="Europe/Berlin", **fields):
+    plain = {"frequency": "daily", "hour": 2}
+    found, rule = [], ReportSchedule(**{**plain, **fields})
+    for _each in range(number):
+        after = next_moment(rule, ZoneInfo(zone), after=after)
+        found.append(f"{after.astimezone(ZoneInfo(zone)):%d.%m. %H:%M %Z}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("after", "rule", "expected"),
+    [
+        # Clocks skip two o'clock on 29 March 2026, and strike it twice on 25 October.
+        ("2026-03-27T12:00", {}, ["28.03. 02:00 CET", "29.03. 03:00 CEST", "30.03. 02:00 CEST"]),
+        ("2026-10-23T12:00", {}, ["24.10. 02:00 CEST", "25.10. 02:00 CEST", "26.10. 02:00 CET"]),
+        ("2026-01-30T12:00", {"hour": 0}, ["31.01. 00:00 CET", "01.02. 00:00 CET", "02.02. 00:00 CET"]),
+        (
+            "2026-01-28T12:00",
+            {"frequency": "monthly", "day": 28, "hour": 23},
+            ["28.01. 23:00 CET", "28.02. 23:00 CET", "28.03. 23:00 CET"],
+        ),
+        (
+            "2026-12-31T12:00",
+            {"frequency": "monthly", "day": 1},
+            ["01.01. 02:00 CET", "01.02. 02:00 CET", "01.03. 02:00 CET"],
+        ),
+        (
+            "2028-02-27T12:00",
+            {"frequency": "weekly", "weekday": 1},
+            ["29.02. 02:00 CET", "07.03. 02:00 CET", "14.03. 02:00 CET"],
+        ),
+    ],
+)
+def test_reports_keep_to_the_brands_clock(after, rule, expected):
+    assert moments(datetime.fromisoformat(after).replace(tzinfo=UTC), **rule) == expected
+
+
+def test_a_day_that_a_zone_skipped_has_one_report_less():
+    """Samoa had no 30 December 2011."""
+    after = datetime(2011, 12, 29, 12, tzinfo=UTC)
+
+    assert moments(after, zone="Pacific/Apia", hour=12, number=2) == ["29.12. 12:00 -10", "31.12. 12:00 +14"]
+
+
+def test_a_brand_that_moves_to_another_zone_is_planned_again(brand, owner):
+    made = schedule(owner, brand, next_at=NOON + 5 * HOUR)
+    Brand.objects.filter(pk=brand.pk).update(time_zone="America/New_York")
+
+    assert schedules.run_due(at=NOON) == 0
+    made.refresh_from_db()
+    assert (made.next_at, made.time_zone) == (NOON + 5 * HOUR, "America/New_York")  # noon in New York
+
+
+# --- Runs ------------------------------------------------------------------------------------------------------------
+def test_a_report_is_made_when_it_is_due_and_its_recipients_get_a_link(brand, owner, settings):
+    settings.PORTAL_URL = "https://portal.example.com"
+    batch = factories.batch(brand, quantity=3, prefix="NW-", product=factories.product(brand))
+    batch.codes.filter(code="NW-0002").update(product=None)
+    made = schedule(owner, brand, saved=saved_list(owner, brand, query={"assigned": ["yes"]}))
+
+    assert run(NOON - HOUR) == []
+    assert run() == [(*READY, f"The report “Live codes” of {brand} is ready.")]
+
+    job, [sent] = Job.objects.get(), mail.outbox
+    link = f"https://portal.example.com{address('jobs.job', 'change', job.pk)}"
+    file = text(browser(owner).get(address("jobs.job", "download", job.pk)))
+    made.refresh_from_db()
+    assert link in sent.body.splitlines()
+    assert not sent.attachments
+    assert "NW-0001" not in sent.body
+    assert [code in file for code in ("NW-0001", "NW-0002", "NW-0003")] == [True, False, True]
+    assert (job.created_by, job.parameters["time_zone"]) == (owner, brand.time_zone)
+    assert (made.is_running, made.failures, made.next_at) == (False, 0, NOON + timedelta(days=1))
+
+
+def test_what_was_missed_while_everything_was_down_is_sent_once(brand, owner):
+    made = schedule(owner, brand)
+
+    assert len(run(NOON + timedelta(days=30))) == 1
+    assert run(NOON + timedelta(days=30, hours=1)) == []
+    made.refresh_from_db()
+    assert made.next_at == NOON + timedelta(days=31)
+
+
+def test_a_report_does_not_begin_while_the_one_before_runs(brand, owner):
+    schedule(owner, brand)
+    schedules.run_due(at=NOON)
+
+    assert schedules.run_due(at=NOON + timedelta(days=1)) == 0
+    assert Job.objects.count() == 1
+
+
+def test_eight_workers_start_each_report_once(brand, owner):
+    saved = saved_list(owner, brand)
+    for _number in range(6):
+        schedule(owner, brand, saved=saved)
+
+    started = at_once(lambda _worker: schedules.run_due(at=NOON), range(8), threads=8)
+
+    assert sum(started) == 6
+    assert Job.objects.count() == 6
+
+
+def test_a_brand_with_many_reports_delays_no_other(brand, owner, monkeypatch):
+    monkeypatch.setattr(schedules, "AT_ONCE", 4)
+    saved = saved_list(owner, brand)
+    for _number in range(6):
+        schedule(owner, brand, saved=saved)
+    other = factories.brand(name="Other", slug="other")
+    schedule(staff(other, email="other@example.com"), other)
+
+    assert schedules.run_due(at=NOON) == 3
+    assert Job.objects.filter(brand=other).count() == 1
+    assert schedules.run_due(at=NOON) == 4
+
+
+def without_lock(monkeypatch, workers):
+    """Rows are taken without a lock, and all workers have taken theirs before one goes on."""
+    barrier, locked = threading.Barrier(workers), schedules._locked
+
+    def taken(rows):
+        found = locked(rows)
+        with suppress(threading.BrokenBarrierError):
+            barrier.wait(timeout=10)
+        return found
+
+    monkeypatch.setattr(QuerySet, "select_for_update", lambda rows, **_options: rows)
+    monkeypatch.setattr(schedules, "_locked", taken)
+
+
+def test_without_the_lock_they_would_start_it_several_times(brand, owner, monkeypatch):
+    without_lock(monkeypatch, workers=8)
+    schedule(owner, brand)
+
+    at_once(lambda _worker: schedules.run_due(at=NOON), range(8), threads=8)
+
+    assert Job.objects.count() > 1
+
+
+def test_eight_workers_mail_each_end_once(brand, owner):
+    schedule(owner, brand)
+    schedules.run_due(at=NOON)
+    runner.run(Job.objects.get().pk)
+
+    ended = at_once(lambda _worker: schedules.report_ended(at=NOON), range(8), threads=8)
+
+    assert sum(ended) == 1
+    assert StaffMail.objects.filter(kind="report").count() == 1
+
+
+def test_recipients_who_may_no_longer_have_the_list_get_nothing(brand, owner):
+    people = {name: staff(brand, role="manager", email=f"{name}@example.com") for name in ("stays", "left", "support")}
+    people["off"] = staff(brand, is_active=False)
+    people["elsewhere"] = staff(factories.brand(name="Other", slug="other"))
+    schedule(owner, brand, *people.values())
+    StaffRole.objects.filter(user=people["left"]).delete()
+    StaffRole.objects.filter(user=people["support"]).update(role="support")
+
+    assert [to for to, _subject, _text in run()] == ["stays@example.com"]
+
+
+# --- Failures --------------------------------------------------------------------------------------------------------
+def no_filter(made):
+    SavedList.objects.filter(pk=made.saved_list_id).update(query={"status": ["unscanned"], "gone": ["1"]})
+
+
+def no_list(made):
+    made.saved_list.delete()
+
+
+def no_permission(made):
+    StaffRole.objects.filter(user=made.owner).update(role="support")
+
+
+def unshared(made):
+    SavedList.objects.filter(pk=made.saved_list_id).update(owner=staff(made.brand))
+
+
+@pytest.mark.parametrize(
+    ("breaks", "reason"),
+    [
+        (no_filter, "These filters no longer work: gone."),
+        (no_list, "The saved list was deleted."),
+        (no_permission, "The owner of the schedule may no longer export this list."),
+        (unshared, "The saved list is no longer shared."),
+    ],
+)
+def test_a_failure_is_told_to_its_owner_once_and_the_third_pauses_the_schedule(brand, owner, breaks, reason):
+    made = schedule(owner, brand, staff(brand, email="colleague@example.com"))
+    breaks(made)
+    name = "Deleted list" if breaks is no_list else "Live codes"
+    begins = f"The report “{name}” of {brand} was not sent."
+
+    assert run() == [(*FAILED, f"{begins} {reason}")]
+    assert run() == []
+    assert len(run(NOON + timedelta(days=1))) == 1
+    third = run(NOON + timedelta(days=2))
+    assert third == [(*FAILED, f"{begins} It failed 3 times in a row and is now paused. {reason}")]
+    assert run(NOON + timedelta(days=3)) == []
+
+    made.refresh_from_db()
+    assert (made.failures, made.is_paused, made.last_error, Job.objects.count()) == (3, True, reason, 0)
+    assert AuditLogEntry.objects.filter(kind=LABEL, user=None, brand=brand).count() == 1
+    if breaks is not no_permission:
+        assert reason in text(browser(owner).get(address(LABEL, "change", made.pk)))
+
+
+def test_a_job_that_fails_is_a_failure_and_says_nothing_of_the_rows(brand, owner):
+    made = schedule(owner, brand)
+    schedules.run_due(at=NOON)
+    Job.objects.update(status="failed", log="customer anna@example.com")
+
+    assert run() == [
+        (*FAILED, f"The report “Live codes” of {brand} was not sent. The export failed; its job says why.")
+    ]
+    made.refresh_from_db()
+    assert (made.failures, made.is_running) == (1, False)
+
+
+def test_a_report_that_works_again_begins_to_count_anew(brand, owner):
+    made = schedule(owner, brand, failures=2, last_error="x")
+
+    run()
+
+    made.refresh_from_db()
+    assert (made.failures, made.last_error) == (0, "")
+
+
+def test_who_works_for_the_brand_no_more_is_told_nothing(brand, owner):
+    former = staff(brand, role="manager", email="former@example.com")
+    schedule(former, brand)
+    StaffRole.objects.filter(user=former).delete()
+
+    assert [to for to, _subject, _text in run()] == ["owner@example.com"]
+
+
+def test_one_that_cannot_be_started_holds_up_no_other(brand, owner):
+    bad = schedule(owner, brand, saved=saved_list(owner, brand, name="Bad", query={"q": 5}))
+    good = schedule(owner, brand, next_at=NOON + HOUR / 2)
+
+    run(NOON + HOUR)
+
+    bad.refresh_from_db()
+    good.refresh_from_db()
+    assert (bad.failures, good.failures, good.job is None) == (1, 0, False)
+
+
+# --- Pages -----------------------------------------------------------------------------------------------------------
+def form(*recipients, **fields):
+    plain = {"frequency": "weekly", "weekday": 4, "day": 1, "hour": 7, "file_format": "xlsx"}
+    return {**plain, "recipients": [each.pk for each in recipients], **fields}
+
+
+def add(person, saved, **sent):
+    return browser(person).post(f"{address(LABEL, 'add')}?saved_list={saved.pk}", {**form(person), **sent})
+
+
+def test_a_schedule_is_made_from_a_saved_list(brand, owner):
+    colleague = staff(brand, role="manager", email="colleague@example.com")
+    Brand.objects.filter(pk=brand.pk).update(time_zone="Europe/Berlin")
+
+    answer = add(owner, saved_list(owner, brand), **form(owner, colleague))
+
+    made = ReportSchedule.objects.get()
+    assert answer.status_code == 302
+    assert (made.brand, made.owner, made.frequency, made.file_format) == (brand, owner, "weekly", "xlsx")
+    assert f"{made.next_at.astimezone(ZoneInfo('Europe/Berlin')):%A %H:%M}" == "Friday 07:00"
+    assert {each.user for each in made.recipients.all()} == {owner, colleague}
+    entry = AuditLogEntry.objects.get(kind=LABEL)
+    assert entry.action == "Added"
+    assert "colleague@example.com" in entry.changes["recipients"][1]
+    assert "Friday, 07:00" in text(browser(owner).get(address(LABEL)))
+
+
+@pytest.mark.parametrize(
+    ("sent", "where"),
+    [
+        ({"hour": 24}, "hour"),
+        ({"hour": "٧"}, "hour"),
+        ({"day": 29}, "day"),
+        ({"day": 0}, "day"),
+        ({"weekday": 7}, "weekday"),
+        ({"weekday": "٣"}, "weekday"),
+        ({"frequency": "hourly"}, "frequency"),
+        ({"file_format": "pdf"}, "file_format"),
+        ({"file_format": "csv\0"}, "file_format"),
+        ({"recipients": []}, "recipients"),
+        ({"recipients": ["mail@example.com"]}, "recipients"),
+        ({"recipients": ["9" * 30]}, "recipients"),
+        ({"recipients": ["1\0"]}, "recipients"),
+    ],
+)
+def test_what_a_schedule_cannot_be_is_refused(brand, owner, sent, where):
+    answer = add(owner, saved_list(owner, brand), **sent)
+
+    assert where in errors(answer)
+    assert not ReportSchedule.objects.exists()
+
+
+def test_nobody_makes_schedules_without_end(brand, owner, monkeypatch):
+    monkeypatch.setattr(report_schedules, "MAX_SCHEDULES", 0)
+
+    assert add(owner, saved_list(owner, brand)).status_code == 200
+
+
+def test_only_staff_of_the_brand_who_may_export_the_list_can_be_recipients(brand, owner):
+    saved = saved_list(owner, brand, model_label="authcodes.scan", query={})
+    stranger = staff(factories.brand(name="Other", slug="other"))
+    others = [staff(brand, role="printer"), staff(brand, role="support"), stranger, factories.customer(brand)]
+
+    assert all("recipients" in errors(add(owner, saved, **form(each))) for each in others)
+    assert not ReportSchedule.objects.exists()
+
+
+def test_printers_who_do_not_see_colleagues_choose_themselves(brand, owner):
+    printer = staff(brand, role="printer")
+    saved = saved_list(printer, brand)
+
+    assert "owner@example.com" not in text(browser(printer).get(f"{address(LABEL, 'add')}?saved_list={saved.pk}"))
+    assert add(printer, saved).status_code == 302
+
+
+@pytest.mark.parametrize("number", ["", "0", "x", "٣", "9" * 30])
+def test_a_saved_list_that_is_not_there_cannot_be_scheduled(brand, owner, number):
+    saved_list(owner, brand)
+    page = f"{address(LABEL, 'add')}?saved_list={number}"
+
+    assert "choose Send on a schedule" in text(browser(owner).get(page))
+    assert browser(owner).post(page, form(owner)).status_code == 200
+    assert not ReportSchedule.objects.exists()
+
+
+def test_what_cannot_be_exported_by_somebody_cannot_be_scheduled_by_them(brand, owner):
+    support = staff(brand, role="support")
+    no_export = saved_list(owner, brand, name="Campaigns", model_label="campaigns.campaign", query={})
+    own = saved_list(support, brand)
+
+    assert [add(owner, no_export).status_code, add(support, own).status_code] == [200, 403]
+    assert not ReportSchedule.objects.exists()
+
+
+def test_a_brand_neither_sees_nor_schedules_anything_of_another(brand, owner):
+    saved = saved_list(owner, brand, is_shared=True)
+    made = schedule(owner, brand, saved=saved)
+    stranger = staff(factories.brand(name="Other", slug="other"))
+    window = browser(stranger)
+
+    for what in ("change", "delete", "history"):
+        assert window.get(address(LABEL, what, made.pk)).status_code == 404
+    assert "Live codes" not in text(window.get(address(LABEL)))
+    assert add(stranger, saved).status_code == 200
+    assert ReportSchedule.objects.count() == 1
+
+
+def test_row_level_security_hides_schedules_and_recipients_of_other_brands(brand, owner):
+    made = schedule(owner, brand)
+    other = factories.brand(name="Other", slug="other")
+
+    def counts(brand_id):
+        with row_guard.within([brand_id]):
+            return [rows.objects.count() for rows in (SavedList, ReportSchedule, ReportRecipient)]
+
+    assert (counts(brand.pk), counts(other.pk)) == ([1, 1, 1], [0, 0, 0])
+    assert made.pk
+
+
+def test_colleagues_do_not_see_a_schedule_but_the_brands_owners_do_and_delete_it(brand, owner):
+    manager = staff(brand, role="manager")
+    made = schedule(manager, brand)
+    page = address(LABEL, "change", made.pk)
+
+    assert browser(staff(brand, role="manager")).get(page).status_code == 404
+    assert manager.email in text(browser(owner).get(page))
+    assert browser(owner).post(page, form(owner)).status_code == 403
+    assert browser(owner).post(address(LABEL, "delete", made.pk), {"post": "yes"}).status_code == 302
+    assert not ReportSchedule.objects.exists()
+
+
+def test_resuming_plans_from_now_on_and_forgets_the_failures(brand, owner):
+    made = schedule(owner, brand, is_paused=True, failures=3, last_error="x")
+
+    answer = browser(owner).post(address(LABEL, "change", made.pk), form(owner, frequency="daily"))
+
+    made.refresh_from_db()
+    assert answer.status_code == 302
+    assert (made.is_paused, made.failures, made.last_error) == (False, 0, "")
+    assert timezone.now() < made.next_at <= timezone.now() + timedelta(days=1)
+
+
+def test_a_persons_schedules_go_with_their_data(brand, owner):
+    former = staff(brand)
+    schedule(former, brand)
+    kept = schedule(owner, brand, owner, former)
+
+    assert len(REPORT_SCHEDULES.export(former.pk, brand.pk)) == 1
+    REPORT_SCHEDULES.erase(former.pk, brand.pk, to=former.pk, at=timezone.now())
+
+    assert list(ReportSchedule.objects.all()) == [kept]
+    assert [each.user for each in ReportRecipient.objects.all()] == [owner]
+    assert User.objects.filter(pk=former.pk).exists()

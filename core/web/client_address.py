@@ -1,6 +1,6 @@
 """The address that a request comes from, as rate limits count it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
@@ -23,13 +23,23 @@ def address_of(headers: Mapping[str, Any]) -> str:
     settings.TRUSTED_PROXIES says how many proxies append to X-Forwarded-For; what stands further left in it was
     written by the client, and is not believed.
     """
-    socket: str = headers.get("REMOTE_ADDR", "")
+    return next(filter(None, map(grouped, _addresses(headers))), "unknown")
+
+
+def exact_address(headers: Mapping[str, Any]) -> IPv4Address | IPv6Address | None:
+    """The same address as it is, not as its network; None where there is none."""
+    address = next((found for found in map(address_in, _addresses(headers)) if found), None)
+    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
+
+
+def _addresses(headers: Mapping[str, Any]) -> Iterator[str]:
+    """What the outermost trusted proxy saw, then where the connection comes from; either may be no address."""
     trusted = settings.TRUSTED_PROXIES
     forwarded = headers.get("HTTP_X_FORWARDED_FOR") if trusted else None
-    if not forwarded:
-        return grouped(socket) or "unknown"
-    hops = forwarded.split(",")
-    return grouped(hops[-min(trusted, len(hops))]) or grouped(socket) or "unknown"
+    if forwarded:
+        hops = forwarded.split(",")
+        yield hops[-min(trusted, len(hops))].strip()
+    yield headers.get("REMOTE_ADDR", "")
 
 
 @lru_cache(maxsize=4_096)

@@ -55,7 +55,7 @@ class RequestId:
             request.get_host = lambda: "localhost"  # type: ignore[method-assign]
         callers = callers_id(request.META)
         with TraceContext("request", "", request_id=request.request_id, caller_request_id=callers) as work:
-            response = refusal(request) or self.get_response(request)
+            response = rejection(request) or self.get_response(request)
             response["X-Request-ID"] = request.request_id
             match = request.resolver_match  # none where nothing was found
             view = match.route if match else NOWHERE
@@ -76,7 +76,7 @@ def callers_id(headers: Mapping[str, str]) -> str:
     return trace[1] if trace else ""
 
 
-def refusal(request: HttpRequest) -> HttpResponse | None:
+def rejection(request: HttpRequest) -> HttpResponse | None:
     """PostgreSQL has no NUL character: what holds one names nothing, and asking would be an error.
 
     A call of our own that somebody led back here would cause itself again and again.

@@ -38,7 +38,7 @@ DOCS: Policy = {
     "font-src": "'self'",
     "connect-src": "'self'",
 }
-OTHERS = {
+DEFAULTS = {
     "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
     "X-Permitted-Cross-Domain-Policies": "none",
 }
@@ -55,7 +55,7 @@ class SecurityHeaders:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", written(policy_of(request, response)))
-        for name, value in OTHERS.items():
+        for name, value in DEFAULTS.items():
             response.headers.setdefault(name, value)
         return response
 

@@ -24,7 +24,7 @@ from core.redis.circuit_breaker import CircuitBreaker
 from events import messages, worker_signals
 from events.messages import LeasedEvent, RetryLater
 from events.models import Event
-from loyalty.errors import ExternallyRefused
+from loyalty.errors import ExternallyRejected
 from loyalty.models.external_system import ExternalSystem
 
 logger = logging.getLogger(__name__)
@@ -37,13 +37,13 @@ RETRY_HOURS = 72
 LAST_TRY = timedelta(minutes=1)  # before the event's own end
 MAX_ANSWER_BYTES = 20_000
 MAX_REASON_LENGTH = 500
-SEATS_OF_THE_SLOW = 2
+MAX_SLOW = 2
 USER_AGENT = "loyalty-external/1"
 
 
 class Decision(StrEnum):
     PROCEED = "proceed"
-    REFUSE = "refuse"
+    REJECT = "refuse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,66 +71,68 @@ class ApprovalDecision:
     decision: Decision | None
     reason: str = ""
     milliseconds: int = 0
-    rest: timedelta = timedelta()
+    cooldown: timedelta = timedelta()
 
 
 def request_approval(*, system_id: int, delivery: LeasedEvent, question: ApprovalRequest) -> None:
     """Ask, outside of any transaction; returns if the points may be credited.
 
     What an event's worker of the points' lane would have to wait for goes to a lane of its own first. Raises
-    RerouteEvent for that, RetryLater where the event is held, ExternallyRefused for a final no.
+    RerouteEvent for that, RetryLater where the event is held, ExternallyRejected for a final no.
     """
     if delivery.lane == messages.POINTS and not delivery.is_inline:
         raise messages.RerouteEvent(messages.EXTERNAL, retry_hours=RETRY_HOURS)
     system = ExternalSystem.objects.filter(pk=system_id, is_active=True).first()
     if system is None:  # switched off meanwhile
         return
-    apply_decision(system, delivery, verdict_of(system, delivery, question))
+    apply_decision(system, delivery, decision_of(system, delivery, question))
 
 
-def apply_decision(system: ExternalSystem, delivery: LeasedEvent, verdict: ApprovalDecision) -> None:
-    """What the brand chose for this verdict. Raises as `request_approval` does."""
-    if verdict.decision == Decision.PROCEED:
+def apply_decision(system: ExternalSystem, delivery: LeasedEvent, decision: ApprovalDecision) -> None:
+    """What the brand chose for this decision. Raises as `request_approval` does."""
+    if decision.decision == Decision.PROCEED:
         return
-    refused = verdict.decision == Decision.REFUSE
-    chosen = system.when_refused if refused else system.when_away
-    words = _("refused") if refused else _("no answer")
-    logger.info("event %s: external system: %s (%s): %s", delivery.event_id, words, verdict.reason, chosen)
-    if chosen == ExternalSystem.WhenRefused.REFUSE:
-        raise ExternallyRefused(details={"reason": verdict.reason} if verdict.reason else None)
+    rejected = decision.decision == Decision.REJECT
+    chosen = system.when_rejected if rejected else system.when_away
+    words = _("rejected") if rejected else _("no answer")
+    logger.info("event %s: external system: %s (%s): %s", delivery.event_id, words, decision.reason, chosen)
+    if chosen == ExternalSystem.WhenRejected.REJECT:
+        raise ExternallyRejected(details={"reason": decision.reason} if decision.reason else None)
     if chosen == ExternalSystem.WhenAway.HOLD:
-        why = _("Held: the external loyalty system said: %(what)s") % {"what": f"{words}. {verdict.reason}".strip()}
-        raise RetryLater(why, after=held_for(delivery, verdict))
+        why = _("Held: the external loyalty system said: %(what)s") % {"what": f"{words}. {decision.reason}".strip()}
+        raise RetryLater(why, after=postponement(delivery, decision))
 
 
-def held_for(delivery: LeasedEvent, verdict: ApprovalDecision) -> timedelta:
+def postponement(delivery: LeasedEvent, decision: ApprovalDecision) -> timedelta:
     """Growing pauses, with one attempt just before the event's end."""
     left = delivery.give_up_at - LAST_TRY - timezone.now()
-    wanted = max(messages.pause(delivery.attempts), verdict.rest)
+    wanted = max(messages.pause(delivery.attempts), decision.cooldown)
     return min(wanted, left) if left > timedelta() else wanted
 
 
-def verdict_of(system: ExternalSystem, delivery: LeasedEvent, question: ApprovalRequest) -> ApprovalDecision:
+def decision_of(system: ExternalSystem, delivery: LeasedEvent, question: ApprovalRequest) -> ApprovalDecision:
     """Within the budget in any case: while the breaker is open nobody is asked."""
     breaker = breaker_of(system)
     rest = breaker.wait()
     if rest:
-        return ApprovalDecision(None, _("It failed several times. Requests are paused."), rest=timedelta(seconds=rest))
-    seats = SEATS_OF_THE_SLOW if breaker.is_slow() and not delivery.is_inline else None
-    with worker_signals.acquire_slot(lane=f"external:{system.brand_id}", seats=seats) as seated:
+        return ApprovalDecision(
+            None, _("It failed several times. Requests are paused."), cooldown=timedelta(seconds=rest)
+        )
+    seats = MAX_SLOW if breaker.is_slow() and not delivery.is_inline else None
+    with worker_signals.acquire_slot(lane=f"external:{system.brand_id}", count=seats) as seated:
         if not seated:  # another brand's is not to wait for this one's
             raise RetryLater(_("Held: the external loyalty system is slow."), after=messages.pause(delivery.attempts))
-        verdict = ask(system, message_id=str(question.event_id), kind="accrual.requested", data=asdict(question))
-    note(breaker, verdict)
-    return verdict
+        decision = ask(system, message_id=str(question.event_id), kind="accrual.requested", data=asdict(question))
+    note(breaker, decision)
+    return decision
 
 
-def note(breaker: CircuitBreaker, verdict: ApprovalDecision) -> None:
-    if verdict.decision is None:
+def note(breaker: CircuitBreaker, decision: ApprovalDecision) -> None:
+    if decision.decision is None:
         breaker.failed()
     else:
         breaker.succeeded()
-    breaker.took(verdict.milliseconds / 1000)
+    breaker.took(decision.milliseconds / 1000)
 
 
 def ask(system: ExternalSystem, *, message_id: str, kind: str, data: dict[str, Any]) -> ApprovalDecision:
@@ -139,16 +141,16 @@ def ask(system: ExternalSystem, *, message_id: str, kind: str, data: dict[str, A
         {"type": kind, "timestamp": json_values.iso(timezone.now()), "data": data}
     ).encode()
     began = monotonic()
-    verdict, soon = _try(system, message_id, body, BUDGET_SECONDS)
+    decision, soon = _try(system, message_id, body, BUDGET_SECONDS)
     left = BUDGET_SECONDS - SECOND_TRY_AFTER_SECONDS - (monotonic() - began)
     if soon and left >= SECOND_TRY_NEEDS_SECONDS:
         sleep(SECOND_TRY_AFTER_SECONDS)
-        verdict, _soon = _try(system, message_id, body, left)
-    return ApprovalDecision(verdict.decision, verdict.reason, round((monotonic() - began) * 1000))
+        decision, _soon = _try(system, message_id, body, left)
+    return ApprovalDecision(decision.decision, decision.reason, round((monotonic() - began) * 1000))
 
 
 def _try(system: ExternalSystem, message_id: str, body: bytes, seconds: float) -> tuple[ApprovalDecision, bool]:
-    """The verdict, and whether another try may do better."""
+    """The decision, and whether another try may do better."""
     at = timezone.now()
     signed = webhook_signatures.signed_headers(
         message_id=message_id, at=at, body=body, secrets_in_use=system.secrets_in_use(at)
@@ -185,38 +187,42 @@ def read(body: bytes) -> ApprovalDecision:
 
 def test(*, system: ExternalSystem) -> ApprovalDecision:
     """Ask something that is about nobody, at once; a good answer closes the breaker."""
-    verdict = ask(system, message_id=str(uuid4()), kind="external.test", data={"message": "Hello."})
-    if verdict.decision is not None:
-        note(breaker_of(system), verdict)
-    return verdict
+    decision = ask(system, message_id=str(uuid4()), kind="external.test", data={"message": "Hello."})
+    if decision.decision is not None:
+        note(breaker_of(system), decision)
+    return decision
 
 
 def breaker_of(system: ExternalSystem) -> CircuitBreaker:
     """Shared by all workers and requests."""
-    return CircuitBreaker(name=f"external:{system.brand_id}", rest_seconds=5, longest_rest_seconds=60, probe_seconds=5)
+    return CircuitBreaker(
+        name=f"external:{system.brand_id}", cooldown_seconds=5, max_cooldown_seconds=60, probe_seconds=5
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Postponed:
     """Events that wait for the external system; `since` is when the first of them came."""
 
     number: int
     since: datetime | None
 
 
-def held(*, brand_id: int) -> Held:
+def postponed(*, brand_id: int) -> Postponed:
     waiting = Event.objects.pending().filter(lane=messages.EXTERNAL, brand_id=brand_id)
-    return Held(waiting.count(), waiting.order_by("created_at").values_list("created_at", flat=True).first())
+    return Postponed(waiting.count(), waiting.order_by("created_at").values_list("created_at", flat=True).first())
 
 
 @sensitive_variables("secret")
-def create(*, brand: Brand, url: str, when_refused: str, when_away: str, is_active: bool) -> tuple[ExternalSystem, str]:
+def create(
+    *, brand: Brand, url: str, when_rejected: str, when_away: str, is_active: bool
+) -> tuple[ExternalSystem, str]:
     """A brand's system and its secret, which nobody is shown again. Raises Invalid, naming the field."""
     secret = webhook_signatures.new_secret()
     made = ExternalSystem.objects.create(
         brand=brand,
         url=callable_urls.callable_address(url),
-        when_refused=when_refused,
+        when_rejected=when_rejected,
         when_away=when_away,
         is_active=is_active,
         secret=secret,

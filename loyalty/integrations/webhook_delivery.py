@@ -33,7 +33,7 @@ MAX_RETRY_AFTER = timedelta(hours=12)
 LAST_CALL = timedelta(minutes=5)  # before the event's own end
 ANSWER_BYTES = 2_000
 # How many senders a slow or failing receiver may keep waiting.
-SEATS_OF_THE_SLOW = 2
+MAX_SLOW = 2
 USER_AGENT = "loyalty-webhooks/1"
 
 
@@ -66,28 +66,28 @@ def on_call_webhook(delivery: LeasedEvent) -> None:
     elif not message.endpoint.is_active:
         end(delivery, message, State.DROPPED)
     else:
-        with seat(delivery, message):
+        with concurrency_slot(delivery, message):
             wait_for_quota(delivery, message)
             made = call(message)
         write(delivery, message, made)
 
 
 @contextmanager
-def seat(delivery: LeasedEvent, message: WebhookDelivery) -> Iterator[None]:
+def concurrency_slot(delivery: LeasedEvent, message: WebhookDelivery) -> Iterator[None]:
     """Raises RetryLater while the endpoint is left alone, or while it is slow and enough senders wait for it."""
     breaker = webhook_endpoints.breaker_of(message.endpoint)
     rest = breaker.wait()
     if rest:
-        put_off(
+        postpone(
             delivery,
             message,
             max(timedelta(seconds=rest), backlog_pause(delivery)),
             _("The receiver is paused after repeated failures."),
         )
-    seats = SEATS_OF_THE_SLOW if message.endpoint.failing_since or breaker.is_slow() else None
-    with worker_signals.acquire_slot(lane=f"webhook:{message.endpoint_id}", seats=seats) as seated:
+    seats = MAX_SLOW if message.endpoint.failing_since or breaker.is_slow() else None
+    with worker_signals.acquire_slot(lane=f"webhook:{message.endpoint_id}", count=seats) as seated:
         if not seated:
-            put_off(delivery, message, backlog_pause(delivery), _("The receiver is slow. Other deliveries go first."))
+            postpone(delivery, message, backlog_pause(delivery), _("The receiver is slow. Other deliveries go first."))
         yield
 
 
@@ -100,7 +100,7 @@ def wait_for_quota(delivery: LeasedEvent, message: WebhookDelivery) -> None:
         return
     tomorrow = quotas.until_tomorrow(timezone.now())
     if timezone.now() + tomorrow < delivery.give_up_at - LAST_CALL:
-        put_off(delivery, message, tomorrow, _("The brand has reached today's webhook quota."))
+        postpone(delivery, message, tomorrow, _("The brand has reached today's webhook quota."))
 
 
 def backlog_pause(delivery: LeasedEvent) -> timedelta:
@@ -108,7 +108,7 @@ def backlog_pause(delivery: LeasedEvent) -> timedelta:
     return messages.pause(min(delivery.attempts, 9))
 
 
-def put_off(delivery: LeasedEvent, message: WebhookDelivery, wait: timedelta, why: str) -> None:
+def postpone(delivery: LeasedEvent, message: WebhookDelivery, wait: timedelta, why: str) -> None:
     """Try later without an attempt. Raises RetryLater."""
     wait = min(wait, max(delivery.give_up_at - LAST_CALL - timezone.now(), timedelta(seconds=30)))
     note_next(message, timezone.now() + wait)
@@ -178,14 +178,14 @@ def write(delivery: LeasedEvent, message: WebhookDelivery, made: AttemptResult) 
     wait = next_pause(failures_before(delivery, message), made, delivery.give_up_at)
     if wait is None:
         with transaction.atomic():
-            keep(message, made, state=State.FAILED, finished_at=made.at)
+            record_attempt(message, made, state=State.FAILED, finished_at=made.at)
             webhook_endpoints.note_failure(endpoint=endpoint, at=made.at)
-        leases.give_up(delivery, told(made))
+        leases.give_up(delivery, attempt_summary(made))
         return
     with transaction.atomic():
-        keep(message, made, next_attempt_at=timezone.now() + wait)
+        record_attempt(message, made, next_attempt_at=timezone.now() + wait)
         webhook_endpoints.note_failure(endpoint=endpoint, at=made.at)
-    raise RetryLater(told(made), after=wait)
+    raise RetryLater(attempt_summary(made), after=wait)
 
 
 def end(
@@ -195,14 +195,14 @@ def end(
     now = timezone.now()
     with transaction.atomic():
         leases.finish(delivery, outcome={"state": state.value, "status": made.status if made else None})
-        keep(message, made, state=state, next_attempt_at=None, finished_at=now)
+        record_attempt(message, made, state=state, next_attempt_at=None, finished_at=now)
         if made and made.succeeded:
             webhook_endpoints.note_success(endpoint=message.endpoint)
         if made and made.is_gone:
             webhook_endpoints.stop(endpoint=message.endpoint, state=WebhookEndpoint.State.GONE, at=now)
 
 
-def keep(message: WebhookDelivery, made: AttemptResult | None, **changes: object) -> None:
+def record_attempt(message: WebhookDelivery, made: AttemptResult | None, **changes: object) -> None:
     """Add the attempt to the log, and change the message with it. Call in a transaction.
 
     Raises LeaseLostError where the message's person was erased meanwhile: what a receiver answers may say who they
@@ -223,7 +223,7 @@ def keep(message: WebhookDelivery, made: AttemptResult | None, **changes: object
         )
 
 
-def forget_answers(messages: Sequence[int]) -> None:
+def purge_answers(messages: Sequence[int]) -> None:
     """For the erasure of a person's data: what came back may repeat what was sent."""
     WebhookAttempt.objects.filter(delivery__in=messages).update(answer="", error="")
 
@@ -243,7 +243,7 @@ def next_pause(failures: int, made: AttemptResult, give_up_at: datetime) -> time
     return min(max(planned, made.retry_after or timedelta()), left)
 
 
-def told(made: AttemptResult) -> str:
+def attempt_summary(made: AttemptResult) -> str:
     return " ".join(part for part in (str(made.status or ""), made.error) if part)
 
 

@@ -30,7 +30,7 @@ def create(
     with transaction.atomic():
         # Those of a brand are made one after the other, or two calls would both count one too few.
         Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
-        refuse_too_many(brand)
+        check_limit(brand)
         secret = webhook_signatures.new_secret()
         made = WebhookEndpoint.objects.create(
             brand=brand,
@@ -44,7 +44,7 @@ def create(
     return made, secret
 
 
-def refuse_too_many(brand: Brand) -> None:
+def check_limit(brand: Brand) -> None:
     if WebhookEndpoint.objects.active().filter(brand=brand).count() >= MAX_ACTIVE:
         message = _("This brand has %(most)d active webhooks. Disable one before you add another.")
         raise Invalid(message % {"most": MAX_ACTIVE})
@@ -59,30 +59,40 @@ def change(*, endpoint: WebhookEndpoint, fields: set[str]) -> None:
 
 
 def stop(
-    *, endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetime, deed: AuditContext | None = None
+    *, endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetime, audit_context: AuditContext | None = None
 ) -> bool:
     """Call it no more. What the service does by itself stands in the audit log too. False: it is so already."""
-    return _switch(endpoint, state, at, deed or AuditContext(None, at))
+    by_service = audit_context is None
+    return _switch(endpoint, state, at, audit_context or AuditContext(None, at), by_service=by_service)
 
 
-def start(*, endpoint: WebhookEndpoint, at: datetime, deed: AuditContext) -> bool:
+def start(*, endpoint: WebhookEndpoint, at: datetime, audit_context: AuditContext) -> bool:
     """Call it again, from the next event on; what was not sent meanwhile can be sent again. Raises Invalid."""
     with transaction.atomic():
         Brand.objects.select_for_update(no_key=True).get(pk=endpoint.brand_id)
-        refuse_too_many(endpoint.brand)
+        check_limit(endpoint.brand)
         breaker_of(endpoint).succeeded()
-        return _switch(endpoint, State.ACTIVE, at, deed)
+        return _switch(endpoint, State.ACTIVE, at, audit_context, by_service=False)
 
 
-def _switch(endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetime, deed: AuditContext) -> bool:
+def _switch(
+    endpoint: WebhookEndpoint,
+    state: WebhookEndpoint.State,
+    at: datetime,
+    audit_context: AuditContext,
+    *,
+    by_service: bool,
+) -> bool:
     with transaction.atomic():
         held = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
         # What the service finds out it says once, and it does not overrule staff.
-        if held.state == state or (deed.person is None and not held.is_active):
+        if held.state == state or (by_service and not held.is_active):
             return False
         changes = {"state": (held.get_state_display(), state.label)}
         WebhookEndpoint.objects.filter(pk=endpoint.pk).update(state=state, state_since=at, failing_since=None)
-        audit_log.record(deed=deed, action=state.label, rows=[AuditedChange(held, held.brand_id, changes)])
+        audit_log.record(
+            audit_context=audit_context, action=state.label, rows=[AuditedChange(held, held.brand_id, changes)]
+        )
     endpoint.refresh_from_db(fields=["state", "state_since", "failing_since"])
     return True
 

@@ -15,7 +15,7 @@ from events import leases, publishing
 from events.messages import LeasedEvent, NewEvent
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint, WebhookEndpointQuerySet, WebhookType
 
-ANNOUNCE, CALL = "announce", "call-webhook"
+INSERT_MESSAGES, CALL = "announce", "call-webhook"
 PING = "webhook.test"
 RETRY_HOURS = 72
 
@@ -26,7 +26,7 @@ SUBSCRIBED_TYPES = """
 """
 
 
-def announcement(
+def webhook_event(
     kind: WebhookType,
     data: dict[str, Any],
     *,
@@ -45,11 +45,18 @@ def announcement(
     """
     about = {"user_id": user_id} if user_id is not None else {}
     return NewEvent(
-        kind=ANNOUNCE,
+        kind=INSERT_MESSAGES,
         payload={"type": kind.value, "timestamp": json_values.iso(at or timezone.now()), "data": {**about, **data}},
         arguments={"brand_id": brand_id, **about},
         event_id=event_id or uuid4(),
     )
+
+
+def events_for_subscribers(kind: WebhookType, data: dict[str, Any], *, brand_id: int, **about: Any) -> list[NewEvent]:
+    """`webhook_event` if an active webhook of the brand subscribes to `kind`, and no event otherwise."""
+    if not listens(brand_id=brand_id, kind=kind):
+        return []
+    return [webhook_event(kind, data, brand_id=brand_id, **about)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,7 @@ def of_credit(credit: Credit, *, listened: Collection[str], ids: Callable[[str],
         told[WebhookType.LEVEL_REACHED] = {**level, "cause": credit.cause}
     about = {"brand_id": credit.brand_id, "user_id": credit.user_id, "at": credit.at}
     return [
-        announcement(kind, data, event_id=ids(f"announce:{kind}"), **about)  # type: ignore[arg-type]
+        webhook_event(kind, data, event_id=ids(f"announce:{kind}"), **about)  # type: ignore[arg-type]
         for kind, data in told.items()
         if kind in listened
     ]
@@ -109,7 +116,7 @@ def listening(brand_id: int, kind: str) -> WebhookEndpointQuerySet:
     return WebhookEndpoint.objects.active().filter(brand_id=brand_id, types__contains=[kind])
 
 
-def on_announce(delivery: LeasedEvent) -> None:
+def on_webhook_event(delivery: LeasedEvent) -> None:
     """One message, and one event that carries it, for each endpoint that listens now."""
     body, about = body_of(delivery.payload), delivery.arguments.get("user_id")
     message_id = f"msg_{delivery.event_id.hex}"
@@ -121,9 +128,11 @@ def on_announce(delivery: LeasedEvent) -> None:
         leases.finish(delivery, outcome={"endpoints": len(made)}, following=calls)
 
 
-def body_of(told: dict[str, Any]) -> str:
+def body_of(fields: dict[str, Any]) -> str:
     """The body as it is sent and signed, each time the same."""
-    return json_values.ENCODER.encode({"type": told["type"], "timestamp": told["timestamp"], "data": told["data"]})
+    return json_values.ENCODER.encode(
+        {"type": fields["type"], "timestamp": fields["timestamp"], "data": fields["data"]}
+    )
 
 
 def message_to(
@@ -169,7 +178,7 @@ def resend(*, message: WebhookDelivery, at: datetime) -> bool:
     return True
 
 
-def forget(*, before: datetime, most: int = 10_000) -> int:
+def purge(*, before: datetime, most: int = 10_000) -> int:
     """Delete messages older than `before` from the log, `most` at a time; returns how many."""
     # Nothing waits longer than it is tried, whatever its state says.
     lost = before - timedelta(hours=2 * RETRY_HOURS)
@@ -180,7 +189,7 @@ def forget(*, before: datetime, most: int = 10_000) -> int:
     return len(keys)
 
 
-def forget_person(*, user_id: int, brand_id: int, at: datetime) -> list[int]:
+def erase_user(*, user_id: int, brand_id: int, at: datetime) -> list[int]:
     """For the erasure of a person's data: their messages say nothing and are not sent any more; returns which."""
     theirs = WebhookDelivery.objects.filter(user_id=user_id, brand_id=brand_id)
     keys = list(theirs.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))

@@ -10,7 +10,7 @@ from core.errors import DomainError
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Who may call: each alternative names the credentials that go together.
-ANYBODY: tuple[str, ...] = ()
+PUBLIC: tuple[str, ...] = ()
 BEARER = ("bearer",)
 KEY = ("apiKey",)
 KEY_AND_BEARER = ("apiKey", "bearer")

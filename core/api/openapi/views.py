@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from core.api.json_codec import Json
 
-KEPT = {"Cache-Control": "public, max-age=3600", "Vary": "Accept"}
+CACHE_HEADERS = {"Cache-Control": "public, max-age=3600", "Vary": "Accept"}
 making = Lock()
 
 
@@ -43,7 +43,7 @@ class Schema(Open, SpectacularAPIView):
             content = described(kind)
         name = f'inline; filename="openapi.{renderer.format}"'
         media_type = f"{renderer.media_type}; charset={renderer.charset}" if renderer.charset else renderer.media_type
-        return HttpResponse(content, content_type=media_type, headers={**KEPT, "Content-Disposition": name})
+        return HttpResponse(content, content_type=media_type, headers={**CACHE_HEADERS, "Content-Disposition": name})
 
 
 @lru_cache(maxsize=8)

@@ -1,0 +1,35 @@
+"""What a webhook event says of itself; `config.schema` completes the descriptions of all."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, OpenApiWebhook, extend_schema, extend_schema_field
+from rest_framework import serializers
+
+from core.api.openapi.shared_examples import WHEN
+from core.api.outputs import Output, TimestampField
+
+TIME = "When it happened."
+
+
+def webhook(kind: str, summary: str, data: type[Output], example: Mapping[str, Any]) -> OpenApiWebhook:
+    """The event `kind`, such as `points.earned`, whose `data` looks like `example`."""
+    name = "".join(word.capitalize() for word in kind.split("."))
+    fields = {"type": type_field(kind), "timestamp": TimestampField(help_text=TIME), "data": data()}
+    body: Any = type(f"{name}Event", (Output,), fields)
+    said = extend_schema(
+        operation_id=f"receive_{kind.replace('.', '_')}",
+        summary=summary,
+        description=f"Sent to each webhook of the brand that subscribes to `{kind}`.",
+        request=body,
+        responses={204: None},
+        examples=[OpenApiExample(summary, {"type": kind, "timestamp": WHEN, "data": dict(example)})],
+    )
+    return OpenApiWebhook(kind, said)
+
+
+def type_field(kind: str) -> serializers.CharField:
+    # A class of its own: fields are copied without what is noted on them.
+    kind_field: Any = type("TypeField", (serializers.CharField,), {})
+    field: serializers.CharField = extend_schema_field({"type": "string", "const": kind})(kind_field)()
+    return field

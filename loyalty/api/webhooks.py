@@ -1,0 +1,194 @@
+"""The bodies of webhook events about points, rewards, members and jobs."""
+
+from rest_framework import serializers
+
+from core.api.openapi.shared_examples import WHEN
+from core.api.openapi.webhooks import webhook
+from core.api.outputs import Output, PointsField, TimestampField
+from jobs.models import Job
+
+NEW_BALANCE = "The member's balance after it."
+LIFETIME = "Earned in all; what levels count."
+CAUSE = "What caused it, the same in each event of one cause."
+TRANSACTION = "The ledger line."
+CHANGEABLE = ["first_name", "last_name", "email", "phone", "language", "external_id"]
+
+
+class MemberEventData(Output):
+    user_id = serializers.IntegerField()
+
+
+class BalanceEventData(MemberEventData):
+    new_balance = PointsField(help_text=NEW_BALANCE)
+    transaction_id = serializers.CharField(help_text=TRANSACTION)
+    note = serializers.CharField(allow_blank=True, help_text="The text of the ledger line.")
+    current_level = serializers.CharField(allow_blank=True)
+    cause = serializers.CharField(help_text=CAUSE)
+
+
+class PointsEarnedData(BalanceEventData):
+    points_earned = PointsField()
+    reason_ids = serializers.ListField(child=serializers.CharField(), help_text="What earned them.")
+    lifetime_points = PointsField(help_text=LIFETIME)
+
+
+class PointsAdjustedData(BalanceEventData):
+    points_adjusted = PointsField(help_text="Negative where points were deducted.")
+    lifetime_points = PointsField(help_text=LIFETIME)
+
+
+class PointsExpiredData(BalanceEventData):
+    points_expired = PointsField()
+
+
+class PointsReturnedData(BalanceEventData):
+    points_returned = PointsField()
+    redemption_id = serializers.IntegerField()
+    lifetime_points = PointsField(help_text=LIFETIME)
+
+
+class LevelReachedData(MemberEventData):
+    current_level = serializers.CharField()
+    lifetime_points = PointsField(help_text=LIFETIME)
+    cause = serializers.CharField(help_text=CAUSE)
+
+
+class RedemptionEventData(MemberEventData):
+    redemption_id = serializers.IntegerField()
+    reward_id = serializers.IntegerField(allow_null=True, help_text="Null for the reward of a milestone.")
+    points = PointsField(help_text="What it cost.")
+
+
+class RewardChangedData(RedemptionEventData):
+    new_balance = PointsField(help_text=NEW_BALANCE)
+
+
+class RewardUsedData(RedemptionEventData):
+    used_at = TimestampField()
+
+
+class MemberEnrolledData(MemberEventData):
+    enrolled_at = TimestampField()
+
+
+class MemberChangedData(MemberEventData):
+    changed = serializers.ListField(
+        child=serializers.ChoiceField(choices=CHANGEABLE), help_text="The fields. Their values are in the brand's API."
+    )
+
+
+class JobFinishedData(Output):
+    job_id = serializers.IntegerField()
+    kind = serializers.CharField()
+    status = serializers.ChoiceField(choices=[Job.Status.DONE, Job.Status.FAILED, Job.Status.CANCELLED])
+    done = serializers.IntegerField(help_text="Of `total`.")
+    total = serializers.IntegerField()
+    created_at = TimestampField()
+    finished_at = TimestampField()
+
+
+class WebhookTestData(Output):
+    webhook = serializers.IntegerField(help_text="Its id.")
+    message = serializers.CharField()
+
+
+LEVEL = {"current_level": "Silver", "lifetime_points": 520}
+REDEEMED = {"user_id": 42, "redemption_id": 733, "reward_id": 12, "points": 200}
+
+POINTS_EARNED = webhook(
+    "points.earned",
+    "Points were credited",
+    PointsEarnedData,
+    {
+        "user_id": 42,
+        "points_earned": 10,
+        "new_balance": 330,
+        "transaction_id": "90211",
+        "reason_ids": ["ALP0000004711"],
+        "note": "Alpine Jacket",
+        **LEVEL,
+        "cause": "01985e9c-6d3a-7c41-9f0e-0d9a5c1b7e42",
+    },
+)
+POINTS_ADJUSTED = webhook(
+    "points.adjusted",
+    "Staff or the brand's systems added or deducted points by hand",
+    PointsAdjustedData,
+    {
+        "user_id": 42,
+        "points_adjusted": -50,
+        "new_balance": 280,
+        "transaction_id": "90212",
+        "note": "Credited twice",
+        **LEVEL,
+        "cause": "adjust:5e0b6f0e-3f5a-4c39-8a4c-5f0c7f1b9d10",
+    },
+)
+POINTS_EXPIRED = webhook(
+    "points.expired",
+    "A member's points expired",
+    PointsExpiredData,
+    {
+        "user_id": 42,
+        "points_expired": 30,
+        "new_balance": 250,
+        "transaction_id": "90213",
+        "note": "Expired: earned before 2025-03-14",
+        "current_level": "Silver",
+        "cause": "expire:2026-03-14",
+    },
+)
+POINTS_RETURNED = webhook(
+    "points.returned",
+    "The points of a cancelled redemption were returned",
+    PointsReturnedData,
+    {
+        "user_id": 42,
+        "points_returned": 200,
+        "new_balance": 450,
+        "transaction_id": "90214",
+        "redemption_id": 733,
+        "note": "Cancelled: Enamel mug",
+        **LEVEL,
+        "cause": "redeem-undo:733",
+    },
+)
+LEVEL_REACHED = webhook(
+    "level.reached",
+    "A customer reached a level",
+    LevelReachedData,
+    {"user_id": 42, **LEVEL, "cause": "01985e9c-6d3a-7c41-9f0e-0d9a5c1b7e42"},
+)
+REWARD_REDEEMED = webhook(
+    "reward.redeemed", "A customer redeemed a reward", RewardChangedData, {**REDEEMED, "new_balance": 130}
+)
+REWARD_USED = webhook(
+    "reward.used", "A redemption code was used at the till", RewardUsedData, {**REDEEMED, "used_at": WHEN}
+)
+REWARD_CANCELLED = webhook(
+    "reward.cancelled", "A redemption was cancelled", RewardChangedData, {**REDEEMED, "new_balance": 450}
+)
+MEMBER_ENROLLED = webhook(
+    "member.enrolled", "A customer became a member", MemberEnrolledData, {"user_id": 42, "enrolled_at": WHEN}
+)
+MEMBER_BLOCKED = webhook("member.blocked", "A member was blocked", MemberEventData, {"user_id": 42})
+MEMBER_UNBLOCKED = webhook("member.unblocked", "A member was unblocked", MemberEventData, {"user_id": 42})
+MEMBER_CHANGED = webhook(
+    "member.changed", "A member's details changed", MemberChangedData, {"user_id": 42, "changed": ["email"]}
+)
+MEMBER_ERASED = webhook("member.erased", "A customer's personal data was erased", MemberEventData, {"user_id": 42})
+JOB_FINISHED = webhook(
+    "job.finished",
+    "A job finished, failed or was cancelled",
+    JobFinishedData,
+    {
+        "job_id": 912,
+        "kind": "generate",
+        "status": "done",
+        "done": 1000,
+        "total": 1000,
+        "created_at": WHEN,
+        "finished_at": WHEN,
+    },
+)
+WEBHOOK_TEST = webhook("webhook.test", "Somebody sent a test", WebhookTestData, {"webhook": 5, "message": "Hello."})

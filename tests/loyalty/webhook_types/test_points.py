@@ -1,0 +1,133 @@
+"""Events about points."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import ScanContext
+from events.models import Event
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points import adjustments, expiry
+from loyalty.rewards import undo
+from tests.loyalty.webhook_types.support import by_hand
+from tests.loyalty.webhooks import data_of, endpoint, send
+from tests.support import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def adjust(customer, brand, points, key=None):
+    account = factories.account(customer, brand)
+    return adjustments.adjust(account=account, points=Decimal(points), key=key or uuid4(), audit_context=by_hand())
+
+
+def test_points_earned(brand, customer, received, deliver):
+    scanning.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    deliver()
+
+    [data] = received("points.earned")
+    assert (data["user_id"], data["points_earned"], data["new_balance"]) == (customer.pk, 10, 10)
+
+
+def test_level_reached(brand, customer, received):
+    factories.level(brand, "Silver", 10)
+    key = uuid4()
+    adjust(customer, brand, 20, key)
+
+    assert received("level.reached") == [
+        {"user_id": customer.pk, "current_level": "Silver", "lifetime_points": 20, "cause": f"adjust:{key}"}
+    ]
+
+
+def test_points_adjusted(brand, customer, received):
+    keys = [uuid4(), uuid4()]
+    added, deducted = adjust(customer, brand, 20, keys[0]), adjust(customer, brand, -5, keys[1])
+
+    common = {"user_id": customer.pk, "note": "Sorry", "current_level": "Bronze", "lifetime_points": 20}
+    sent = sorted(received("points.adjusted"), key=lambda data: -data["points_adjusted"])
+    assert sent == [
+        {
+            **common,
+            "points_adjusted": 20,
+            "new_balance": 20,
+            "transaction_id": str(added.transaction_id),
+            "cause": f"adjust:{keys[0]}",
+        },
+        {
+            **common,
+            "points_adjusted": -5,
+            "new_balance": 15,
+            "transaction_id": str(deducted.transaction_id),
+            "cause": f"adjust:{keys[1]}",
+        },
+    ]
+    assert [each["points_earned"] for each in received("points.earned")] == [20]
+
+
+def test_points_expired(shop):
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    brand = factories.brand(points_expire="days", points_expire_after=10)
+    customer = factories.customer(brand)
+    factories.points(customer, brand, 7, at=noon)
+    factories.points(customer, brand, 3, at=noon + timedelta(days=9))
+    endpoint(brand, shop)
+    for _night in range(2):
+        expiry.run(brand=brand, at=noon + timedelta(days=11))
+    send()
+
+    line = LoyaltyTransaction.objects.get(reason="expired")
+    assert data_of(shop, "points.expired") == [
+        {
+            "user_id": customer.pk,
+            "points_expired": 7,
+            "new_balance": 3,
+            "transaction_id": str(line.pk),
+            "note": line.note,
+            "current_level": "",
+            "cause": "expire:2026-01-12",
+        }
+    ]
+
+
+def test_expiry_of_many_takes_as_many_statements_as_of_one(shop):
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    counts = []
+    for members in (1, 30):
+        brand = factories.brand(points_expire="days", points_expire_after=10)
+        for _each in range(members):
+            factories.points(factories.customer(brand), brand, 5, at=noon)
+        endpoint(brand, shop)
+        with CaptureQueriesContext(connection) as run:
+            expiry.run(brand=brand, at=noon + timedelta(days=11))
+        counts.append(len(run))
+        assert Event.objects.filter(brand=brand, detail__payload__type="points.expired").count() == members
+
+    assert counts[0] == counts[1]
+
+
+def test_points_returned(brand, customer, received):
+    factories.points(customer, brand, 30)
+    redemption = factories.redemption(customer, factories.reward(brand, name="Mug", cost=10))
+    undo.undo(brand_id=brand.pk, user_id=customer.pk, redemption_id=redemption.pk, at=timezone.now())
+    undo.undo(brand_id=brand.pk, user_id=customer.pk, redemption_id=redemption.pk, at=timezone.now())
+
+    line = LoyaltyTransaction.objects.get(reason_id=f"redeem-undo:{redemption.pk}")
+    assert received("points.returned") == [
+        {
+            "user_id": customer.pk,
+            "points_returned": 10,
+            "new_balance": 30,
+            "transaction_id": str(line.pk),
+            "redemption_id": redemption.pk,
+            "note": "Cancelled: Mug",
+            "current_level": "Bronze",
+            "lifetime_points": 30,
+            "cause": f"redeem-undo:{redemption.pk}",
+        }
+    ]

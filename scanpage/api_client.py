@@ -8,10 +8,13 @@ from typing import Any
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
+from django.utils import translation
+
+from core import languages
 
 PREFIX = "/api/v1/"
-# Who the visitor is, where they call, and their language: limits and words must be the same as for their own calls.
-KEPT = (
+# Who the visitor is and where they call: limits must be the same as for their own calls.
+FORWARDED = (
     "REMOTE_ADDR",
     "HTTP_X_FORWARDED_FOR",
     "HTTP_X_FORWARDED_PROTO",
@@ -68,7 +71,7 @@ class Api:
         return self._call("DELETE", path, json.dumps(body).encode(), "", "")
 
     def _call(self, method: str, path: str, body: bytes, query: str, idempotency_key: str) -> Answer:
-        environ = {name: self.request.META[name] for name in KEPT if name in self.request.META}
+        environ = {name: self.request.META[name] for name in FORWARDED if name in self.request.META}
         environ |= {
             "REQUEST_METHOD": method,
             "SCRIPT_NAME": "",
@@ -79,6 +82,7 @@ class Api:
             "wsgi.input": BytesIO(body),
             "HTTP_API_KEY": self.key,
             "HTTP_ACCEPT": "*/*",
+            "HTTP_ACCEPT_LANGUAGE": translation.get_language() or "",
         }
         if self.access:
             environ["HTTP_AUTHORIZATION"] = f"Bearer {self.access}"
@@ -95,9 +99,10 @@ def answered(request: WSGIRequest, request_id: str) -> Answer:
     except Resolver404:
         return Answer(404)
     request.resolver_match = found
-    response = found.func(request, *found.args, **found.kwargs)
-    if hasattr(response, "render"):
-        response.render()
+    with languages.negotiated(request.META.get("HTTP_ACCEPT_LANGUAGE", "")):
+        response = found.func(request, *found.args, **found.kwargs)
+        if hasattr(response, "render"):
+            response.render()
     content, kind = bytes(response.content), response.get("Content-Type", "")
     body = json.loads(content) if content and kind.startswith("application/json") else {}
     return Answer(response.status_code, body if isinstance(body, dict) else {"data": body}, content, kind)

@@ -42,7 +42,7 @@ def save_scan(response: HttpResponseBase, scan: GuestScan) -> None:
     )
 
 
-def forget(response: HttpResponseBase) -> None:
+def delete_cookie(response: HttpResponseBase) -> None:
     response.delete_cookie(name("scan"), samesite="Lax")
 
 

@@ -31,6 +31,8 @@ def state_of(answer: Answer, *, is_customer: bool = False) -> str:
     if not answer.is_good:
         return "trouble"
     body = answer.body
+    if body.get("is_test"):
+        return "test"
     if body["reason"] == "recalled":
         return "recalled"
     if body["points_status"] == "already_claimed":

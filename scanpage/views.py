@@ -45,7 +45,7 @@ PERMISSIONS_POLICY = (
     "accelerometer=(), gyroscope=(), magnetometer=(), midi=()"
 )
 # What may stand between a customer and a reward, for scripts to say; the last stands for any other.
-OBSTACLES = [
+INELIGIBILITY_CODES = [
     "NOT_ENOUGH_POINTS",
     "LEVEL_TOO_LOW",
     "OUT_OF_STOCK",
@@ -94,7 +94,7 @@ class PageView(View):
             "nonce": secrets.token_urlsafe(18),
             "is_customer": self.page_session.is_customer or bool(self.page_session.unsure),
             "languages": LANGUAGES.items(),
-            "obstacles": OBSTACLES,
+            "obstacles": INELIGIBILITY_CODES,
         }
         with timezone.override(zone):
             return render(self.request, template, {**shown, **presenters.read(context, zone)}, status=status)
@@ -140,7 +140,7 @@ class ScanPage(PageView):
             return {}
         status = presenters.points_of(answer.body)
         earned = answer.body["points_awarded"]
-        return {"scan_id": scan_id, "points": status, "earned": earned, "look_again": status == "pending"}
+        return {"scan_id": scan_id, "points": status, "earned": earned, "check_again": status == "pending"}
 
     def post(self, request: HttpRequest, **_code: str) -> HttpResponse:
         acts: dict[str, Callable[[], HttpResponse]] = {
@@ -177,7 +177,7 @@ class ScanPage(PageView):
         """The context that shows a form's scan. Sent again with the same nonce it is the same scan."""
         answer = self.page_session.api.post("auth-codes/scan", {"code": self.code}, idempotency_key=nonce)
         if answer.error in {"IDEMPOTENCY_KEY_REUSED", "TOKEN_INVALID"}:
-            self.forget_if_refused(answer)
+            self.delete_cookie_if_rejected(answer)
             answer = self.page_session.api.post("auth-codes/scan", {"code": self.code})
         state, scan = presenters.state_of(answer, is_customer=self.page_session.is_customer), answer.body
         context = {"state": state, "scan": scan, "nonce": nonce, "points": presenters.points_of(scan)}
@@ -185,7 +185,7 @@ class ScanPage(PageView):
         if state == "recalled":
             context["contact_link"] = contacts.link(scan["recall"]["contact"])
         if context["points"] == "pending":
-            context |= {"look_at": f"{self.here}?scan={scan['scan_id']}"}
+            context |= {"refresh_url": f"{self.here}?scan={scan['scan_id']}"}
         return context
 
     def log_in(self) -> HttpResponse:
@@ -195,9 +195,9 @@ class ScanPage(PageView):
         registers = form.get("act") == "register"
         answer = self.register(email, password) if registers else self.page_session.log_in(email, password)
         if not answer.is_good:
-            return self.refused(answer, registers=registers)
+            return self.form_again(answer, registers=registers)
         if waiting := answer.body.get("registration_id"):
-            return self.page({**self.shown_before(), "confirming": waiting})
+            return self.page({**self.previous_context(), "confirming": waiting})
         return self.let_in()
 
     def register(self, email: str, password: str) -> Answer:
@@ -213,13 +213,13 @@ class ScanPage(PageView):
         answer = self.page_session.confirm(proof)
         if not answer.is_good:
             told = {"confirming": proof["registration_id"], "wrong_code": account.complaint(answer)}
-            return self.page({**self.shown_before(), **told}, status=400)
+            return self.page({**self.previous_context(), **told}, status=400)
         return self.let_in()
 
     def send_confirmation(self) -> HttpResponse:
         """Another e-mail with a link, for a customer whose points wait for their confirmed address."""
         answer = self.page_session.api.post("auth/email/verification", {})
-        self.forget_if_refused(answer)
+        self.delete_cookie_if_rejected(answer)
         if answer.is_good and answer.body.get("email_verified_at"):
             return self.again("?account")
         sent = "sent" if answer.is_good else "wait" if answer.error == "RATE_LIMITED" else "trouble"
@@ -243,16 +243,16 @@ class ScanPage(PageView):
 
     def adopted(self, scan_id: str) -> HttpResponse:
         response = self.again(f"?scan={scan_id}")
-        guest_scan.forget(response)
+        guest_scan.delete_cookie(response)
         return response
 
-    def refused(self, answer: Answer, *, registers: bool) -> HttpResponse:
+    def form_again(self, answer: Answer, *, registers: bool) -> HttpResponse:
         """The form again, beside the scan that it was shown with."""
         complaint = {"wrong": account.complaint(answer), "registers": registers}
         filled = {"email": self.request.POST.get("email", "")[:254]}
-        return self.page({**self.shown_before(), **complaint, **filled}, status=400)
+        return self.page({**self.previous_context(), **complaint, **filled}, status=400)
 
-    def shown_before(self) -> dict[str, Any]:
+    def previous_context(self) -> dict[str, Any]:
         """The context of the scan that a form was shown with."""
         nonce = self.request.POST.get("nonce", "")
         return self.scanned(nonce) if self.code and NONCE.fullmatch(nonce) else {}
@@ -285,7 +285,7 @@ class ScanPage(PageView):
         """What makes the visitor think that the product is a fake."""
         told = {name: self.request.POST.get(name, "")[:2000] for name in ("place", "remark", "contact")}
         answer = self.page_session.api.post("fake-reports", {"code": self.code, **told})
-        self.forget_if_refused(answer)
+        self.delete_cookie_if_rejected(answer)
         if answer.is_good:
             return self.again("?reported")
         return self.page({"report": told, "not_reported": account.complaint(answer)}, status=400)
@@ -293,14 +293,14 @@ class ScanPage(PageView):
     def taken(self, path: str, nonce: str) -> HttpResponse:
         """A reward for points, or one that was reached: with its code, or with why not."""
         answer = self.page_session.api.post(f"customer/loyalty/{path}", {}, idempotency_key=nonce)
-        self.forget_if_refused(answer)
+        self.delete_cookie_if_rejected(answer)
         found: dict[str, Any] = {"redeemed": answer.data} if answer.data else {"not_redeemed": answer.error or "other"}
         return self.page({**found, "account": account.of(self.page_session) if self.page_session.is_customer else None})
 
     def undo(self) -> HttpResponse:
         """A reward that was taken by mistake goes back."""
         answer = self.page_session.api.post(f"customer/loyalty/redemptions/{self.posted_id('redemption')}/undo", {})
-        self.forget_if_refused(answer)
+        self.delete_cookie_if_rejected(answer)
         found: dict[str, Any] = {"undone": True} if answer.is_good else {"not_redeemed": answer.error or "other"}
         return self.page({**found, "account": account.of(self.page_session) if self.page_session.is_customer else None})
 
@@ -314,7 +314,7 @@ class ScanPage(PageView):
         given = self.request.POST.get("nonce", "")
         return given if NONCE.fullmatch(given) else secrets.token_urlsafe(18)
 
-    def forget_if_refused(self, answer: Answer) -> None:
+    def delete_cookie_if_rejected(self, answer: Answer) -> None:
         if answer.error == "TOKEN_INVALID":
             self.page_session.leave()
 

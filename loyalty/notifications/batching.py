@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from core.db import sql
+from core.db.statements import query
 from core.errors import DomainError
 from events import leases, publishing
 from events.messages import LeasedEvent, NewEvent
@@ -23,38 +23,30 @@ from events.models import Event
 from loyalty.models.notifications import Notification, NotificationSettings, Template
 
 SEND = "send-notice"
-NOTICES = uuid.UUID("7d3f6f3e-5a0c-4a57-9f29-4a1c4c9f3b11")
-
-# Two accruals at once: one opens the notice, the other waits for it and is added. One that is closed meanwhile is no
-# conflict any more, so the next opens another.
-GATHER = """
-    INSERT INTO loyalty_notification AS n
-           (brand_id, user_id, template, key, payload, covers, is_test, opened_at)
-    VALUES (%(brand_id)s::bigint, %(user_id)s::bigint, %(template)s::text, '', %(payload)s::jsonb, %(covers)s::jsonb,
-            false, %(at)s::timestamptz)
-    ON CONFLICT (brand_id, user_id, template) WHERE key = '' AND closed_at IS NULL DO UPDATE
-       SET covers = n.covers || excluded.covers,
-           payload = CASE WHEN (excluded.payload->>'transaction_id')::bigint >= (n.payload->>'transaction_id')::bigint
-                          THEN excluded.payload ELSE n.payload END
-                     || jsonb_build_object(
-                            'points_earned', (n.payload->>'points_earned')::numeric
-                                             + (excluded.payload->>'points_earned')::numeric,
-                            'accruals', (n.payload->>'accruals')::int + 1)
-    RETURNING n.id, jsonb_array_length(n.covers) = 1
-"""
-
-# Notices of many customers about one thing. Who has been told of it already is left out.
-TELL = """
-    INSERT INTO loyalty_notification (brand_id, user_id, template, key, payload, covers, is_test, opened_at)
-    SELECT %(brand_id)s::bigint, u.user_id, %(template)s::text, %(key)s::text, %(payload)s::jsonb, %(covers)s::jsonb,
-           %(is_test)s::bool, %(at)s::timestamptz
-      FROM unnest(%(user_ids)s::bigint[]) AS u (user_id)
-    ON CONFLICT (brand_id, user_id, template, key) WHERE NOT key = '' DO NOTHING
-    RETURNING id, user_id
-"""
+KINDS = uuid.UUID("7d3f6f3e-5a0c-4a57-9f29-4a1c4c9f3b11")
 
 
-class UnknownNotice(DomainError):
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The notice that points were added to, and whether they opened it."""
+
+    notification_id: int
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A new notice, and whose it is."""
+
+    notification_id: int
+    user_id: int
+
+
+GATHER_POINTS = query("loyalty/notifications/sql/gather_points.sql", returns=Gathered)
+INSERT_NOTIFICATIONS = query("loyalty/notifications/sql/insert_notifications.sql", returns=Opened)
+
+
+class UnknownNotification(DomainError):
     code = "VALIDATION_ERROR"
     status = 400
     default_message = _("This notification does not exist, or it lacks data that its text needs.")
@@ -66,7 +58,7 @@ class NotificationRequest:
 
     template: str
     key: str
-    facts: Mapping[str, Any]
+    values: Mapping[str, Any]
     covers: Sequence[Any] = ()
     is_test: bool = False
 
@@ -76,7 +68,7 @@ NEEDED = {
     Template.LEVEL_REACHED: {"level_name"},
     Template.REWARD_AVAILABLE: {"reward_name"},
     Template.POINTS_EXPIRING: {"points", "expires_on"},
-    Template.PASSWORD_FORGOTTEN: set(),
+    Template.PASSWORD_RESET: set(),
 }
 PASSWORD_PAUSE_SECONDS = 300  # however often somebody asks for a new password, one mail in so long
 
@@ -85,9 +77,9 @@ def on_notify(delivery: LeasedEvent) -> None:
     """The handler of `notify`: opens a notice, or adds to the one that still gathers; owns its transaction."""
     facts, template = delivery.payload, delivery.payload.get("template")
     if template not in NEEDED or NEEDED[Template(template)] - set(facts):
-        raise UnknownNotice
-    if template == Template.PASSWORD_FORGOTTEN:
-        on_password_forgotten(delivery)
+        raise UnknownNotification
+    if template == Template.PASSWORD_RESET:
+        on_password_reset_requested(delivery)
         return
     settings = NotificationSettings.objects.filter(brand_id=delivery.brand_id, is_active=True).first()
     if settings is None:
@@ -98,25 +90,25 @@ def on_notify(delivery: LeasedEvent) -> None:
         leases.finish(delivery)
         if template == Template.POINTS_EARNED:
             points = gather(delivery, settings.merge_seconds, at=at) if facts["points_earned"] else []
-            following = [*points, *beside_points(delivery, at=at)]
+            following = [*points, *besides_points(delivery, at=at)]
         else:
             news = NotificationRequest(template, f"event:{delivery.event_id}", facts, [str(delivery.event_id)])
-            following = open_for(delivery.brand_id, user_id=delivery.arguments["user_id"], news=news, at=at)
+            following = open_for(delivery.brand_id, user_id=delivery.arguments["user_id"], notification=news, at=at)
         if following:
             publishing.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
 
-def on_password_forgotten(delivery: LeasedEvent) -> None:
+def on_password_reset_requested(delivery: LeasedEvent) -> None:
     """Sent whatever the brand's settings are, like a recall; nobody's id is asked for where nobody has the address."""
     user_id, at = delivery.arguments["user_id"], timezone.now()
     if not user_id:
         leases.finish(delivery, status=Event.Status.IGNORED)
         return
     window = int(at.timestamp()) // PASSWORD_PAUSE_SECONDS
-    news = NotificationRequest(Template.PASSWORD_FORGOTTEN, f"password:{window}", {}, [str(delivery.event_id)])
+    news = NotificationRequest(Template.PASSWORD_RESET, f"password:{window}", {}, [str(delivery.event_id)])
     with transaction.atomic():
         leases.finish(delivery)
-        if following := open_for(delivery.brand_id, user_id=user_id, news=news, at=at):
+        if following := open_for(delivery.brand_id, user_id=user_id, notification=news, at=at):
             publishing.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
 
@@ -129,25 +121,22 @@ def gather(delivery: LeasedEvent, merge_seconds: int, *, at: datetime) -> list[N
         "transaction_id": facts["transaction_id"],
         "points_earned": facts["points_earned"],
     }
-    found = sql.row(
-        GATHER,
-        {
-            "brand_id": delivery.brand_id,
-            "user_id": delivery.arguments["user_id"],
-            "template": Template.POINTS_EARNED.value,
-            "payload": json.dumps({**facts, "accruals": 1}),
-            "covers": json.dumps([covered]),
-            "at": at,
-        },
+    user_id = delivery.arguments["user_id"]
+    gathered = GATHER_POINTS.first(
+        brand_id=delivery.brand_id,
+        user_id=user_id,
+        template=Template.POINTS_EARNED.value,
+        payload=json.dumps({**facts, "accruals": 1}),
+        covers=json.dumps([covered]),
+        at=at,
     )
-    assert found is not None  # noqa: S101 - the upsert always returns its row
-    notification_id, is_new = found
-    if not is_new:
+    assert gathered is not None  # noqa: S101 - the upsert always returns its row
+    if not gathered.is_new:
         return []
-    return [to_send(notification_id, delivery.arguments["user_id"], delivery.brand_id, wait_seconds=merge_seconds)]
+    return [to_send(gathered.notification_id, user_id, delivery.brand_id, wait_seconds=merge_seconds)]
 
 
-def beside_points(delivery: LeasedEvent, *, at: datetime) -> list[NewEvent]:
+def besides_points(delivery: LeasedEvent, *, at: datetime) -> list[NewEvent]:
     """The news that came with points: a new level, rewards to be claimed, things that were won."""
     facts, user_id = delivery.payload, delivery.arguments["user_id"]
     covers = [str(delivery.event_id)]
@@ -159,32 +148,37 @@ def beside_points(delivery: LeasedEvent, *, at: datetime) -> list[NewEvent]:
         NotificationRequest(Template.REWARD_AVAILABLE, f"milestone:{reward['milestone_id']}", reward, covers)
         for reward in facts.get("rewards", ())
     ]
-    return [message for each in news for message in open_for(delivery.brand_id, user_id=user_id, news=each, at=at)]
+    return [
+        message for each in news for message in open_for(delivery.brand_id, user_id=user_id, notification=each, at=at)
+    ]
 
 
-def open_for(brand_id: int, *, user_id: int, news: NotificationRequest, at: datetime) -> list[NewEvent]:
+def open_for(brand_id: int, *, user_id: int, notification: NotificationRequest, at: datetime) -> list[NewEvent]:
     """The message that sends a new notice; none where the customer was told of it. Joins the transaction."""
-    return [to_send(notification_id, told, brand_id) for notification_id, told in _open(brand_id, [user_id], news, at)]
+    return [
+        to_send(opened.notification_id, opened.user_id, brand_id)
+        for opened in _open(brand_id, [user_id], notification, at)
+    ]
 
 
-def announce(
-    *, brand_id: int, user_ids: Sequence[int], news: NotificationRequest, at: datetime, retry_hours: int = 72
+def notify_many(
+    *, brand_id: int, user_ids: Sequence[int], notification: NotificationRequest, at: datetime, retry_hours: int = 72
 ) -> int:
     """Tell many customers; who has been told of it is left out, so it can be done again. Owns its transaction.
 
     Returns how many are told by this call. Two statements, however many customers there are.
     """
     with transaction.atomic():
-        opened = _open(brand_id, user_ids, news, at)
+        opened = _open(brand_id, user_ids, notification, at)
         if opened:
             messages = [
-                to_send(notification_id, told, brand_id, retry_hours=retry_hours) for notification_id, told in opened
+                to_send(each.notification_id, each.user_id, brand_id, retry_hours=retry_hours) for each in opened
             ]
             publishing.publish(messages=messages, brand_id=brand_id, at=at)
     return len(opened)
 
 
-def told_of(*, brand_id: int, key: str) -> Iterator[int]:
+def notified_users(*, brand_id: int, key: str) -> Iterator[int]:
     """Who was told of something, by id."""
     return Notification.objects.filter(brand_id=brand_id, key=key).values_list("user_id", flat=True).iterator()
 
@@ -219,19 +213,16 @@ def close(*, notification_id: int, at: datetime) -> Notification | None:
     return notification
 
 
-def _open(brand_id: int, user_ids: Sequence[int], news: NotificationRequest, at: datetime) -> list[tuple[Any, ...]]:
-    return sql.rows(
-        TELL,
-        {
-            "brand_id": brand_id,
-            "user_ids": list(user_ids),
-            "template": str(news.template),
-            "key": news.key,
-            "payload": json.dumps(dict(news.facts)),
-            "covers": json.dumps(list(news.covers)),
-            "is_test": news.is_test,
-            "at": at,
-        },
+def _open(brand_id: int, user_ids: Sequence[int], notification: NotificationRequest, at: datetime) -> list[Opened]:
+    return INSERT_NOTIFICATIONS.all(
+        brand_id=brand_id,
+        user_ids=list(user_ids),
+        template=str(notification.template),
+        key=notification.key,
+        payload=json.dumps(dict(notification.values)),
+        covers=json.dumps(list(notification.covers)),
+        is_test=notification.is_test,
+        at=at,
     )
 
 
@@ -242,13 +233,13 @@ def to_send(
         kind=SEND,
         payload={"notice_id": notification_id},
         arguments={"brand_id": brand_id, "user_id": user_id},
-        event_id=uuid.uuid5(NOTICES, str(notification_id)),
+        event_id=uuid.uuid5(KINDS, str(notification_id)),
         wait_seconds=wait_seconds,
         retry_hours=retry_hours,
     )
 
 
-def forget(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
+def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """For the erasure of a person's data: what was told goes, and what was not told yet never will be."""
     theirs = Notification.objects.filter(user_id=user_id, brand_id=brand_id)
     theirs.filter(closed_at__isnull=True).update(closed_at=at)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from loyalty.models.notifications import Channel, Language, Template, Topic
 
-WORDS = Path(__file__).parent / "words"
+TEXTS = Path(__file__).parent / "words"
 RIGHT_TO_LEFT = frozenset({Language.ARABIC.value})
 LONGEST = {  # characters: of the subject or title, and of the body
     Channel.EMAIL: (200, 10_000),
@@ -21,7 +21,7 @@ LONGEST = {  # characters: of the subject or title, and of the body
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class MessageText:
     """A subject (e-mail) or title (push), empty for SMS; and a body."""
 
     subject: str
@@ -101,7 +101,7 @@ KINDS: dict[str, Kind] = {
             Channel.PUSH: frozenset({"message"}),
         },
     ),
-    Template.PASSWORD_FORGOTTEN: Kind(
+    Template.PASSWORD_RESET: Kind(
         Topic.SAFETY,
         {**COMMON, "password_link": (_("a link to set a new password, valid for 30 minutes"), None)},
         {Channel.EMAIL: frozenset({"password_link"})},
@@ -135,7 +135,7 @@ KINDS: dict[str, Kind] = {
         {Channel.EMAIL: frozenset({"change_link"})},
         (Channel.EMAIL,),
     ),
-    Template.EMAIL_CHANGE_NOTICE: Kind(
+    Template.EMAIL_CHANGE_NOTIFICATION: Kind(
         Topic.SAFETY,
         {**COMMON, "sign_in_link": (_("a link to the page to set a new password"), None)},
         {Channel.EMAIL: frozenset({"sign_in_link"})},
@@ -146,13 +146,13 @@ KINDS: dict[str, Kind] = {
 
 @cache
 def language_file(language: str) -> dict[str, Any]:
-    return tomllib.loads((WORDS / f"{language}.toml").read_text())
+    return tomllib.loads((TEXTS / f"{language}.toml").read_text())
 
 
-def shipped(template: str, channel: str, language: str) -> Words:
+def shipped(template: str, channel: str, language: str) -> MessageText:
     """The words that come with the platform."""
     found = language_file(language)[template][channel]
-    return Words(found.get("subject", ""), found["body"])
+    return MessageText(found.get("subject", ""), found["body"])
 
 
 def phrase(language: str, name: str, *, of: str = "phrases") -> str:

@@ -18,10 +18,10 @@ from django.utils.translation import gettext as _
 
 from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
+from core.masking import DOTS, masked_mail
 from core.redis.circuit_breaker import CircuitBreaker
 from events import leases, messages, publishing, worker_signals
 from events.messages import LeasedEvent, NewEvent, RetryLater
-from loyalty.members.masking import DOTS, masked_mail
 from loyalty.models.notifications import (
     Channel,
     Notification,
@@ -33,9 +33,15 @@ from loyalty.models.notifications import (
 from loyalty.notifications import batching, devices, preferences, rendering, suppression
 from loyalty.notifications.catalogue import KINDS
 from loyalty.notifications.channels import email, push, sms
-from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage
+from loyalty.notifications.channels.base import (
+    AddressBouncedError,
+    Failed,
+    NotSent,
+    OutboundMessage,
+    sandbox_reason,
+)
 from loyalty.notifications.preferences import Preferences
-from loyalty.notifications.rendering import Asked
+from loyalty.notifications.rendering import MessageRequest
 from loyalty.points import accounts
 
 Status = NotificationDelivery.Status
@@ -45,9 +51,9 @@ CHANNELS: dict[str, Callable[[OutboundMessage], str]] = {
     Channel.PUSH: push.send,
 }
 # How many senders one brand's slow service may keep waiting.
-SEATS_OF_THE_SLOW = 2
+MAX_SLOW = 2
 DAY = 24
-RETRY_HOURS = {Template.RECALL.value: 72, Template.PASSWORD_FORGOTTEN.value: 1}
+RETRY_HOURS = {Template.RECALL.value: 72, Template.PASSWORD_RESET.value: 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class DeliveryTarget:
     channel: str
     address: str
     device_id: int | None = None
-    refusal: str = ""
+    reason: str = ""
 
 
 def settings_of(brand_id: int) -> NotificationSettings:
@@ -66,7 +72,7 @@ def settings_of(brand_id: int) -> NotificationSettings:
     return found or NotificationSettings(brand_id=brand_id, is_active=False)
 
 
-def on_send_notice(delivery: LeasedEvent) -> None:
+def on_send_notification(delivery: LeasedEvent) -> None:
     """The handler of `send-notification`: closes the notice and hands it to each of the customer's channels."""
     at = timezone.now()
     with transaction.atomic():
@@ -85,7 +91,9 @@ def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> l
     ways = [test_way(notification)] if notification.is_test else list(ways_of(notification, own, wishes))
     shut = suppression.among(brand_id=notification.brand_id, addresses=[(way.channel, way.address) for way in ways])
     if not notification.is_test:
-        ways = [replace(way, refusal=way.refusal or _refusal(way, shut)) for way in ways]
+        ways = [replace(way, reason=way.reason or _rejection(way, shut)) for way in ways]
+    if notification.brand.is_sandbox:
+        ways = [replace(way, reason=sandbox_reason()) for way in ways]
     language = notification.payload.get("language") if notification.is_test else ""
     return NotificationDelivery.objects.bulk_create(
         NotificationDelivery(
@@ -98,21 +106,23 @@ def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> l
             address=way.address if notification.is_test and way.channel == Channel.SMS else "",
             masked_address=masked(way.channel, way.address),
             device_id=way.device_id,
-            status=Status.SUPPRESSED if way.refusal else Status.QUEUED,
+            status=Status.SUPPRESSED if way.reason else Status.QUEUED,
             event_id=event_id,
-            last_error=way.refusal,
+            last_error=way.reason,
             created_at=at,
-            finished_at=at if way.refusal else None,
+            finished_at=at if way.reason else None,
         )
         for way in ways
     )
 
 
-def _refusal(way: DeliveryTarget, shut: set[tuple[str, str]]) -> str:
+def _rejection(way: DeliveryTarget, shut: set[tuple[str, str]]) -> str:
     return _("This address is suppressed.") if (way.channel, way.address) in shut else ""
 
 
-def ways_of(notification: Notification, own: NotificationSettings, wishes: Preferences) -> Iterator[DeliveryTarget]:
+def ways_of(
+    notification: Notification, own: NotificationSettings, preferences: Preferences
+) -> Iterator[DeliveryTarget]:
     """Every address that the brand could write to, with the customer's wishes. What is about safety is e-mailed at
     any rate.
     """
@@ -122,8 +132,8 @@ def ways_of(notification: Notification, own: NotificationSettings, wishes: Prefe
         return
     for channel in KINDS[notification.template].channels:
         if channel in on:
-            unwanted = "" if wishes.allows(topic, channel) else _("The customer has opted out.")
-            yield from addresses_of(notification, channel, wishes, refusal=unwanted or switched_off(notification))
+            unwanted = "" if preferences.allows(topic, channel) else _("The customer has opted out.")
+            yield from addresses_of(notification, channel, preferences, reason=unwanted or switched_off(notification))
 
 
 def switched_off(notification: Notification) -> str:
@@ -141,15 +151,15 @@ def channels_of(own: NotificationSettings) -> set[str]:
 
 
 def addresses_of(
-    notification: Notification, channel: str, wishes: Preferences, *, refusal: str
+    notification: Notification, channel: str, preferences: Preferences, *, reason: str
 ) -> Iterator[DeliveryTarget]:
     if channel == Channel.EMAIL:
-        yield DeliveryTarget(channel, notification.user.email, refusal=refusal)
-    elif channel == Channel.SMS and wishes.phone:
-        yield DeliveryTarget(channel, wishes.phone, refusal=refusal)
+        yield DeliveryTarget(channel, notification.user.email, reason=reason)
+    elif channel == Channel.SMS and preferences.phone:
+        yield DeliveryTarget(channel, preferences.phone, reason=reason)
     elif channel == Channel.PUSH:
         for device in devices.alive(user_id=notification.user_id, brand_id=notification.brand_id):
-            yield DeliveryTarget(channel, device.token, device.pk, refusal=refusal)
+            yield DeliveryTarget(channel, device.token, device.pk, reason=reason)
 
 
 def test_way(notification: Notification) -> DeliveryTarget:
@@ -197,14 +207,14 @@ def on_deliver(delivery: LeasedEvent) -> None:
 def attempt(delivery: LeasedEvent, row: NotificationDelivery) -> str:
     """What the channel calls the message. Raises as it does; RetryLater while enough senders wait for the brand's."""
     breaker = breaker_of(row)
-    seats = SEATS_OF_THE_SLOW if breaker.is_slow() else None
-    with worker_signals.acquire_slot(lane=breaker.name, seats=seats) as seated:
+    seats = MAX_SLOW if breaker.is_slow() else None
+    with worker_signals.acquire_slot(lane=breaker.name, count=seats) as seated:
         if not seated:
             words = _("The service is slow. Other deliveries go first.")
             raise RetryLater(words, after=messages.pause(min(delivery.attempts, 6)))
         wait_for_quota(delivery, row)
         NotificationDelivery.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
-        parcel, began = parcel_of(row), monotonic()
+        parcel, began = message_of(row), monotonic()
         try:
             return leases.readable(CHANNELS[row.channel](parcel))
         finally:
@@ -216,7 +226,7 @@ def wait_for_quota(delivery: LeasedEvent, row: NotificationDelivery) -> None:
 
     What is about safety or a password waits for nothing, and a mail that cannot wait until tomorrow is sent.
     """
-    urgent = topic_of(row.template) == Topic.SAFETY or row.template == Template.PASSWORD_FORGOTTEN
+    urgent = topic_of(row.template) == Topic.SAFETY or row.template == Template.PASSWORD_RESET
     if row.channel != Channel.EMAIL or row.attempts or urgent:
         return
     if quotas.take(row.brand_id, BrandQuota.Resource.MAILS):
@@ -241,7 +251,7 @@ def pending(delivery: LeasedEvent) -> NotificationDelivery | None:
     return rows.filter(delivery_id=delivery.payload["delivery_id"], status=Status.QUEUED).first()
 
 
-def parcel_of(row: NotificationDelivery) -> OutboundMessage:
+def message_of(row: NotificationDelivery) -> OutboundMessage:
     """Read anew at each attempt: the address may be a new one, and the customer may have opted out. Raises Failed."""
     own, wishes = settings_of(row.brand_id), preferences.read(row.user_id, row.brand_id)
     if not row.notification.is_test and not wishes.allows(topic_of(row.template), row.channel):
@@ -249,12 +259,12 @@ def parcel_of(row: NotificationDelivery) -> OutboundMessage:
     address = address_of(row)
     if not address:
         raise Failed(_("The address no longer exists."))
-    asked = Asked(
+    asked = MessageRequest(
         brand=row.brand,
         template=row.template,
         channel=row.channel,
         language=row.language,
-        facts=row.notification.payload,
+        values=row.notification.payload,
         customer_name=accounts.names_of(row.user, row.brand_id)[0],
         user_id=row.user_id,
         notification_id=row.notification_id,
@@ -289,7 +299,7 @@ def conclude(
         fields = {"status": status, "provider_id": provider_id, "last_error": error, "finished_at": at, "address": ""}
         NotificationDelivery.objects.filter(pk=row.pk).update(**fields)
         if stops and row.channel == Channel.PUSH and row.device:
-            devices.bury(device=row.device, at=at)
+            devices.mark_dead(device=row.device, at=at)
         elif stops:
             suppression.stop(
                 brand_id=row.brand_id,
@@ -310,7 +320,7 @@ def masked(channel: str, address: str) -> str:
     return f"{address[:4]}…"
 
 
-def forget(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
+def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """For the erasure of a person's data: that something was sent stays, and to which address goes."""
     theirs = NotificationDelivery.objects.filter(user_id=user_id, brand_id=brand_id)
     theirs.filter(status=Status.QUEUED).update(status=Status.SUPPRESSED, last_error="", finished_at=at)

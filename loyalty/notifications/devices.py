@@ -17,7 +17,7 @@ def register(*, user_id: int, brand_id: int, token: str, platform: str, at: date
     active.
     """
     with transaction.atomic():
-        users.lock_person(user_id=user_id)
+        users.lock_user(user_id=user_id)
         about = {"user_id": user_id, "platform": platform, "registered_at": at, "died_at": None}
         made, _new = Device.objects.update_or_create(brand_id=brand_id, token=token, defaults=about)
         theirs = Device.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-registered_at", "-id")
@@ -36,11 +36,11 @@ def alive(*, user_id: int, brand_id: int) -> list[Device]:
     return list(Device.objects.filter(user_id=user_id, brand_id=brand_id, died_at__isnull=True).order_by("id"))
 
 
-def bury(*, device: Device, at: datetime) -> None:
+def mark_dead(*, device: Device, at: datetime) -> None:
     """The push service knows the token no more; a new registration of the same token revives it."""
     Device.objects.filter(pk=device.pk, registered_at=device.registered_at).update(died_at=at)
 
 
-def forget(user_id: int, brand_id: int) -> None:
+def erase(user_id: int, brand_id: int) -> None:
     """For the erasure of a person's data."""
     Device.objects.filter(user_id=user_id, brand_id=brand_id).delete()

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 ISOLATE, END = "\u2068", "\u2069"
 
 
-class BadWords(ValueError):
+class BadText(ValueError):
     """A text that cannot be filled in; the message tells its author what to do."""
 
 
@@ -29,16 +29,16 @@ Values = Mapping[str, Value]
 
 
 def pieces(text: str) -> Iterator[tuple[str, str | None]]:
-    """Literal text, and the name that follows it, if one does. Raises BadWords."""
+    """Literal text, and the name that follows it, if one does. Raises BadText."""
     try:
         for literal, name, spec, conversion in Formatter().parse(text):
             if name is not None and (spec or conversion):
-                raise BadWords(_("Write {%(name)s} without anything after the name.") % {"name": name})
+                raise BadText(_("Write {%(name)s} without anything after the name.") % {"name": name})
             yield literal, name.strip() if name is not None else None
     except ValueError as error:
-        if isinstance(error, BadWords):
+        if isinstance(error, BadText):
             raise
-        raise BadWords(_("A brace is unmatched. Write {{ or }} for a literal brace.")) from None
+        raise BadText(_("A brace is unmatched. Write {{ or }} for a literal brace.")) from None
 
 
 def names(text: str) -> set[str]:
@@ -46,24 +46,24 @@ def names(text: str) -> set[str]:
 
 
 def check(text: str, *, known: Collection[str], needed: Collection[str] = ()) -> None:
-    """Raises BadWords where it names what there is not, asks for more than a name, or lacks what is needed."""
+    """Raises BadText where it names what there is not, asks for more than a name, or lacks what is needed."""
     found = names(text)
     if unknown := sorted(found - set(known)):
         words = _("{%(name)s} is not available here. Use one of: %(known)s.")
         told = ", ".join(f"{{{name}}}" for name in sorted(known))
-        raise BadWords(words % {"name": unknown[0], "known": told})
+        raise BadText(words % {"name": unknown[0], "known": told})
     if missing := sorted(set(needed) - found):
-        raise BadWords(_("This text must contain {%(name)s}.") % {"name": missing[0]})
+        raise BadText(_("This text must contain {%(name)s}.") % {"name": missing[0]})
 
 
 def fill(text: str, values: Values, *, isolated: bool = False) -> str:
     """As plain text. `isolated`: for a language that is written from right to left."""
 
-    def shown(name: str) -> str:
+    def display(name: str) -> str:
         value = values[name]
         return f"{ISOLATE}{value.text}{END}" if isolated and not value.label else value.text
 
-    return "".join(literal + (shown(name) if name is not None else "") for literal, name in pieces(text))
+    return "".join(literal + (display(name) if name is not None else "") for literal, name in pieces(text))
 
 
 def fill_html(text: str, values: Values) -> SafeString:

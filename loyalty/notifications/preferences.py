@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core.errors import Invalid
+from core.languages import filled
 from loyalty.models.notifications import PHONE, Channel, Language, NotificationPreference, Topic
 
 Switches = Mapping[str, Mapping[str, bool]]  # topic -> channel -> whether it is wanted
@@ -84,15 +85,15 @@ def opt_out(user_id: int, brand_id: int, *, channel: str, topics: list[str], at:
     return change(user_id, brand_id, switches=switches, at=at)
 
 
-def forget(user_id: int, brand_id: int) -> None:
+def erase(user_id: int, brand_id: int) -> None:
     """For the erasure of a person's data."""
     NotificationPreference.objects.filter(user_id=user_id, brand_id=brand_id).delete()
 
 
 def checked_language(language: str) -> str:
     if language and language not in Language.values:
-        words = _("This language is not supported. Choose one of %(known)s.")
-        raise Invalid(words % {"known": ", ".join(Language.values)}, details={"field": "language"})
+        words = filled("This language is not supported. Choose one of %(known)s.", known=", ".join(Language.values))
+        raise Invalid(words, details={"field": "language"})
     return language
 
 
@@ -113,7 +114,7 @@ def checked_switches(switches: Switches) -> dict[str, bool]:
     for topic, channels in switches.items():
         for channel, wanted in channels.items():
             if topic not in Topic.values or channel not in Channel.values:
-                words = _("%(topic)s cannot be switched for %(channel)s.") % {"topic": topic, "channel": channel}
+                words = filled("%(topic)s cannot be switched for %(channel)s.", topic=topic, channel=channel)
                 raise Invalid(words, details={"field": "notifications"})
             if is_forced(topic, channel) and not wanted:
                 words = _("Recalls concern your safety: they are always sent by e-mail.")

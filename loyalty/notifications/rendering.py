@@ -19,8 +19,8 @@ from brands.tenants import contacts
 from brands.tenants.hostnames import hostname_of, site_at
 from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import Channel, NotificationTemplate, Template, Topic
-from loyalty.notifications import catalogue, placeholders
-from loyalty.notifications.catalogue import KINDS, Words
+from loyalty.notifications import catalogue, names, placeholders
+from loyalty.notifications.catalogue import KINDS, MessageText
 from loyalty.notifications.placeholders import Value, Values
 
 OPT_OUT, ACKNOWLEDGE, NEW_PASSWORD = "notices.opt-out", "notices.acknowledge", "password.new"
@@ -28,12 +28,12 @@ CONFIRM_EMAIL, CONFIRM_REGISTRATION, CHANGE_EMAIL = "email.confirm", "register.c
 MAX_VALUE_LENGTH = 2000
 WHY = {
     Template.RECALL.value: "why_safety",
-    Template.PASSWORD_FORGOTTEN.value: "why_password",
+    Template.PASSWORD_RESET.value: "why_password",
     Template.EMAIL_CONFIRMATION.value: "why_confirmation",
     Template.ALREADY_REGISTERED.value: "why_confirmation",
     Template.LOGIN_PAUSED.value: "why_account",
     Template.EMAIL_CHANGE.value: "why_confirmation",
-    Template.EMAIL_CHANGE_NOTICE.value: "why_account",
+    Template.EMAIL_CHANGE_NOTIFICATION.value: "why_account",
 }
 
 
@@ -48,41 +48,41 @@ class Composed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MessageRequest:
     """Which words are wanted. `facts` are what the event told; a customer without a name is greeted without one."""
 
     brand: Brand
     template: str
     channel: str
     language: str
-    facts: Mapping[str, Any]
+    values: Mapping[str, Any]
     customer_name: str = ""
     user_id: int = 0
     notification_id: int = 0
 
 
-def compose(asked: Asked, words: Words | None = None) -> Composed:
-    """In the brand's own words if it has some, else in ours; `words` given: in those."""
-    words = words or words_of(asked.brand, asked.template, asked.channel, asked.language)
-    values = values_of(asked)
-    isolated = catalogue.direction(asked.language) == "rtl"
-    subject = one_line(placeholders.fill(words.subject, values, isolated=isolated))
-    text = placeholders.fill(words.body, values, isolated=isolated).replace("\r\n", "\n").strip()
-    if asked.channel != Channel.EMAIL:
+def compose(request: MessageRequest, texts: MessageText | None = None) -> Composed:
+    """In the brand's own words if it has some, else in ours; `texts` given: in those."""
+    texts = texts or terms_of(request.brand, request.template, request.channel, request.language)
+    values = values_of(request)
+    isolated = catalogue.direction(request.language) == "rtl"
+    subject = one_line(placeholders.fill(texts.subject, values, isolated=isolated))
+    text = placeholders.fill(texts.body, values, isolated=isolated).replace("\r\n", "\n").strip()
+    if request.channel != Channel.EMAIL:
         return Composed(subject, text)
-    opt_out = "" if KINDS[asked.template].topic == Topic.SAFETY else opt_out_link(asked)
-    footer = footer_of(asked, values, opt_out)
+    opt_out = "" if KINDS[request.template].topic == Topic.SAFETY else opt_out_link(request)
+    footer = footer_of(request, values, opt_out)
     html = render_to_string(
         "loyalty/notifications/email.html",
         {
-            "brand": asked.brand,
-            "language": asked.language,
-            "direction": catalogue.direction(asked.language),
+            "brand": request.brand,
+            "language": request.language,
+            "direction": catalogue.direction(request.language),
             "start": "right" if isolated else "left",
             "subject": subject,
-            "body": placeholders.fill_html(words.body, values),
+            "body": placeholders.fill_html(texts.body, values),
             "opt_out": opt_out,
-            "opt_out_words": catalogue.phrase(asked.language, "opt_out"),
+            "opt_out_words": catalogue.phrase(request.language, "opt_out"),
             "footer": [line for line in footer if line[0] != opt_out],
         },
     )
@@ -90,63 +90,64 @@ def compose(asked: Asked, words: Words | None = None) -> Composed:
     return Composed(subject, "\n\n".join([text, "-- \n" + "\n".join(lines)]), html, opt_out)
 
 
-def footer_of(asked: Asked, values: Values, opt_out: str) -> list[tuple[str, ...]]:
+def footer_of(request: MessageRequest, values: Values, opt_out: str) -> list[tuple[str, ...]]:
     """Why they get it, whom to ask, and how to stop it."""
-    why = WHY.get(asked.template, "why")
-    said = [(placeholders.fill(catalogue.phrase(asked.language, name), values),) for name in (why, "questions")]
+    why = WHY.get(request.template, "why")
+    said = [(placeholders.fill(catalogue.phrase(request.language, name), values),) for name in (why, "questions")]
     return [*said, *([(opt_out, "")] if opt_out else [])]
 
 
-def words_of(brand: Brand, template: str, channel: str, language: str) -> Words:
+def terms_of(brand: Brand, template: str, channel: str, language: str) -> MessageText:
     own = NotificationTemplate.objects.filter(
         brand=brand, template=template, channel=channel, language=language
     ).first()
-    return Words(own.subject, own.body) if own else catalogue.shipped(template, channel, language)
+    return MessageText(own.subject, own.body) if own else catalogue.shipped(template, channel, language)
 
 
-def values_of(asked: Asked) -> Values:
+def values_of(request: MessageRequest) -> Values:
     """Every name that this notice's words may hold."""
-    name = one_line(asked.customer_name)[:60]
-    facts = {"customer_name": name, "brand_name": asked.brand.name, "support_email": asked.brand.support_email}
+    name = one_line(request.customer_name)[:60]
+    named = names.in_language(request.values, brand_id=request.brand.pk, language=request.language)
+    facts = {"customer_name": name, "brand_name": request.brand.name, "support_email": request.brand.support_email}
     found = {
-        slot: Value(shown(facts.get(slot, asked.facts.get(slot)), asked.language))
-        for slot in KINDS[asked.template].slots
+        slot: Value(display_value(facts.get(slot, named.get(slot)), request.language))
+        for slot in KINDS[request.template].slots
     }
-    hello = catalogue.phrase(asked.language, "hello_named" if name else "hello")
-    found["greeting"] = Value(placeholders.fill(hello, found, isolated=catalogue.direction(asked.language) == "rtl"))
+    hello = catalogue.phrase(request.language, "hello_named" if name else "hello")
+    found["greeting"] = Value(placeholders.fill(hello, found, isolated=catalogue.direction(request.language) == "rtl"))
     if "contact" in found:
         found["contact"] = Value(found["contact"].text, href=contacts.link(found["contact"].text))
     if "acknowledge_link" in found:
-        link = address_of(asked.brand, ACKNOWLEDGE, {"n": asked.notification_id})
-        found["acknowledge_link"] = Value(link, catalogue.phrase(asked.language, "acknowledge_link"))
+        link = address_of(request.brand, ACKNOWLEDGE, {"n": request.notification_id})
+        found["acknowledge_link"] = Value(link, catalogue.phrase(request.language, "acknowledge_link"))
     if "password_link" in found:
-        link = password_link(asked)
-        found["password_link"] = Value(link, catalogue.phrase(asked.language, "password_link"))
+        link = password_link(request)
+        found["password_link"] = Value(link, catalogue.phrase(request.language, "password_link"))
     if "confirm_link" in found:
-        told = {"c": str(asked.facts.get("confirmation_id", ""))}
-        purpose = CONFIRM_REGISTRATION if asked.facts.get("registers") else CONFIRM_EMAIL
-        link = address_of(asked.brand, purpose, told)
-        found["confirm_link"] = Value(link, catalogue.phrase(asked.language, "confirm_link"))
+        told = {"c": str(request.values.get("confirmation_id", ""))}
+        purpose = CONFIRM_REGISTRATION if request.values.get("registers") else CONFIRM_EMAIL
+        link = address_of(request.brand, purpose, told)
+        found["confirm_link"] = Value(link, catalogue.phrase(request.language, "confirm_link"))
     if "change_link" in found:
-        link = address_of(asked.brand, CHANGE_EMAIL, {"c": str(asked.facts.get("confirmation_id", ""))})
-        found["change_link"] = Value(link, catalogue.phrase(asked.language, "change_link"))
+        link = address_of(request.brand, CHANGE_EMAIL, {"c": str(request.values.get("confirmation_id", ""))})
+        found["change_link"] = Value(link, catalogue.phrase(request.language, "change_link"))
     if "sign_in_link" in found:
-        link = site_of(asked.brand) + ("/admin/login/" if asked.facts.get("portal") else "/s/?forgot")
-        found["sign_in_link"] = Value(link, catalogue.phrase(asked.language, "sign_in_link"))
+        link = site_of(request.brand) + ("/admin/login/" if request.values.get("portal") else "/s/?forgot")
+        found["sign_in_link"] = Value(link, catalogue.phrase(request.language, "sign_in_link"))
     return found
 
 
-def password_link(asked: Asked) -> str:
+def password_link(request: MessageRequest) -> str:
     """The link to set a new password, which counts at every brand of the person's: it leads to the hostname of the
     brand where they registered. Any other that asks could have its hostname lead to a server that reads the link.
 
     It names the password that it is to replace and the address: when either has changed, the link is used up.
     """
-    user = User.objects.select_related("registered_brand").filter(pk=asked.user_id).first()
+    user = User.objects.select_related("registered_brand").filter(pk=request.user_id).first()
     if user is None:
-        return address_of(asked.brand, NEW_PASSWORD, {"u": asked.user_id, "p": ""})
-    home = user.registered_brand or first_brand_of(user) or asked.brand
-    reachable = home if hostname_of(home.pk) else asked.brand
+        return address_of(request.brand, NEW_PASSWORD, {"u": request.user_id, "p": ""})
+    home = user.registered_brand or first_brand_of(user) or request.brand
+    reachable = home if hostname_of(home.pk) else request.brand
     return address_of(reachable, NEW_PASSWORD, {"u": user.pk, "p": password_mark(user)})
 
 
@@ -161,7 +162,7 @@ def first_brand_of(user: User) -> Brand | None:
     return account.brand if account else None
 
 
-def shown(value: Any, language: str) -> str:
+def display_value(value: Any, language: str) -> str:
     """Numbers and days as the language writes them."""
     with translation.override(language):
         if isinstance(value, bool) or value is None:
@@ -188,15 +189,15 @@ def one_line(text: str) -> str:
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
-def opt_out_link(asked: Asked) -> str:
-    topic = KINDS[asked.template].topic
-    told = {"u": asked.user_id, "b": asked.brand.pk, "t": topic.value, "c": asked.channel}
-    return address_of(asked.brand, OPT_OUT, told)
+def opt_out_link(request: MessageRequest) -> str:
+    topic = KINDS[request.template].topic
+    told = {"u": request.user_id, "b": request.brand.pk, "t": topic.value, "c": request.channel}
+    return address_of(request.brand, OPT_OUT, told)
 
 
-def address_of(brand: Brand, purpose: str, told: Mapping[str, Any]) -> str:
+def address_of(brand: Brand, purpose: str, claims: Mapping[str, Any]) -> str:
     """A page that needs no login: who holds the link holds a signature over what it is for."""
-    token = signing.dumps(told, salt=purpose, compress=False)
+    token = signing.dumps(claims, salt=purpose, compress=False)
     return f"{site_of(brand)}/{purpose.replace('.', '/')}/{token}"
 
 
@@ -215,7 +216,7 @@ def read_link(purpose: str, token: str, *, max_age: timedelta | None = None) -> 
     return found
 
 
-def sample(brand: Brand, template: str, channel: str, language: str, *, customer_name: str = "Ada") -> Asked:
+def sample(brand: Brand, template: str, channel: str, language: str, *, customer_name: str = "Ada") -> MessageRequest:
     """Made-up facts, for previews and tests."""
     facts = {name: example for name, (_words, example) in KINDS[template].slots.items() if example is not None}
-    return Asked(brand, template, channel, language, facts, customer_name)
+    return MessageRequest(brand, template, channel, language, facts, customer_name)

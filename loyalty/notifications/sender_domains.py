@@ -115,13 +115,13 @@ def on_check(delivery: LeasedEvent) -> None:
     at = timezone.now()
     with transaction.atomic():
         leases.finish(delivery, outcome={"verified": found}, at=at)
-        note(domain=domain, found=found, at=at)
+        note(domain=domain, is_verified=found, at=at)
 
 
-def note(*, domain: SenderDomain, found: bool, at: datetime) -> None:
+def note(*, domain: SenderDomain, is_verified: bool, at: datetime) -> None:
     """Write down what the DNS said."""
     row = SenderDomain.objects.filter(pk=domain.pk)
-    if found:
+    if is_verified:
         row.update(verified_at=Coalesce(F("verified_at"), at), missing_since=None, checked_at=at, last_error="")
         return
     missing = _("This TXT record does not exist.")

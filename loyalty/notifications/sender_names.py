@@ -9,11 +9,11 @@ import unicodedata
 
 def is_own(*, brand_name: str, sender_name: str) -> bool:
     """Whether `sender_name` begins with the words of the brand's name, however they are written, and is readable."""
-    own, shown = words_of(brand_name), words_of(sender_name)
+    own, shown = terms_of(brand_name), terms_of(sender_name)
     return bool(own) and shown[: len(own)] == own and sender_name.isprintable()
 
 
-def words_of(name: str) -> list[str]:
+def terms_of(name: str) -> list[str]:
     """Words as people read them: without case, accents and punctuation."""
     plain = unicodedata.normalize("NFKD", name).casefold()
     return re.findall(r"\w+", "".join(letter for letter in plain if not unicodedata.combining(letter)))

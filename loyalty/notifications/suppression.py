@@ -33,7 +33,7 @@ def digest(channel: str, address: str) -> str:
     return sha256(f"{channel}:{address.strip().lower()}".encode()).hexdigest()
 
 
-def forget(*, brand_id: int, addresses: Iterable[tuple[str, str]]) -> None:
+def erase(*, brand_id: int, addresses: Iterable[tuple[str, str]]) -> None:
     """For the erasure of a person's data; each address with its channel."""
     digests = [digest(channel, address) for channel, address in addresses]
     SuppressedAddress.objects.filter(brand_id=brand_id, digest__in=digests).delete()

@@ -19,7 +19,7 @@ def send(*, brand: Brand, to: User, template: str, channel: str, language: str, 
 
     Raises Invalid where the channel is not set up, or there is nowhere to send it.
     """
-    facts: dict[str, Any] = dict(rendering.sample(brand, template, channel, language).facts)
+    facts: dict[str, Any] = dict(rendering.sample(brand, template, channel, language).values)
     facts |= {"channel": channel, "language": language}
     own = delivery.settings_of(brand.pk)
     if channel == Channel.SMS:
@@ -36,4 +36,4 @@ def send(*, brand: Brand, to: User, template: str, channel: str, language: str, 
             raise Invalid(_("You have no registered device. Log in to the brand's app with your own address."))
         facts["device_id"], facts["to"] = mine[-1].pk, mine[-1].token
     news = NotificationRequest(template, f"test:{uuid.uuid4()}", facts, is_test=True)
-    batching.announce(brand_id=brand.pk, user_ids=[to.pk], news=news, at=at, retry_hours=1)
+    batching.notify_many(brand_id=brand.pk, user_ids=[to.pk], notification=news, at=at, retry_hours=1)

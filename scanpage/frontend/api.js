@@ -58,7 +58,7 @@ async function refusal() {
 async function once(method, path, body, idempotencyKey) {
   const refused = await refusal();
   if (refused) return refused;
-  const headers = { "api-key": KEY };
+  const headers = { "api-key": KEY, "Accept-Language": document.documentElement.lang };
   if (access) headers.Authorization = `Bearer ${access}`;
   if (body) headers["Content-Type"] = "application/json";
   if (idempotencyKey) headers["Idempotency-Key"] = idempotencyKey;

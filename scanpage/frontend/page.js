@@ -56,7 +56,7 @@ async function follow() {
   const end = await scans.settled(scan.scan_id);
   const known = { awarded: "awarded", limited: "limited", late: "late", not_eligible: "none" }[end.points_status];
   points(known || "", end);
-  if (end.points_status === "already_claimed") show("mine", scan);
+  if (end.points_status === "already_claimed") show(scan.is_test ? "test" : "mine", scan);
 }
 
 async function logIn(form) {

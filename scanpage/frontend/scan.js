@@ -8,6 +8,7 @@ const POLL_MS = 400, PATIENCE_MS = 20_000;
 export function stateOf({ ok, body }) {
   const known = { AUTH_CODE_INVALID: "unknown", VALIDATION_ERROR: "unknown", RATE_LIMITED: "waiting", SCAN_LIMIT_REACHED: "used" }[body.error];
   if (known || !ok) return known || "trouble";
+  if (body.is_test) return "test";
   if (body.reason === "recalled") return "recalled";
   if (body.points_status === "already_claimed") return "mine";
   if (body.reason === "reserved") return isCustomer() ? "reserved_for_other" : "reserved";

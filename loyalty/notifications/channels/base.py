@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from core.http.client import Answer
 from events.messages import RetryLater
@@ -34,6 +35,16 @@ class AddressBouncedError(Failed):
 
 class NotSent(Exception):
     """It did not go out this time."""
+
+
+def check_may_send(message: OutboundMessage) -> None:
+    """Each channel calls it before anything leaves. Raises Failed: a sandbox brand reaches no customers."""
+    if message.delivery.brand.is_sandbox:
+        raise Failed(sandbox_reason())
+
+
+def sandbox_reason() -> str:
+    return _("Not sent: sandbox.")
 
 
 def busy(answer: Answer, said: str) -> RetryLater | NotSent:

@@ -8,43 +8,46 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 
 from loyalty.notifications import sender_domains, sender_names
-from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage
+from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage, check_may_send
 from loyalty.notifications.rendering import one_line
 
 # RFC 3463. These say that the message, the mailbox's fill or the way there is to blame, and not the address.
 NOT_THE_ADDRESS = re.compile(r"^[45]\.(2\.2|3|4|5|6|7)\b")
 
 
-def send(parcel: OutboundMessage) -> str:
+def send(outbound: OutboundMessage) -> str:
     """Returns the Message-ID, which is the same at each attempt. Raises AddressBouncedError, Failed, NotSent."""
-    message = message_of(parcel)
+    check_may_send(outbound)
+    message = message_of(outbound)
     try:
         message.send()
     except smtplib.SMTPRecipientsRefused as error:
         code, said = next(iter(error.recipients.values()))
-        raise refusal(code, said) from error
+        raise rejection(code, said) from error
     except smtplib.SMTPDataError as error:
-        raise (Failed if is_final(error.smtp_code) else NotSent)(told(error.smtp_code, error.smtp_error)) from error
+        raise (Failed if is_final(error.smtp_code) else NotSent)(
+            smtp_error(error.smtp_code, error.smtp_error)
+        ) from error
     except (smtplib.SMTPException, OSError) as error:
         raise NotSent(f"{type(error).__name__}: {error}"[:500]) from error
     return str(message.extra_headers["Message-ID"])
 
 
-def message_of(parcel: OutboundMessage) -> EmailMultiAlternatives:
+def message_of(outbound: OutboundMessage) -> EmailMultiAlternatives:
     """From the brand's own address where it has proven the domain; else from the installation's, with the brand's name.
 
     Nobody else's name or address stands behind our mail server's word (SPF, DKIM) for the asking.
     """
-    brand, own, composed = parcel.delivery.brand, parcel.settings, parcel.composed
+    brand, own, composed = outbound.delivery.brand, outbound.settings, outbound.composed
     is_own = sender_domains.may_send_from(brand_id=brand.pk, address=own.sender_address)
     sender, name = (own.sender_address, own.sender_name) if is_own else (settings.DEFAULT_FROM_EMAIL, "")
     if not sender_names.is_own(brand_name=brand.name, sender_name=name):
         name = ""
     domain = parseaddr(sender)[1].rpartition("@")[2]
     headers = {
-        "Message-ID": f"<{parcel.delivery.delivery_id}@{domain}>",
+        "Message-ID": f"<{outbound.delivery.delivery_id}@{domain}>",
         "Auto-Submitted": "auto-generated",
-        "Content-Language": parcel.delivery.language,
+        "Content-Language": outbound.delivery.language,
     }
     if composed.opt_out:  # RFC 2369 and RFC 8058: mail programmes show a button of their own
         headers |= {
@@ -55,7 +58,7 @@ def message_of(parcel: OutboundMessage) -> EmailMultiAlternatives:
         subject=composed.subject,
         body=composed.text,
         from_email=formataddr((one_line(name or brand.name), parseaddr(sender)[1])),
-        to=[parcel.address],
+        to=[outbound.address],
         reply_to=[own.reply_to or ("" if is_own else own.sender_address) or brand.support_email],
         headers=headers,
     )
@@ -63,18 +66,18 @@ def message_of(parcel: OutboundMessage) -> EmailMultiAlternatives:
     return message
 
 
-def refusal(code: int, said: bytes) -> Exception:
+def rejection(code: int, said: bytes) -> Exception:
     """Of a recipient: for good where the address is to blame."""
     text = said.decode(errors="replace")
     if not is_final(code):
-        return NotSent(told(code, said))
-    return (Failed if NOT_THE_ADDRESS.match(text) or code == 552 else AddressBouncedError)(told(code, said))
+        return NotSent(smtp_error(code, said))
+    return (Failed if NOT_THE_ADDRESS.match(text) or code == 552 else AddressBouncedError)(smtp_error(code, said))
 
 
 def is_final(code: int) -> bool:
     return 500 <= code < 600
 
 
-def told(code: int, said: bytes | str) -> str:
+def smtp_error(code: int, said: bytes | str) -> str:
     words = said.decode(errors="replace") if isinstance(said, bytes) else said
     return f"SMTP {code} {one_line(words)}"[:500]

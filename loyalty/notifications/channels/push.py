@@ -11,7 +11,14 @@ from core.errors import Invalid
 from core.http import client, google_service_accounts
 from core.http.client import Answer, RequestFailedError
 from core.http.google_service_accounts import NotGranted, ServiceAccount
-from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage, busy
+from loyalty.notifications.channels.base import (
+    AddressBouncedError,
+    Failed,
+    NotSent,
+    OutboundMessage,
+    busy,
+    check_may_send,
+)
 from loyalty.notifications.channels.sms import read
 
 SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
@@ -29,22 +36,23 @@ def service_account(text: str) -> ServiceAccount:
     return account
 
 
-def send(parcel: OutboundMessage) -> str:
+def send(message: OutboundMessage) -> str:
     """Returns FCM's name of the message. Raises AddressBouncedError, Failed, NotSent, RetryLater.
 
     A repeated message replaces the first on the device, by its tag and collapse id.
     """
-    account = service_account(parcel.settings.fcm_service_account)
+    check_may_send(message)
+    account = service_account(message.settings.fcm_service_account)
     answer = ask(
         f"{settings.FCM_URL}/v1/projects/{account.project_id}/messages:send",
-        json.dumps({"message": message_of(parcel)}).encode(),
+        json.dumps({"message": message_of(message)}).encode(),
         {"Authorization": f"Bearer {access_token(account)}", "Content-Type": "application/json"},
     )
     body = read(answer.body)
     if answer.status == 200:
         return str(body.get("name", ""))[:255]
     if answer.status == 401:
-        google_service_accounts.forget_token(account, scope=SCOPE)
+        google_service_accounts.discard_token(account, scope=SCOPE)
     kind, said = error_of(body)
     told = f"FCM {answer.status} {kind}: {said}"[:500]
     if kind in DEAD_TOKENS or (kind == "INVALID_ARGUMENT" and "registration token" in said):
@@ -54,12 +62,12 @@ def send(parcel: OutboundMessage) -> str:
     raise Failed(told)
 
 
-def message_of(parcel: OutboundMessage) -> dict[str, Any]:
-    number, composed = str(parcel.delivery.delivery_id), parcel.composed
+def message_of(message: OutboundMessage) -> dict[str, Any]:
+    number, composed = str(message.delivery.delivery_id), message.composed
     return {
-        "token": parcel.address,
+        "token": message.address,
         "notification": {"title": composed.subject, "body": composed.text},
-        "data": {"notice_id": number, "template": parcel.delivery.template},
+        "data": {"notice_id": number, "template": message.delivery.template},
         "android": {"collapse_key": number, "notification": {"tag": number}},
         "apns": {"headers": {"apns-collapse-id": number}},
         "webpush": {"notification": {"tag": number}},

@@ -9,23 +9,32 @@ from django.conf import settings
 
 from core.http import client
 from core.http.client import RequestFailedError
-from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage, busy, number
+from loyalty.notifications.channels.base import (
+    AddressBouncedError,
+    Failed,
+    NotSent,
+    OutboundMessage,
+    busy,
+    check_may_send,
+    number,
+)
 
 # https://www.twilio.com/docs/api/errors: no such number, no mobile number, cannot be reached, unsubscribed, blocked.
 DEAD_NUMBERS = frozenset({21211, 21214, 21217, 21610, 21614, 30003, 30004, 30005, 30006})
 
 
-def send(parcel: OutboundMessage) -> str:
+def send(message: OutboundMessage) -> str:
     """Returns Twilio's message SID. Raises AddressBouncedError, Failed, NotSent, RetryLater.
 
     Twilio knows no key that makes a repeated request harmless: after a crash between its answer and our commit the
     message goes out again.
     """
-    own = parcel.settings
+    check_may_send(message)
+    own = message.settings
     sid = own.twilio_account_sid
     key = base64.b64encode(f"{sid}:{own.twilio_auth_token}".encode()).decode()
     sender = "MessagingServiceSid" if own.sms_sender.startswith("MG") else "From"
-    form = {"To": parcel.address, sender: own.sms_sender, "Body": parcel.composed.text}
+    form = {"To": message.address, sender: own.sms_sender, "Body": message.composed.text}
     try:
         answer = client.send(
             "POST",

@@ -1,0 +1,139 @@
+"""In which language a customer is answered: what the request names, else their own, else their brand's, else English.
+
+What the request asks for is in its header. The other two are in the database, and are read only when an answer turns
+out to have a text that depends on them.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
+from django.utils.module_loading import import_string
+from django.utils.translation import get_supported_language_variant
+from django.utils.translation.trans_real import parse_accept_lang_header
+
+MAX_HEADER_LENGTH = 500
+# Whom the API answers in their own language; what is below the second speaks to a brand's programs and staff.
+CUSTOMER_API, BRAND_API = "/api/v1/", "/api/v1/brand/"
+
+
+@dataclass(slots=True)
+class Negotiation:
+    """What is known of one request: its `language` ("" until it is decided), and whose own language would count."""
+
+    language: str
+    brand_id: int | None = None
+    user_id: int | None = None
+    is_translated: bool = False  # the answer has a text in that language
+
+
+_current: ContextVar[Negotiation | None] = ContextVar("language_negotiation", default=None)
+
+
+def supported(*tags: str) -> str:
+    """The first of our languages that these language tags name; "" where they name none."""
+    for tag in tags:
+        try:
+            return get_supported_language_variant(tag)
+        except LookupError:
+            continue
+    return ""
+
+
+def accepted(header: str) -> str:
+    """The language of ours that an Accept-Language header prefers; "" where it names none."""
+    return supported(*(tag for tag, _quality in parse_accept_lang_header(header[:MAX_HEADER_LENGTH].lower())))
+
+
+@contextmanager
+def negotiated(header: str) -> Iterator[Negotiation]:
+    """Answer one request, with this Accept-Language header, in its language."""
+    negotiation = Negotiation(accepted(header))
+    before = _current.set(negotiation)
+    try:
+        with translation.override(negotiation.language or settings.LANGUAGE_CODE):
+            yield negotiation
+    finally:
+        _current.reset(before)
+
+
+def concern(*, brand_id: int, user_id: int | None = None) -> None:
+    """The request comes from this brand's app, or from this customer of the brand."""
+    if negotiation := _current.get():
+        negotiation.brand_id = brand_id
+        negotiation.user_id = user_id or negotiation.user_id
+
+
+def use(language: str) -> None:
+    """Answer in this language where the request names none: the customer's own was read with other things."""
+    negotiation = _current.get()
+    if negotiation and not negotiation.language:
+        negotiation.language = language or settings.LANGUAGE_CODE
+        translation.activate(negotiation.language)
+
+
+def use_english() -> None:
+    """Answer in English whatever the request asks for: it comes from a brand's program."""
+    if negotiation := _current.get():
+        negotiation.language = settings.LANGUAGE_CODE
+        translation.activate(negotiation.language)
+
+
+def decide() -> str:
+    """The language of the answer, which has a text in it. Reads the customer's own once, where nothing else says it."""
+    negotiation = _current.get()
+    if negotiation is None:
+        return translation.get_language() or settings.LANGUAGE_CODE
+    if not negotiation.language and negotiation.brand_id is not None:
+        use(reader()(negotiation.brand_id, negotiation.user_id))
+    negotiation.is_translated = True
+    return negotiation.language or settings.LANGUAGE_CODE
+
+
+def mark_translated() -> None:
+    """The answer has a text in the language that is known by now."""
+    if negotiation := _current.get():
+        negotiation.is_translated = True
+
+
+def filled(message: str, **values: Any) -> str:
+    """A translatable message, marked with gettext_noop, in the language of the answer and with its values."""
+    decide()
+    return translation.gettext(message) % values
+
+
+def again(text: str) -> str:
+    """A message that was made before the language was decided on, so in English, in the language of the answer."""
+    return translation.gettext(text) if text.strip() else text
+
+
+@cache
+def reader() -> Callable[[int, int | None], str]:
+    """Reads the language of a customer, or of a brand's customers, from the database."""
+    found: Callable[[int, int | None], str] = import_string(settings.CUSTOMER_LANGUAGE)
+    return found
+
+
+class Languages:
+    """Middleware: the customer API answers in the language of the request."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        path = request.path_info
+        if not path.startswith(CUSTOMER_API) or path.startswith(BRAND_API):
+            return self.get_response(request)
+        with negotiated(request.META.get("HTTP_ACCEPT_LANGUAGE", "")) as negotiation:
+            response = self.get_response(request)
+            if negotiation.is_translated:
+                response.headers["Content-Language"] = negotiation.language or settings.LANGUAGE_CODE
+                patch_vary_headers(response, ["Accept-Language"])
+            return response

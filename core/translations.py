@@ -1,0 +1,82 @@
+"""What a brand wrote in other languages, beside a row's own texts: `{"de": {"name": "Becher"}}`."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+from core import languages
+
+TRANSLATION_LANGUAGES = [code for code, _name in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
+# As staff read them, whose pages are English.
+NAMES = {"de": _("German"), "ar": _("Arabic")}
+
+if TYPE_CHECKING:
+    JSONField = models.JSONField[Any, Any]
+else:
+    JSONField = models.JSONField
+
+
+class TranslationsField(JSONField):
+    """By language and field, the texts of a row's fields `of`. Each is as long as its field may be."""
+
+    def __init__(self, *, of: tuple[str, ...] = (), **options: Any) -> None:
+        self.of = tuple(of)
+        super().__init__(**{"default": dict, "db_default": {}, "blank": True, "editable": False, **options})
+
+    def deconstruct(self) -> Any:
+        name, path, args, options = super().deconstruct()
+        return name, path, args, {**options, "of": self.of}
+
+    def validate(self, value: Any, model_instance: Any) -> None:
+        """Raises ValidationError for another language or field, and for what is no text or too long a one."""
+        super().validate(value, model_instance)
+        if not isinstance(value, dict) or not all(isinstance(texts, dict) for texts in value.values()):
+            raise ValidationError(_("Write texts by language and field."))
+        for language, texts in value.items():
+            if language not in TRANSLATION_LANGUAGES:
+                raise ValidationError(_("%(language)s is not a language of ours."), params={"language": language})
+            for name, text in texts.items():
+                self._check(name, text)
+
+    def _check(self, name: str, text: Any) -> None:
+        if name not in self.of:
+            raise ValidationError(_("%(name)s has no translations."), params={"name": name})
+        longest = self.model._meta.get_field(name).max_length or 0  # type: ignore[union-attr] # noqa: SLF001
+        if not isinstance(text, str) or not text or len(text) > longest:
+            words = _("%(name)s takes a text of at most %(most)d characters.")
+            raise ValidationError(words, params={"name": name, "most": longest})
+
+    def as_text(self, value: Any) -> str:
+        """For the audit log: a line for each text."""
+        found = value if isinstance(value, dict) else {}
+        return "; ".join(
+            f"{name} ({language}): {text}"
+            for language in sorted(found)
+            for name, text in sorted(found[language].items())
+        )
+
+
+def text_of(translations: Mapping[str, Mapping[str, str]] | None, name: str, base: str, language: str) -> str:
+    """The text of a field in a language; the base text where the brand wrote no other."""
+    return (translations or {}).get(language, {}).get(name) or base
+
+
+def in_language(row: Any, name: str) -> str:
+    """A text of a row, which has `translations`, in the language of the answer."""
+    base: str = getattr(row, name)
+    return text_of(row.translations, name, base, languages.decide()) if row.translations else base
+
+
+class TranslatedField(serializers.CharField):
+    """A brand's own text, in the language of the answer: its source is a field of a row that has `translations`."""
+
+    def get_attribute(self, instance: Any) -> str | None:
+        row = instance
+        for part in self.source_attrs[:-1]:
+            row = getattr(row, part)
+        return None if row is None else in_language(row, self.source_attrs[-1])

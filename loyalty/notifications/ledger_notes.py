@@ -1,0 +1,50 @@
+"""What customers read of ledger lines: the system's own notes are stored in English and read in any language."""
+
+import re
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import pgettext
+
+# The texts as their writers have them (campaigns.accrual, authcodes.scanning, loyalty.rewards, loyalty.points.expiry).
+SYSTEM_NOTES = (
+    "Points for scanning %(product)s",
+    "Points for order %(order)s",
+    "Points for completing your profile: %(field)s",
+    "Points for logging in",
+    "Reward: %(name)s",
+    "Redeemed: %(reward)s",
+    "Cancelled: %(reward)s",
+    "Expired: earned before %(day)s",
+)
+FIELDS = ("first_name", "last_name", "phone", "language")
+CONTEXT = "ledger"
+
+
+def pattern_of(note: str) -> re.Pattern[str]:
+    """Finds the values in a note that was written from this text."""
+    parts = re.split(r"%\((\w+)\)s", note)
+    return re.compile("".join(f"(?P<{each}>.+)" if at % 2 else re.escape(each) for at, each in enumerate(parts)), re.S)
+
+
+PATTERNS = [(note, pattern_of(note)) for note in SYSTEM_NOTES]
+
+
+def parsed(note: str) -> tuple[str, Mapping[str, str]] | None:
+    """The system's text that a note was written from, and its values; None for what people wrote."""
+    for text, pattern in PATTERNS:
+        if found := pattern.fullmatch(note):
+            return text, found.groupdict()
+    return None
+
+
+def text_in(note: str, language: str) -> str:
+    """The note in a language, if it is the system's own."""
+    found = parsed(note)
+    if found is None or language == settings.LANGUAGE_CODE:
+        return note
+    text, values = found
+    with translation.override(language):
+        said = {name: pgettext(CONTEXT, value) if value in FIELDS else value for name, value in values.items()}
+        return pgettext(CONTEXT, text) % said

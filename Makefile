@@ -1,14 +1,11 @@
 # The commands of every day. Each is a word for a program in bin/ or .venv/bin that also works by itself.
-.PHONY: run test test-all check lint format types docs bench
+.PHONY: run test check lint format types docs bench
 
 run: ## Everything on this machine, until Ctrl-C
 	bin/run
 
-test: ## The fast tests; others with ARGS, as in make test ARGS="loyalty/rewards -k expiry"
+test: ## The fast tests; others with ARGS, as in make test ARGS=--all or ARGS="loyalty/rewards -k expiry"
 	bin/test $(ARGS)
-
-test-all: ## All tests
-	bin/test --all $(ARGS)
 
 check: ## Everything that a change has to pass
 	.ci/run

@@ -23,7 +23,7 @@ from bench import against, harness, part
 from bench.harness import PROJECT, Figure, Scale, say
 
 PARTS = ["scan", "pairs", "latency", "generate", "growth", "dashboard", "lists", "imports", "exports", "prints"]
-PARTS += ["searches", "expiry", "notifications", "wallets", "timing", "guard", "neighbours"]
+PARTS += ["searches", "expiry", "notifications", "wallets", "timing", "guard", "neighbours", "brand_api"]
 LOADED = {"scan", "pairs"}  # by wrk
 INSIDE = "BENCH_INSIDE"
 ENVIRONMENT = {

@@ -273,7 +273,7 @@ def same(brand: Brand, filters: Filters, name: str) -> None:
     assigned, scanned, totals, scanners, *_tops = plain_figures(brand, filters)
     assert found.codes == Codes(assigned, scanned), (name, found.codes, assigned, scanned)
     its = found.scans
-    assert scanners == its.scanners, (name, scanners, its.scanners)
+    assert scanners == its.unique_scanners, (name, scanners, its.unique_scanners)
     wanted = f"({its.accepted},{its.warnings},{its.errors},{its.recalled},"
     assert totals.startswith(wanted), (name, totals, wanted)
 

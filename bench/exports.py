@@ -94,7 +94,9 @@ def written(rows: QuerySet[Any], brand: Brand, wanted: Format, growth: list[floa
     file: IO[bytes]
     with tempfile.TemporaryFile() as file:
         rows.order_by().count()
-        done = file_exports.write(file, report=SCANS, rows=rows, wanted=wanted, brand=brand, told=lambda _: None)
+        done = file_exports.write(
+            file, report=SCANS, rows=rows, file_format=wanted, brand=brand, progress=lambda _: None
+        )
         spent = time.perf_counter() - began
     growth.append(memory("VmHWM") - before)
     assert done == quantity

@@ -26,7 +26,7 @@ from bench import world
 from bench.generate import forget_peak, memory
 from bench.harness import PROJECT, Figure, Scale, interleaved, orientation, ratio, say
 from brands.models.people import User
-from jobs import runner
+from jobs import kinds, runner
 from jobs.models import Job
 from tests.support import factories
 
@@ -151,7 +151,7 @@ def growth(codes: Codes, rows: int) -> float:
 def grow(upload_id: int) -> None:
     world.use_database(DATABASE)
     upload = Import.objects.get(pk=upload_id)
-    runner.handler_of("check-import")
+    kinds.declared()
     before = forget_peak()
     checked(upload)
     committed(upload)

@@ -104,7 +104,7 @@ def brands(lengths: Lengths) -> Brands:
         factories.level(brand)
     batch = factories.batch(b, quantity=lengths.codes, prefix=f"N{next(_number)}-", number_width=8)
     customer = factories.customer(a)
-    _key, hub = api_keys.create(brand=a, kind="hub", name="bench", at=timezone.now())
+    _key, hub = api_keys.create(brand=a, kind="hub", name="bench", at=timezone.now(), scopes=["events"])
     buyers = [factories.customer(b) for _ in range(50)]
     return Brands(
         a=a,
@@ -305,7 +305,7 @@ def twenty_jobs(here: Brands, over: threading.Event) -> None:  # noqa: ARG001 - 
     quantity = here.lengths.of_a_job
     for _ in range(here.lengths.jobs):
         batch = world.batch_of(here.a, factories.product(here.a), quantity=quantity, prefix=f"J{next(_number)}-")
-        queue.start(brand=here.a, kind=Job.Kind.GENERATE, title="bench", parameters={"batch_id": batch.pk}, by=None)
+        queue.start(brand=here.a, kind="generate", title="bench", parameters={"batch_id": batch.pk}, by=None)
 
 
 def slow_uploads(here: Brands, over: threading.Event) -> None:
@@ -364,7 +364,7 @@ def neighbourhood(lengths: Lengths) -> Iterator[tuple[Brands, Noticed]]:
             webhook_endpoints.create(brand=here.a, url=url, types=[WebhookType.LEVEL_REACHED], at=now)
         webhook_endpoints.create(brand=here.b, url=hook.url, types=[WebhookType.POINTS_EARNED], at=now)
         external_system.create(
-            brand=here.a, url=slow_rules.url, when_refused="refuse", when_away="proceed", is_active=True
+            brand=here.a, url=slow_rules.url, when_rejected="refuse", when_away="proceed", is_active=True
         )
         factories.earning_rule(here.a, "order-complete")
         noticed = Noticed()

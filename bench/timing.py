@@ -69,7 +69,9 @@ def endpoint(name: str, client: Client, label: str, key: Any) -> Endpoint:
 
 def api_endpoints(own: Brand, rows: dict[str, Any]) -> list[Endpoint]:
     """What a hub key of A asks about ids and codes of B."""
-    _key, text = api_keys.create(brand=own, kind=ApiKey.Kind.HUB, name="timing", at=timezone.now())
+    _key, text = api_keys.create(
+        brand=own, kind=ApiKey.Kind.HUB, name="timing", at=timezone.now(), scopes=ApiKey.Scope.values
+    )
     client = Client(headers={"api-key": text, "origin": f"https://{own.hostnames.get().hostname}"})
     code, scan, batch = rows["authcodes.authcode"], rows["authcodes.scan"], rows["authcodes.batchrange"]
 

@@ -52,7 +52,7 @@ ADD_PASSES = fill.insert(
     token="%(token)s",
     state="'held'",
     pushed_version="1",
-    held_version="1",
+    current_version="1",
 )
 ADD_DEVICES = fill.insert(
     WalletDevice,
@@ -100,7 +100,7 @@ def stored_token() -> str:
 
 def brand_wide(brand: Brand, amounts: Amounts) -> list[Figure]:
     """Asked for three times, queued once; then every device fetches, some with a second device right behind."""
-    issuers.change_look(brand_id=brand.pk)
+    issuers.change_design(brand_id=brand.pk)
     began = time.perf_counter()
     for _ in range(3):
         assert passes.refresh_all(brand_id=brand.pk, at=timezone.now()) == amounts.passes

@@ -19,7 +19,7 @@ from authcodes.models.scans import Scan
 from bench import fill
 from bench.harness import EMPTY, Scale, data_dir, say
 from brands.identity import tokens
-from brands.models.customer_words import CustomerWord
+from brands.models.customer_word import CustomerWord
 from brands.models.people import User
 from brands.models.tenants import Brand
 from events.models import Event
@@ -224,7 +224,7 @@ def batch_of(brand: Brand, product: Product, *, quantity: int, prefix: str) -> B
         number_width=WIDTH,
         signed=False,
     )
-    return batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+    return batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
 
 
 def access_tokens(brand: Brand) -> list[str]:

@@ -105,11 +105,6 @@ class Project:
     def environment(self) -> set[str]:
         return {a or b for module in self.application for a, b in ENVIRONMENT.findall(module.text)}
 
-    @property
-    def retired_words(self) -> int | None:
-        allowed = self.root / "tests" / "retired_words_allowed.txt"
-        return sum(bool(line.strip()) for line in allowed.read_text().splitlines()) if allowed.exists() else None
-
 
 def spread(numbers: list[int]) -> str:
     """Median, 95th percentile and largest."""
@@ -141,7 +136,6 @@ ROWS: dict[str, Callable[[Project], object]] = {
     "lines of SQL files": lambda it: sum(len(text.splitlines()) for text in it.sql_files),
     "answers put together beside a serializer": lambda it: it.handwritten_answers,
     "environment variables read": lambda it: len(it.environment),
-    "retired words still allowed": lambda it: it.retired_words if it.retired_words is not None else "not held",
     "suppressions of linters and types": lambda it: sum(
         len(SUPPRESSION.findall(module.text)) for module in it.application
     ),

@@ -4,6 +4,7 @@ bin/test                 the fast lane: everything that is not marked slow
 bin/test --all           everything, with the 25 slowest
 bin/test PATH...         tests, or those of a folder or module of an app, slow ones too
 bin/test --changed       the fast tests of what differs from main, and of what imports it
+--coverage               measures which lines ran; with --all alone it fails below the gate of pyproject.toml
 """
 
 import subprocess
@@ -16,6 +17,8 @@ from imports import import_graph, importers
 ROOT = Path(__file__).resolve().parent.parent
 FAST = ["-m", "not slow"]
 ALL = ["--durations=25"]
+COVERAGE = ["--cov", "--cov-report=term:skip-covered", "--cov-report=html:.venv/coverage-html"]
+NO_GATE = "--cov-fail-under=0"  # for a part of the tests
 TAKES_A_VALUE = {"-k", "-m", "-p", "-n", "-o", "-c", "-W", "--deselect", "--ignore"}
 ALWAYS = "tests/test_architecture.py"
 
@@ -86,6 +89,10 @@ def git(root: Path, *arguments: str) -> str:
 
 
 def pytest_arguments(given: Sequence[str], *, root: Path) -> list[str]:
+    if "--coverage" in given:
+        rest = [each for each in given if each != "--coverage"]
+        gate = [] if rest == ["--all"] else [NO_GATE]
+        return [*pytest_arguments(rest, root=root), *COVERAGE, *gate]
     rest = [each for each in given if each not in {"--all", "--changed"}]
     if "--all" in given:
         return [*ALL, *rest]

@@ -2,6 +2,7 @@
 
     python bin/servers.py exec --data DIR -- COMMAND...    run COMMAND beside the servers, return its exit code
     python bin/servers.py exec --throwaway -- COMMAND...   the same on a new directory that is removed afterwards
+    python bin/servers.py exec --throwaway --template DIR -- COMMAND...   ... that begins as a copy of DIR
 
 A server that DATABASE_URL or REDIS_URL names is not started. DIR is $DATA_DIR, else `var` in the project.
 """
@@ -11,6 +12,7 @@ import contextlib
 import os
 import secrets
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -96,14 +98,32 @@ def run_command(command: Sequence[str], environment: Mapping[str, str], started:
 
 
 @contextlib.contextmanager
-def throwaway() -> Iterator[Path]:
-    """A new DATA_DIR with a home/ and a tmp/ for whatever the command leaves in its own; removed at the end."""
+def throwaway(template: Path | None) -> Iterator[Path]:
+    """A new DATA_DIR with a home/ and a tmp/ for whatever the command leaves in its own; removed at the end.
+
+    With `template` it begins as a copy of that one, whose servers do not run. Raises ServerError.
+    """
     # Short enough for a socket whatever TMPDIR says. Nobody can foresee the name, so nobody can be there before us.
     data_dir = Path("/tmp") / f"loyalty-{secrets.token_hex(8)}"  # noqa: S108
     try:
+        if template:
+            copy_data(template, data_dir)
         yield data_dir
     finally:
         shutil.rmtree(data_dir, ignore_errors=True)
+
+
+def copy_data(template: Path, data_dir: Path) -> None:
+    """Copy a DATA_DIR with its owners, which the servers run as."""
+    copied = subprocess.run(
+        ["cp", "--archive", "--reflink=auto", "--", str(template), str(data_dir)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if copied.returncode:
+        message = f"{template} could not be copied: {copied.stderr.strip()}"
+        raise ServerError(message)
 
 
 def execute(command: Sequence[str], *, data_dir: Path, durable: bool, private_home: bool) -> int:
@@ -113,7 +133,7 @@ def execute(command: Sequence[str], *, data_dir: Path, durable: bool, private_ho
         environment = {**os.environ, "PATH": path, "DATA_DIR": str(data_dir)}
         if private_home:
             for variable, name in (("HOME", "home"), ("TMPDIR", "tmp")):
-                (data_dir / name).mkdir()
+                (data_dir / name).mkdir(exist_ok=True)
                 environment[variable] = str(data_dir / name)
         return run_command(command, environment, started)
 
@@ -125,6 +145,9 @@ def arguments() -> argparse.Namespace:
     execution = parser.add_subparsers(required=True).add_parser("exec", help="run a command beside the servers")
     execution.add_argument("--data", type=Path, metavar="DIR", help="where the data stays")
     execution.add_argument("--throwaway", action="store_true", help="without fsync; without --data, leave nothing")
+    execution.add_argument(
+        "--template", type=Path, metavar="DIR", help="what a throwaway directory begins as a copy of"
+    )
     execution.add_argument("command", nargs="+", metavar="COMMAND")
     return parser.parse_args()
 
@@ -134,7 +157,7 @@ def main() -> int:
     processes.raise_on_signals()
     try:
         if given.throwaway and not given.data:
-            with throwaway() as data_dir:
+            with throwaway(given.template) as data_dir:
                 return execute(given.command, data_dir=data_dir, durable=False, private_home=True)
         data_dir = (given.data or datadir.from_environment()).expanduser().resolve()
         return execute(given.command, data_dir=data_dir, durable=not given.throwaway, private_home=False)

@@ -1,7 +1,7 @@
 """Fixtures every test may use: a brand with a level, a customer, and the worker's turn."""
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
@@ -15,7 +15,7 @@ from events import worker
 from tests.support import factories
 from tests.support.api import Api
 from tests.support.distribution import TogetherScheduling
-from tests.support.lanes import TESTS, is_slow, lane, told
+from tests.support.lanes import TESTS, function_of, is_slow, lane, measured_as_slow, told, write_measured
 from tests.support.log_watch import LogWatch, secrets_in
 from tests.support.table_cleanup import empty_tables
 
@@ -32,6 +32,32 @@ OUT_OF_TIME = ["TimeoutError", "ReadTimeout", "did not become true in time", "Ex
 LANES = pytest.StashKey[Counter[str]]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--measure", action="store_true", help="write which tests are slow (tests/support/slow_tests.txt)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--measure") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Measurement())
+
+
+class Measurement:
+    """Notes how long each step of a test takes, in whichever process it runs."""
+
+    def __init__(self) -> None:
+        self.durations: dict[tuple[str, str], float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # The last one counts, where a test was tried again or has several reports.
+        self.durations[report.nodeid, report.when] = report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        cases: defaultdict[str, float] = defaultdict(float)
+        for (case, _step), seconds in self.durations.items():
+            cases[case] += seconds
+        write_measured(cases)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Say which tests are slow, and what may be tried again.
@@ -39,17 +65,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     That is a control, which shows that something can happen, and what ran out of time. A test of a promise is not: the
     promise holds each time.
     """
+    measured = measured_as_slow()
     for item in items:
-        if is_slow(item.path.relative_to(TESTS), getattr(item, "fixturenames", ())):
+        if (
+            is_slow(item.path.relative_to(TESTS), getattr(item, "fixturenames", ()))
+            or function_of(item.nodeid) in measured
+        ):
             item.add_marker(pytest.mark.slow)
         if item.name.startswith("test_control_"):
             item.add_marker(pytest.mark.flaky(reruns=2))
         else:
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=OUT_OF_TIME))
     # Before -m and -k leave some out.
-    config.stash[LANES] = Counter(lane({mark.name for mark in item.iter_markers()}) for item in items)
+    lanes = Counter(lane({mark.name for mark in item.iter_markers()}) for item in items)
+    config.stash[LANES] = lanes
     if hasattr(config, "workeroutput"):
-        config.workeroutput["lanes"] = dict(config.stash[LANES])
+        config.workeroutput["lanes"] = dict(lanes)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -78,6 +109,11 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 @pytest.fixture(scope="session")
+def django_db_modify_db_settings_xdist_suffix() -> None:
+    """Each process has servers of its own (bin/test): their databases may have one name, and be copies of one."""
+
+
+@pytest.fixture(scope="session")
 def log_watch() -> Iterator[LogWatch]:
     watch = LogWatch()
     logging.getLogger().addHandler(watch)
@@ -96,7 +132,7 @@ def no_secrets_in_logs(log_watch: LogWatch) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
     """Let the flush between tests empty what refuses TRUNCATE; test_database_roles has these triggers back."""
-    with django_db_blocker.unblock(), connection.as_owner(), connection.cursor() as cursor:
+    with django_db_blocker.unblock(), connection.as_owner(), connection.cursor() as cursor:  # type: ignore[attr-defined] # our own backend's
         for table, trigger in NOT_TRUNCATED.items():
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")
 

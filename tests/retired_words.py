@@ -1,22 +1,13 @@
-"""Finds words that the glossary has retired, in names and in translatable texts.
-
-`python -m tests.retired_words` lowers the allow list, `--by-app` counts what is left.
-"""
+"""Finds words that the glossary has retired, in names and in translatable texts."""
 
 import ast
 import re
-import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 APPS = ("core", "brands", "jobs", "events", "portal", "loyalty", "campaigns", "authcodes", "scanpage", "config")
-ALLOWED = Path(__file__).parent / "retired_words_allowed.txt"
-HEADER = """# Retired words that are left, as `path: word count`.
-# Counts only go down: `python -m tests.retired_words` lowers them.
-"""
 
 # Names that the specification fixes, though one of their words may be retired elsewhere.
 SPECIFIED = """
@@ -68,8 +59,8 @@ NAME_RULES = (
     *name_rule("keeps kept keeping", "save, saved, retained"),
     *name_rule("anew", "again"),
     *name_rule("meanwhile vain", "the state: pending, failed, unsuccessful"),
-    *name_rule("look looks looked", "check, query, view; design, theme"),
-    *name_rule("rest rests resting", "cooldown; remaining"),
+    *name_rule("look looks looked", "check, query, view; design, theme", after="up"),
+    *name_rule("rest rests resting", "cooldown; remaining", after="framework"),
     *name_rule("who somebody anybody nobody stranger strangers visitor visitors", "user, customer or member"),
     *name_rule("person persons", "user; personal_data"),
     *name_rule("membership memberships", "staff_role, StaffRole"),
@@ -230,60 +221,12 @@ def files() -> Iterator[Path]:
                 yield path
 
 
-def retired() -> dict[tuple[str, str], list[tuple[Rule, str]]]:
-    """What is left, by file and word."""
-    left: dict[tuple[str, str], list[tuple[Rule, str]]] = {}
+def retired() -> dict[str, list[tuple[Rule, str]]]:
+    """Each retired word that there is, with the name or text that has it, by file."""
+    found: dict[str, list[tuple[Rule, str]]] = {}
     for file in files():
         path = file.relative_to(ROOT).as_posix()
         source = file.read_text()
-        for rule, where in retired_in_module(path, source) if file.suffix == ".py" else retired_in_template(source):
-            left.setdefault((path, rule.word), []).append((rule, where))
-    return left
-
-
-Counts = dict[tuple[str, str], int]
-
-
-def read_allowed(lines: Iterable[str]) -> Counts:
-    allowed: Counts = {}
-    for line in lines:
-        if line.strip() and not line.startswith("#"):
-            path, _, rest = line.strip().partition(": ")
-            word, _, count = rest.rpartition(" ")
-            allowed[path, word] = int(count)
-    return allowed
-
-
-def raised(allowed: Counts, counts: Counts, *, existing: set[str]) -> list[str]:
-    """Words of which there are more than allowed. A file that is gone leaves its counts to those it was moved to."""
-    spare = Counter[str]()
-    more = Counter[str]()
-    for (path, word), count in allowed.items():
-        if path not in existing:
-            spare[word] += count
-    for (path, word), count in counts.items():
-        more[word] += max(0, count - allowed.get((path, word), 0))
-    return sorted(word for word in more if more[word] > spare[word])
-
-
-def main() -> int:
-    counts = {key: len(places) for key, places in retired().items()}
-    if "--by-app" in sys.argv:
-        sums = Counter[tuple[str, str]]()
-        for (path, word), count in counts.items():
-            sums[path.partition("/")[0], word] += count
-        for (app, word), count in sorted(sums.items(), key=lambda item: (item[0][0], -item[1])):
-            sys.stdout.write(f"{app}: {word} {count}\n")
-        return 0
-    if ALLOWED.exists():
-        existing = {path.relative_to(ROOT).as_posix() for path in files()}
-        wrong = raised(read_allowed(ALLOWED.read_text().splitlines()), counts, existing=existing)
-        if wrong:
-            sys.stderr.write(f"More than the list allows, so it stays as it is: {', '.join(wrong)}\n")
-            return 1
-    ALLOWED.write_text(HEADER + "".join(f"{path}: {word} {count}\n" for (path, word), count in sorted(counts.items())))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        places = retired_in_module(path, source) if file.suffix == ".py" else retired_in_template(source)
+        found[path] = list(places)
+    return found

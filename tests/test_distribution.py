@@ -34,11 +34,21 @@ def test_what_takes_minutes_is_begun_first():
     assert in_order([quick, slow, one]) == [one, slow, quick]
 
 
-def test_a_file_is_run_by_one_process():
+def test_a_file_is_run_by_one_process(tmp_path):
     """pytest-xdist has stopped keeping tests together without a word once."""
-    command = [sys.executable, "-m", "pytest", "-v", "-o", "addopts=", "-p", "no:cacheprovider", "--dist", "loadscope"]
+    command = [sys.executable, "-m", "pytest", "-v", "-o", "addopts=", "-o", f"cache_dir={tmp_path}"]
     done = subprocess.run(
-        [*command, "-n", "2", "tests/test_lanes.py", "tests/test_distribution.py", "-k", "exists"],
+        [
+            *command,
+            "--dist",
+            "loadscope",
+            "-n",
+            "2",
+            "tests/test_lanes.py",
+            "tests/test_distribution.py",
+            "-k",
+            "exists",
+        ],
         cwd=TESTS.parent,
         env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         capture_output=True,

@@ -7,7 +7,8 @@ from pathlib import PurePath
 
 import pytest
 
-from tests.support.lanes import SLOW_PLACES, TESTS, is_slow
+from tests.support import lanes
+from tests.support.lanes import FAST_SECONDS, SLOW_PLACES, TESTS, is_slow, measured_as_slow, write_measured
 
 # Of these some are slow: by folder, by file, by what a test takes.
 SAMPLE = [
@@ -34,11 +35,31 @@ def test_what_takes_an_installation_is_slow():
     assert not is_slow(PurePath("loyalty/notifications/test_accruals.py"), ["brand"])
 
 
+def test_what_took_long_on_average_is_kept_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(lanes, "MEASURED", tmp_path / "slow_tests.txt")
+    long, short = FAST_SECONDS * 3, FAST_SECONDS / 4
+
+    write_measured(
+        {
+            "tests/loyalty/test_a.py::test_quick": short,
+            "tests/loyalty/test_a.py::test_long[1]": short,
+            "tests/loyalty/test_a.py::test_long[2]": long,
+            "tests/loyalty/test_a.py::TestMany::test_mostly_quick[1]": long,
+            "tests/loyalty/test_a.py::TestMany::test_mostly_quick[2]": short,
+            "tests/loyalty/test_a.py::TestMany::test_mostly_quick[3]": short,
+            "tests/loyalty/test_a.py::TestMany::test_mostly_quick[4]": short / 4,
+            "tests/browser/test_b.py::test_slow_by_its_place": long,
+        }
+    )
+
+    assert measured_as_slow() == {"tests/loyalty/test_a.py::test_long"}
+
+
 def collected(*arguments):
     """The names of the tests that pytest takes."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-o", "addopts=--strict-markers", *arguments]
     done = subprocess.run(
-        [*command, "-p", "no:cacheprovider", *SAMPLE],
+        [*command, *SAMPLE],
         cwd=TESTS.parent,
         env=os.environ,
         capture_output=True,

@@ -171,7 +171,7 @@ class Plainly:
             errors=outcomes["error"],
             recalled=len([scan for scan in asked if scan.reason == "recalled"]),
             points=sum((scan.points_awarded for scan in asked), Decimal(0)),
-            scanners=len({scan.user_id for scan in asked if scan.user_id}),
+            unique_scanners=len({scan.user_id for scan in asked if scan.user_id}),
             days=tuple(
                 Day(day, by_day[day, "success"], by_day[day, "warning"], by_day[day, "error"])
                 for day in sorted({day for day, _outcome in by_day})

@@ -186,7 +186,7 @@ def test_expired_batch_can_still_be_renamed(client: Client, brand: Brand) -> Non
 def test_progress_of_generation_is_shown(client: Client, brand: Brand) -> None:
     made = batches.create_batch(
         brand=brand,
-        wanted=batches.BatchSettings(range_name="Autumn", quantity=40, prefix="P", signed=False),
+        batch_settings=batches.BatchSettings(range_name="Autumn", quantity=40, prefix="P", signed=False),
         at=timezone.now(),
     )
     batches.start_generation(batch=made, by=None)

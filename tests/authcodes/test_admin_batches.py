@@ -267,7 +267,7 @@ def test_batch_page_leads_to_the_exports_of_its_rows(client, brand, batch):
 
 def test_batch_without_codes_offers_the_job_that_makes_them(client, brand, owner):
     wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False)
-    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now(), by=owner)
+    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now(), by=owner)
     job = batches.start_generation(batch=batch, by=owner)
 
     shown = text(page(client, batch))
@@ -280,7 +280,7 @@ def test_batch_without_codes_offers_the_job_that_makes_them(client, brand, owner
 def stopped(brand):
     """A batch whose job was cancelled when four of its ten codes were made."""
     wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False, number_width=4)
-    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
     job = batches.start_generation(batch=batch, by=None)
     Job.objects.update(cancel_requested=True)
     with override_settings(GENERATION_CHUNK=4):

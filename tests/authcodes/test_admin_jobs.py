@@ -4,6 +4,7 @@ import io
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.contrib.messages import get_messages
 from django.core.files.base import ContentFile
 from django.db import connection
@@ -11,10 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes.admin.jobs import AFTERWARDS
 from authcodes.models.imports import Import
 from brands.models.people import StaffRole
-from jobs import files, runner
+from jobs import files, kinds, runner
 from jobs.models import Job
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
@@ -208,7 +208,8 @@ def test_job_that_ended_is_not_cancelled(client, brand):
 
 
 def test_cancelling_is_explained_for_every_kind_of_job():
-    assert set(AFTERWARDS) == set(Job.Kind)
+    assert len(kinds.declared()) == len(settings.JOB_KINDS)
+    assert all(kind.on_cancel for kind in kinds.declared().values())
 
 
 def test_download_is_a_file_of_its_kind_and_nothing_else(client, brand):
@@ -233,7 +234,7 @@ def test_file_that_has_expired_is_explained(client, brand, gone):
     if gone != "lost":
         Job.objects.update(expires_at=timezone.now())
     if gone == "forgotten":
-        files.forget_files()
+        files.purge_files()
     if gone == "lost":
         job.result.storage.delete(job.result.name)
 

@@ -162,7 +162,7 @@ def test_run_is_listed_with_its_state_and_proof(client, batch):
 
 
 def test_first_page_alone_can_be_tried_on_paper(client, batch, tmp_path):
-    look = send(client, batch, "preview", start="30").context["look"]
+    look = send(client, batch, "preview", start="30").context["preview_url"]
 
     answer = client.get(look)
 
@@ -172,7 +172,7 @@ def test_first_page_alone_can_be_tried_on_paper(client, batch, tmp_path):
 
 @pytest.mark.parametrize(("what", "kind"), [("png", "image/png"), ("svg", "image/svg+xml")])
 def test_first_image_alone_can_be_tried_too(client, batch, what, kind):
-    answer = client.get(send(client, batch, "preview", what=what, payload="code").context["look"])
+    answer = client.get(send(client, batch, "preview", what=what, payload="code").context["preview_url"])
 
     assert (answer["Content-Type"], answer["Content-Disposition"]) == (kind, f'attachment; filename="code-1.{what}"')
     if what == "png":
@@ -181,7 +181,7 @@ def test_first_image_alone_can_be_tried_too(client, batch, what, kind):
 
 @pytest.mark.parametrize("what", ["labels", "png", "svg"])
 def test_first_page_that_would_say_another_code_is_not_given_away(client, batch, what, monkeypatch):
-    look = send(client, batch, "preview", what=what).context["look"]
+    look = send(client, batch, "preview", what=what).context["preview_url"]
     monkeypatch.setattr(images, "symbol", lambda text, level: symbol(f"{text[:-1]}X", level))
 
     with pytest.raises(Unreadable, match="AB-0001 contains something else"):
@@ -547,7 +547,7 @@ def test_another_brands_batch_run_and_recall_do_not_exist(client, batch):
     run = finished(printed(foreign, what="png"))
     words = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
     recall = recalls.recall_batch(batch=factories.batch(foreign.brand), at=timezone.now(), **words)
-    look = send(client, batch, "preview").context["look"].replace(f"/{batch.pk}/", f"/{foreign.pk}/")
+    look = send(client, batch, "preview").context["preview_url"].replace(f"/{batch.pk}/", f"/{foreign.pk}/")
 
     for asked in (
         where(foreign),
@@ -566,7 +566,7 @@ def test_another_brands_batch_run_and_recall_do_not_exist(client, batch):
 
 def test_page_of_a_stretch_in_another_batch_does_not_exist(client, batch):
     foreign = factories.batch(factories.brand(), prefix="ZZ-")
-    look = send(client, batch, "preview").context["look"]
+    look = send(client, batch, "preview").context["preview_url"]
 
     assert client.get(look.replace("AB-0001", foreign.first_code)).status_code == 404
 
@@ -598,7 +598,7 @@ def test_codes_of_a_filtered_list_are_printed(client, brand, batch):
     client.post(listed, {**GOOD, "brand": brand.pk, "confirm": "1", "what": "png"})
 
     assert "status: Deactivated" in text(preview)
-    assert client.get(preview.context["look"]).status_code == 200
+    assert client.get(preview.context["preview_url"]).status_code == 200
     run = finished(PrintRun.objects.get())
     assert (run.batch, run.first_code, run.last_code, run.codes) == (None, "CD-0001", "CD-0002", 2)
     assert [row["code"] for row in manifest(content(run.job))] == ["CD-0001", "CD-0002"]

@@ -182,7 +182,7 @@ def test_withdrawing_needs_a_reason(client, recall, reason):
 def test_recall_that_somebody_else_just_withdrew_is_withdrawn_once(owner, recall):
     recalls.withdraw_recall(recall=recall, reason="first", at=timezone.now(), by=owner)
 
-    with pytest.raises(errors.BatchRefused, match="already been withdrawn"):
+    with pytest.raises(errors.BatchRejected, match="already been withdrawn"):
         recalls.withdraw_recall(recall=recall, reason="second", at=timezone.now(), by=owner)
 
     assert WithdrawnRecall.objects.get().withdrawal_reason == "first"

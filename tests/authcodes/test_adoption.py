@@ -20,6 +20,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories
 from tests.support.api import Api, error
 from tests.support.concurrency import at_once
+from tests.support.statements import altered
 
 REFUSED = (409, "SCAN_NOT_ADOPTABLE")
 
@@ -295,10 +296,9 @@ def test_of_many_customers_with_the_same_token_one_gets_the_points(racing_brand)
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_condition_several_are_told_so(racing_brand, monkeypatch):
     guard = "AND user_id IS NULL AND points_status = 'guest'"
-    assert guard in guest_scans.ADOPT
-    unguarded = guest_scans.ADOPT.replace(guard, "")
+    unguarded = altered(guest_scans.ADOPT_SCAN, (guard, ""))
     # An event with the scan's own id, which exists once, would be a second guard: here each has an id of its own.
-    monkeypatch.setattr(guest_scans, "ADOPT", unguarded)
+    monkeypatch.setattr(guest_scans, "ADOPT_SCAN", unguarded)
     monkeypatch.setattr(record, "scan_event", lambda *_: messages.NewEvent(kind="x", payload={}, arguments={}))
 
     assert any(adopted_at_once(racing_brand) > 1 for _ in range(ROUNDS))

@@ -10,7 +10,7 @@ from django.utils import timezone
 from authcodes.codes import batches, prefixes
 from authcodes.codes.batches import BatchSettings
 from authcodes.dashboard.filters import codes_with
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from tests.support import factories
@@ -26,7 +26,7 @@ def owner(brand):
 def create(brand, **settings):
     usual = {"range_name": "Spring", "quantity": 10, "prefix": "SP-", "number_width": 4, "signed": False}
     wanted = BatchSettings(**{**usual, **settings})
-    return batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+    return batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
 
 
 def test_codes_are_sequential_padded_and_assigned(brand):
@@ -79,7 +79,7 @@ def test_generation_tells_its_progress_and_goes_on_where_it_stopped(brand, setti
     ],
 )
 def test_settings_that_cannot_be_are_refused_by_field(brand, settings, field):
-    with pytest.raises(BatchRefused) as refused:
+    with pytest.raises(BatchRejected) as refused:
         create(brand, **settings)
 
     assert refused.value.details == {"field": field}
@@ -90,7 +90,7 @@ def test_settings_that_cannot_be_are_refused_by_field(brand, settings, field):
 def test_another_brands_product_or_campaign_is_nobodys(brand, thing):
     foreign = getattr(factories, thing)(factories.brand())
 
-    with pytest.raises(BatchRefused) as refused:
+    with pytest.raises(BatchRejected) as refused:
         create(brand, **{thing: foreign})
 
     assert refused.value.details == {"field": thing}
@@ -99,7 +99,7 @@ def test_another_brands_product_or_campaign_is_nobodys(brand, thing):
 def test_an_overlap_names_the_codes_and_the_own_range(brand):
     create(brand, range_name="Winter", starting_number=5)
 
-    with pytest.raises(BatchRefused, match="SP-0005 to SP-0010 overlap with the range Winter"):
+    with pytest.raises(BatchRejected, match="SP-0005 to SP-0010 overlap with the range Winter"):
         create(brand, range_name="Spring")
 
 
@@ -112,7 +112,7 @@ def test_a_brand_may_demand_protected_batches(db, settings):
     settings.CODE_TAG_SECRETS = {1: "s" * 40}
     brand = factories.brand(protected_batches_only=True)
 
-    with pytest.raises(BatchRefused) as refused:
+    with pytest.raises(BatchRejected) as refused:
         create(brand)
 
     assert refused.value.details == {"field": "signed"}
@@ -122,7 +122,7 @@ def test_a_brand_may_demand_protected_batches(db, settings):
 def test_without_a_secret_no_batch_can_be_signed(brand, settings):
     settings.CODE_TAG_SECRETS = {}
 
-    with pytest.raises(BatchRefused, match="CODE_TAG_SECRETS"):
+    with pytest.raises(BatchRejected, match="CODE_TAG_SECRETS"):
         create(brand, signed=True)
 
 
@@ -157,7 +157,7 @@ def test_of_overlapping_batches_created_at_once_one_is_made():
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_lock_several_overlapping_batches_are_made(monkeypatch):
     brand = factories.brand()
-    wait_at = batches.refuse_overlap
+    wait_at = batches.check_overlap
     together = Barrier(12)
     prefixes.reserve(brand=brand, prefix="SP-", at=timezone.now())
 
@@ -165,7 +165,7 @@ def test_control_without_the_lock_several_overlapping_batches_are_made(monkeypat
         wait_at(numbering, brand)
         together.wait()
 
-    monkeypatch.setattr(batches, "refuse_overlap", check_then_wait)
+    monkeypatch.setattr(batches, "check_overlap", check_then_wait)
     monkeypatch.setattr(prefixes, "TURN", "SELECT %s")
 
     results = at_once(lambda number: create(brand, range_name=f"Range {number}"), range(12))
@@ -178,7 +178,7 @@ def test_generation_is_noted_when_the_last_code_is_made(brand, owner, settings):
     wanted = BatchSettings(
         range_name="Spring", quantity=10, prefix="SP-", signed=False, product=factories.product(brand)
     )
-    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now(), by=owner)
+    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now(), by=owner)
 
     batches.generate(batch_id=batch.pk, at=timezone.now())
 

@@ -127,7 +127,7 @@ def test_an_event_of_a_hub_waits_where_a_guest_holds_the_code(api, brand, custom
     code = factories.batch(brand, quantity=1, scan_limit=1).codes.get()
     api.app().verify(code)
     event = report(brand, customer, code)
-    assert (event.status, event.held_for) == (Event.Status.PENDING, customer.pk)
+    assert (event.status, event.on_hold_for) == (Event.Status.PENDING, customer.pk)
 
     confirm(customer, brand)
     deliver()
@@ -291,7 +291,7 @@ def test_it_is_looked_at_each_day_and_is_over_after_thirty(api, brand, customer,
     answer = api.as_customer(customer).verify(factories.code(brand)).json()
     deliver()
     held = Event.objects.get(detail_type="scan-auth")
-    assert (held.status, held.held_for) == ("pending", customer.pk)
+    assert (held.status, held.on_hold_for) == ("pending", customer.pk)
     assert timedelta(hours=23) < held.due_at - timezone.now() < timedelta(hours=25)
 
     due_now()

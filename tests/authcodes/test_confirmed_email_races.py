@@ -61,13 +61,13 @@ def read_before(brand, *, still_holds=None):
     customer, code = factories.customer(brand), factories.code(brand)
     scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     [delivery] = leases.claim(limit=1)
-    with pytest.raises(messages.Held) as raised:
+    with pytest.raises(messages.OnHold) as raised:
         scan_events.on_scan_auth(delivery)
     wish = raised.value
     return (
         customer,
         delivery,
-        messages.Held(wish.refusal, user_id=wish.user_id, still_holds=still_holds or wish.still_holds),
+        messages.OnHold(wish.error, user_id=wish.user_id, still_holds=still_holds or wish.still_holds),
     )
 
 
@@ -128,6 +128,6 @@ def test_the_code_of_an_unconfirmed_scan_is_claimed_or_taken_over_never_both(rac
 
 
 def test_control_without_the_claim_on_the_reservation_both_have_it(racing_brand, monkeypatch):
-    monkeypatch.setattr(scan, "keep_reservation", lambda **_: None)
+    monkeypatch.setattr(scan, "renew_reservation", lambda **_: None)
 
     assert any(claimed_at_once(racing_brand) > 1 for _ in range(60))

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from authcodes import data_exports
-from authcodes.tasks import forget_files
+from authcodes.tasks import purge_files
 from brands.audit_log import AuditContext
 from brands.identity import users
 from brands.models.people import User
@@ -56,12 +56,12 @@ def start(brand, customer):
 
 def start_as_a_request_does(brand, customer):
     with transaction.atomic():
-        users.lock_person(user_id=customer.pk)
+        users.lock_user(user_id=customer.pk)
         return data_exports.start(brand=brand, customer=customer, by=None, at=timezone.now())
 
 
 def erase_customer(person, brand):
-    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
+    return erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
 
 @contextmanager
@@ -105,7 +105,7 @@ def test_who_is_erased_at_that_moment_gets_no_export(brand, customer):
 
 
 def test_control_without_the_lock_an_export_follows_the_erasure(brand, customer, monkeypatch):
-    monkeypatch.setattr(users, "lock_person", lambda *, user_id: User.objects.get(pk=user_id))
+    monkeypatch.setattr(users, "lock_user", lambda *, user_id: User.objects.get(pk=user_id))
 
     outcome = while_uncommitted(
         lambda: erase_customer(customer, brand), lambda: start_as_a_request_does(brand, customer)
@@ -148,10 +148,10 @@ def test_an_export_in_flight_is_erased_with_its_customer(brand, customer, settin
 
 
 def test_control_without_a_look_at_the_jobs_the_file_outlives_the_person(brand, customer, settings, monkeypatch):
-    monkeypatch.setattr(job_erasure, "forget_person", lambda **_about: None)
+    monkeypatch.setattr(job_erasure, "erase_user", lambda **_about: None)
 
     job = run_while_the_customer_is_erased(brand, customer, settings)
-    forget_files()
+    purge_files()
 
     assert job.status == "done"
     assert customer.email in next(settings.MEDIA_ROOT.rglob("*.json")).read_text()

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from authcodes import data_exports
-from authcodes.tasks import forget_files
+from authcodes.tasks import purge_files
 from brands.audit_log import AuditContext
 from brands.models.audit import AuditLogEntry
 from brands.models.quotas import BrandQuota
@@ -24,7 +24,7 @@ from loyalty.members import erasure
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
 
-KIND = Job.Kind.EXPORT_CUSTOMER_DATA
+KIND = "export-customer-data"
 
 
 @pytest.fixture(autouse=True)
@@ -126,7 +126,7 @@ def test_a_new_export_takes_the_place_of_the_one_before(api, customer):
 
     assert fetch(mine, earlier).status_code == 404
     assert fetch(mine, now).status_code == 200
-    assert forget_files() == 1
+    assert purge_files() == 1
     assert Job.objects.exclude(result="").count() == 1
 
 
@@ -161,7 +161,7 @@ class TestALink:
             told = mine.get("customer/data-export").json()["data"]
             assert (told["status"], told["download_url"], told["bytes"]) == ("expired", None, None)
             assert mine.get("customer/data").status_code == 404
-            assert forget_files() == 1
+            assert purge_files() == 1
         assert not default_storage.exists(file)
 
 
@@ -205,7 +205,7 @@ class TestTurns:
         self.exports = [start(brand, factories.customer(brand)) for _ in range(5)]
 
     def own(self, brand):
-        return queue.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
+        return queue.start(brand=brand, kind="generate", title="x", parameters={}, by=None)
 
     def turns(self):
         return list(queue.in_turn().values_list("pk", flat=True))
@@ -277,7 +277,7 @@ class TestStaff:
 
 
 def erase(person, brand):
-    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
+    return erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
 
 @pytest.mark.parametrize("stays_elsewhere", [True, False])
@@ -293,7 +293,7 @@ def test_erasing_a_customer_erases_their_exports(brand, customer, stays_elsewher
 
     erased = erase(customer, brand)
     runner.run(waiting.pk)
-    forget_files()
+    purge_files()
 
     assert not default_storage.exists(file)
     assert list(Job.objects.order_by("pk").values_list("status", "result", "customer")) == [

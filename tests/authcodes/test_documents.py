@@ -57,7 +57,7 @@ def no_socket(monkeypatch):
     return opened
 
 
-def words_of(data):
+def terms_of(data):
     return " ".join("\n".join(page.extract_text() for page in PdfReader(io.BytesIO(data)).pages).split())
 
 
@@ -83,7 +83,7 @@ def recall_of(brand, **words):
 
 
 def test_cover_sheet_says_what_was_printed(brand):
-    said = words_of(documents.cover_sheet(run_of(brand)))
+    said = terms_of(documents.cover_sheet(run_of(brand)))
 
     for words in ("Spring", "First code AB-0001", "Last code AB-0003", "Codes 3", "ann@example.com", "21.5 mm"):
         assert words in said
@@ -104,7 +104,7 @@ def test_specimen_is_no_code_and_has_as_many_modules(brand, payload):
 
 
 def test_recall_notice_tells_customers_and_not_the_reason(brand):
-    said = words_of(documents.recall_notice(recall_of(brand)))
+    said = terms_of(documents.recall_notice(recall_of(brand)))
 
     for words in ("R-77", "call 0800", "Do not drink it.", "Tea", "RC-0001", brand.support_email):
         assert words in said
@@ -141,9 +141,9 @@ def test_nothing_that_is_written_in_a_document_is_fetched(brand, text, no_socket
     notice = documents.recall_notice(recall_of(brand, title=text, message=text, contact=text))
     cover = documents.cover_sheet(run_of(brand, product=factories.product(brand, title=text)))
 
-    assert packed(text) in packed(words_of(notice))
-    assert packed(text) in packed(words_of(cover))
-    assert "root:" not in words_of(notice) + words_of(cover)
+    assert packed(text) in packed(terms_of(notice))
+    assert packed(text) in packed(terms_of(cover))
+    assert "root:" not in terms_of(notice) + terms_of(cover)
     assert not PdfReader(io.BytesIO(notice)).attachments
     assert no_socket == []
 

@@ -22,7 +22,7 @@ from core.spreadsheets.report import Format
 from core.spreadsheets.xlsx import Workbook
 from jobs import file_exports, queue, runner
 from jobs.models import Job
-from portal.lists.selection import shown_to
+from portal.lists.selection import displayed_to
 from tests.support import factories
 from tests.support.portal import scan, staff
 
@@ -277,7 +277,7 @@ def test_what_the_list_shows_is_what_the_worker_asks_for():
     StaffRole.objects.create(user=(person := staff(brand)), brand=factories.brand(), role="support")
     scans = [scan(factories.code(brand)) for _ in range(40)]
 
-    assert set(shown_to(person, Scan, "")) == set(scans)
+    assert set(displayed_to(person, Scan, "")) == set(scans)
 
 
 def test_affected_customers_are_listed_once_per_code():
@@ -294,7 +294,7 @@ def test_affected_customers_are_listed_once_per_code():
     scan(one, user=factories.customer(factories.brand()), outcome="error", reason="other_brand")
     recall(batch)
 
-    job = affected.start_affected(batch=batch, wanted=Format.CSV, by=staff(brand))
+    job = affected.start_affected(batch=batch, file_format=Format.CSV, by=staff(brand))
     runner.run(job.pk)
 
     job.refresh_from_db()
@@ -309,7 +309,7 @@ def test_affected_customers_are_listed_once_per_code():
 
 @pytest.mark.parametrize("wanted", list(Format))
 def test_cancelled_half_way_leaves_no_file_on_offer(wanted, monkeypatch, files):
-    monkeypatch.setattr(file_exports, "TELL_SECONDS", 0)
+    monkeypatch.setattr(file_exports, "PROGRESS_SECONDS", 0)
     monkeypatch.setattr(file_exports, "ASK_EVERY", 2)
     brand = berlin()
     for _ in range(6):

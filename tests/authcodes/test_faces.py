@@ -57,24 +57,24 @@ def test_what_no_face_has_is_replaced_and_told_of():
 def test_fonts_of_the_installation_stand_in_too(settings):
     mono = fonts.FONTS / "NotoSansThai.ttf"
     settings.LABEL_FONTS = [mono]
-    fonts.others.cache_clear()
+    fonts.other_fonts.cache_clear()
     fonts._face_of.cache_clear()
     try:
-        assert fonts.others()[-1].path == mono
-        assert fonts.others()[-1].is_pictured
+        assert fonts.other_fonts()[-1].path == mono
+        assert fonts.other_fonts()[-1].is_pictured
     finally:
         settings.LABEL_FONTS = []
-        fonts.others.cache_clear()
+        fonts.other_fonts.cache_clear()
         fonts._face_of.cache_clear()
 
 
 def test_threads_that_ask_first_get_the_same_faces():
     """Else each keeps some of its letters in a face of its own, and those do not join."""
     fonts._read.clear()
-    for cached in (fonts.face, fonts.others, fonts._face_of):
+    for cached in (fonts.face, fonts.other_fonts, fonts._face_of):
         cached.cache_clear()
 
-    one, other = at_once(lambda _: fonts.others(), range(2))
+    one, other = at_once(lambda _: fonts.other_fonts(), range(2))
 
     assert all(mine is theirs for mine, theirs in zip(one, other, strict=True))
 

@@ -63,7 +63,7 @@ def test_nobody_reports_with_a_token_that_has_ended(api, brand, customer, code):
 
 def test_who_was_erased_reports_nothing_with_an_old_token(api, brand, customer, code):
     theirs = api.as_customer(customer)
-    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
     assert error(report(theirs, code)) == (401, "TOKEN_INVALID")
     assert not FakeReport.objects.exists()
@@ -161,7 +161,7 @@ def test_a_persons_reports_are_handed_out_and_erased_with_them(brand, customer):
     elsewhere, guest = made(other, user=customer), made(brand)
     assert [row["contact"] for row in FAKE_REPORTS.export(customer.pk, brand.pk)] == ["ada@example.com"]
 
-    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
     assert set(FakeReport.objects.all()) == {elsewhere, guest}
 

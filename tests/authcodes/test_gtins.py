@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from authcodes.codes.gtins import check_digit, is_gtin
+from core.gtins import check_digit, is_gtin
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db

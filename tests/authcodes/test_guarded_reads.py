@@ -1,6 +1,7 @@
 """What a brand's keys, its customers and its jobs read runs under the database's guard."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from django.db import connection
@@ -10,8 +11,7 @@ from authcodes import data_exports
 from authcodes.api.codes import BrandReader
 from authcodes.models.codes import AuthCode
 from core.db import row_guard
-from jobs import queue, runner
-from jobs.models import Job
+from jobs import kinds, queue, runner
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db
@@ -99,8 +99,9 @@ def test_a_job_sees_the_rows_of_its_brand(brand, settings, monkeypatch):
     factories.code(brand)
     factories.code(factories.brand())
     seen = []
-    monkeypatch.setattr(runner, "handler_of", lambda _kind: lambda _run: seen.append(AuthCode.objects.count()))
-    job = queue.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
+    counting = replace(kinds.declared()["generate"], run=lambda _run: seen.append(AuthCode.objects.count()))
+    monkeypatch.setitem(kinds.declared(), "generate", counting)
+    job = queue.start(brand=brand, kind="generate", title="x", parameters={}, by=None)
 
     runner.run(job.pk)
 

@@ -14,10 +14,10 @@ from django.utils.translation import override
 from django.utils.translation.trans_real import translation
 
 from authcodes.imports import checks, commit, files, retention, uploads
-from authcodes.imports.uploads import ImportRefused
+from authcodes.imports.uploads import ImportRejected
 from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import, ImportChange, ImportRow
-from authcodes.tasks import forget_files
+from authcodes.tasks import purge_files
 from brands.models.people import StaffRole
 from core.errors import Forbidden
 from jobs import queue, runner
@@ -175,12 +175,12 @@ def test_an_unreadable_file_is_refused_by_name_and_writes_nothing(brand, product
     assert upload.problem.startswith(FORMAT)
     assert message in upload.problem
     assert (held(codes), ImportRow.objects.count()) == (before, 0)
-    with pytest.raises(ImportRefused):
+    with pytest.raises(ImportRejected):
         commit.commit(upload=upload, skip_bad=True, by=upload.uploaded_by)
 
 
 def test_an_empty_file_is_refused_at_once(brand, product):
-    with pytest.raises(ImportRefused, match="the file is empty"):
+    with pytest.raises(ImportRejected, match="the file is empty"):
         uploaded(brand, product, b"")
 
     assert Import.objects.count() == 0
@@ -236,7 +236,7 @@ def test_a_bad_row_of_a_list_is_reported_and_nothing_is_written(brand, product, 
 
     assert (upload.status, upload.rows, upload.bad_rows) == ("checked", 2, 1)
     assert errors(upload) == {3: error}
-    with pytest.raises(ImportRefused, match="1 rows have errors"):
+    with pytest.raises(ImportRejected, match="1 rows have errors"):
         commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
     assert held(codes) == before
 
@@ -288,7 +288,7 @@ def test_a_bad_range_is_reported_and_nothing_is_written(brand, product, codes, n
     upload = uploaded(brand, None, csv_of(RANGES, "SKU-A,A0020,A0020,,", line))
 
     assert (upload.bad_rows, errors(upload)) == (1, {3: error})
-    with pytest.raises(ImportRefused):
+    with pytest.raises(ImportRejected):
         commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
     assert held(codes) == before
 
@@ -296,7 +296,7 @@ def test_a_bad_range_is_reported_and_nothing_is_written(brand, product, codes, n
 def test_list_for_a_product_no_longer_sold_is_refused(brand, codes):
     old = factories.product(brand, is_active=False)
 
-    with pytest.raises(ImportRefused, match="no longer sold"):
+    with pytest.raises(ImportRejected, match="no longer sold"):
         unchecked(brand, old, csv_of(LIST, "A0001,,"))
 
 
@@ -382,7 +382,7 @@ def test_bad_rows_are_skipped_on_demand(brand, product, codes):
 def test_only_bad_rows_cannot_be_committed(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "B0001,,"))
 
-    with pytest.raises(ImportRefused, match="no row is without errors"):
+    with pytest.raises(ImportRejected, match="no row is without errors"):
         committed(upload, skip_bad=True)
 
 
@@ -504,7 +504,7 @@ def test_a_commit_confirmed_by_many_at_once_happens_once(brand):
     outcomes = at_once(confirm, range(12), threads=12)
 
     assert sum(isinstance(outcome, Job) for outcome in outcomes) == 1
-    assert sum(isinstance(outcome, ImportRefused) for outcome in outcomes) == 11
+    assert sum(isinstance(outcome, ImportRejected) for outcome in outcomes) == 11
     assert Job.objects.filter(kind="commit-import").count() == 1
 
 
@@ -552,7 +552,7 @@ def test_undo_a_day_later_is_refused_and_changes_nothing(brand, product, codes):
     committed(upload)
     before = held(codes)
 
-    with pytest.raises(ImportRefused, match="within 24 hours"):
+    with pytest.raises(ImportRejected, match="within 24 hours"):
         commit.undo(upload=upload, by=upload.uploaded_by, at=timezone.now() + timedelta(hours=25))
 
     upload.refresh_from_db()
@@ -622,7 +622,7 @@ def test_undo_happens_once(brand, product, codes):
     committed(upload)
     undone(upload)
 
-    with pytest.raises(ImportRefused):
+    with pytest.raises(ImportRejected):
         commit.undo(upload=upload, by=upload.uploaded_by, at=timezone.now())
 
 
@@ -652,7 +652,7 @@ def test_an_owner_of_another_brand_may_not_commit(brand, product, codes):
 
 def test_a_list_needs_a_product_of_its_brand(brand):
     for product in (None, factories.product(factories.brand())):
-        with pytest.raises(ImportRefused, match="Choose the product"):
+        with pytest.raises(ImportRejected, match="Choose the product"):
             uploads.upload(
                 brand=brand, kind="list", product=product, file=ContentFile(b"x"), name="x", by=member(brand)
             )
@@ -664,7 +664,7 @@ def test_a_discarded_import_leaves_no_rows_and_cannot_be_committed(brand, produc
     retention.discard(upload=upload, by=upload.uploaded_by)
 
     assert (upload.status, ImportRow.objects.count()) == ("discarded", 0)
-    with pytest.raises(ImportRefused):
+    with pytest.raises(ImportRejected):
         commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
 
 
@@ -730,7 +730,7 @@ def test_checking_and_committing_a_list_take_as_many_statements_for_any_number_o
     factories.batch(brand, assigned=False, quantity=lines, prefix="A")
     content = csv_of(LIST, *(f"A{number:04},," for number in range(1, lines + 1)))
 
-    with django_assert_max_num_queries(95):  # 8 of them ask the quotas, for the upload and its two jobs
+    with django_assert_max_num_queries(104):  # 8 ask the quotas, 9 webhooks of the upload and its two jobs
         committed(uploaded(brand, product, content))
 
     assert connection.in_atomic_block
@@ -744,13 +744,13 @@ def test_what_an_import_was_made_of_is_kept_for_a_while_and_then_goes(brand, pro
     committed(upload)
     before, now = held(codes), timezone.now()
 
-    kept = retention.forget_old(at=now + timedelta(days=29))
+    kept = retention.purge_old(at=now + timedelta(days=29))
     assert (kept, ImportRow.objects.count(), ImportChange.objects.count()) == (0, 1, 1)
 
     with TestCase.captureOnCommitCallbacks(execute=True):
-        gone = retention.forget_old(at=now + timedelta(days=31))
+        gone = retention.purge_old(at=now + timedelta(days=31))
     upload.refresh_from_db()
-    assert (gone, retention.forget_old(at=now + timedelta(days=31))) == (1, 0)
+    assert (gone, retention.purge_old(at=now + timedelta(days=31))) == (1, 0)
     assert (ImportRow.objects.count(), ImportChange.objects.count()) == (0, 0)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     assert (upload.status, upload.codes, held(codes)) == ("committed", 1, before)
@@ -764,13 +764,13 @@ def test_an_old_file_that_cannot_be_deleted_is_tried_again(brand, product, codes
     later = timezone.now() + timedelta(days=31)
 
     with TestCase.captureOnCommitCallbacks(execute=True):
-        retention.forget_old(at=later)
+        retention.purge_old(at=later)
     upload.refresh_from_db()
     assert (upload.status, ImportRow.objects.count(), bool(upload.file)) == ("discarded", 0, True)
 
     (path / "in the way").rmdir()
     with TestCase.captureOnCommitCallbacks(execute=True):
-        retention.forget_old(at=later)
+        retention.purge_old(at=later)
     upload.refresh_from_db()
     assert (bool(upload.file), path.exists()) == (False, False)
 
@@ -779,7 +779,7 @@ def test_an_import_that_waited_too_long_is_discarded_and_one_that_goes_on_stays(
     waiting, running = (uploaded(brand, product, csv_of(LIST, f"A000{n},,")) for n in (1, 2))
     commit.commit(upload=running, skip_bad=False, by=running.uploaded_by)
 
-    assert [retention.forget_old(at=timezone.now() + timedelta(days=31)) for _ in range(2)] == [1, 0]
+    assert [retention.purge_old(at=timezone.now() + timedelta(days=31)) for _ in range(2)] == [1, 0]
 
     waiting.refresh_from_db()
     assert waiting.status == "discarded"
@@ -803,6 +803,6 @@ def test_workers_forget_old_imports_by_themselves(brand, product, codes):
     uploaded(brand, product, csv_of(LIST, "A0001,,"))
     Import.objects.update(uploaded_at=timezone.now() - timedelta(days=31))
 
-    forget_files()
+    purge_files()
 
     assert (ImportRow.objects.count(), Import.objects.get().status) == (0, "discarded")

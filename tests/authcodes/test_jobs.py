@@ -7,17 +7,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 from celery import current_app
-from django.conf import settings as project
 from django.db import connection
 from django.utils import timezone
 
 from authcodes.codes import batches
 from authcodes.codes.batches import BatchSettings
 from authcodes.models.codes import AuthCode
-from authcodes.tasks import forget_files
+from authcodes.tasks import purge_files
 from core.errors import Invalid
 from jobs import files as jobs
-from jobs import heartbeat, queue, runner
+from jobs import heartbeat, kinds, queue, runner
+from jobs.kinds import JobKind
 from jobs.models import Job
 from jobs.tasks import resume_jobs
 from tests.support import factories
@@ -32,7 +32,7 @@ def counts(run):
     for number in range(1, 4):
         run.progress(number, 3)
     run.log("counted to three")
-    run.keep(io.BytesIO(b"one,two,three"), name="count.csv")
+    run.save_file(io.BytesIO(b"one,two,three"), name="count.csv")
 
 
 def refuses(run):
@@ -67,14 +67,12 @@ HANDLERS = [counts, refuses, breaks, is_cancelled_half_way, remembers, says_noth
 
 
 @pytest.fixture(autouse=True)
-def handlers(settings, tmp_path):
+def handlers(settings, tmp_path, monkeypatch):
     seen.clear()
     settings.MEDIA_ROOT = tmp_path
-    own = {work.__name__: f"{__name__}.{work.__name__}" for work in HANDLERS}
-    settings.JOB_HANDLERS = {**project.JOB_HANDLERS, **own}
-    runner.handler_of.cache_clear()
-    yield
-    runner.handler_of.cache_clear()
+    for work in HANDLERS:
+        kind = JobKind(name=work.__name__, label="A test", run=work, on_cancel="Nothing.")
+        monkeypatch.setitem(kinds.declared(), kind.name, kind)
 
 
 def start(brand, kind):
@@ -217,7 +215,7 @@ def test_one_brands_jobs_keep_no_other_brand_and_no_recall_waiting(brand):
     Job.objects.update(status="running", attempts=1, alive_at=timezone.now())
 
     assert ran(factories.brand(), "remembers").status == "done"
-    assert ran(brand, Job.Kind.NOTIFY_RECALL).status == "failed"  # for want of a recall
+    assert ran(brand, "notify-recall").status == "failed"  # for want of a recall
 
 
 def run_now(*jobs):
@@ -333,19 +331,19 @@ def test_a_file_of_an_attempt_that_was_taken_over_is_not_kept(brand, tmp_path):
     run = attempt(brand)
 
     with pytest.raises(runner.JobSupersededError):
-        run.keep(Interrupted(b"ana@example.com", lambda: Job.objects.update(attempts=2)), name="scans.csv")
+        run.save_file(Interrupted(b"ana@example.com", lambda: Job.objects.update(attempts=2)), name="scans.csv")
     with pytest.raises(runner.JobSupersededError):
-        run.keep(io.BytesIO(b"ana@example.com"), name="scans.csv")
+        run.save_file(io.BytesIO(b"ana@example.com"), name="scans.csv")
 
     assert files(tmp_path) == []
 
 
 def test_a_file_replaces_that_of_an_earlier_attempt(brand, tmp_path, django_capture_on_commit_callbacks):
-    attempt(brand).keep(io.BytesIO(b"of a worker that was killed"), name="scans.csv")
+    attempt(brand).save_file(io.BytesIO(b"of a worker that was killed"), name="scans.csv")
     Job.objects.update(attempts=2)
 
     with django_capture_on_commit_callbacks(execute=True):
-        runner.Run(Job.objects.get()).keep(io.BytesIO(b"all of it"), name="scans.csv")
+        runner.Run(Job.objects.get()).save_file(io.BytesIO(b"all of it"), name="scans.csv")
 
     assert files(tmp_path) == [b"all of it"]
     assert Job.objects.get().result.read() == b"all of it"
@@ -356,11 +354,11 @@ def test_a_file_whose_worker_is_killed_while_it_uploads_is_forgotten_with_its_jo
         raise SystemExit
 
     with pytest.raises(SystemExit):
-        attempt(brand).keep(Interrupted(b"ana@example.com", kill), name="scans.csv")
+        attempt(brand).save_file(Interrupted(b"ana@example.com", kill), name="scans.csv")
     Job.objects.update(status="failed", expires_at=timezone.now())
     assert len(files(tmp_path)) == 1
 
-    jobs.forget_files()
+    jobs.purge_files()
 
     assert files(tmp_path) == []
 
@@ -369,7 +367,7 @@ def test_files_are_forgotten_when_they_expire_and_the_job_stays(brand):
     job = ran(brand, "counts")
     Job.objects.update(expires_at=timezone.now())
 
-    assert jobs.forget_files() == 1
+    assert jobs.purge_files() == 1
 
     assert not job.result.storage.exists(job.result.name)
     assert Job.objects.get().result == ""
@@ -388,7 +386,7 @@ def test_a_file_that_cannot_be_deleted_holds_up_neither_jobs_nor_other_files(bra
     Job.objects.filter(pk=lost.pk).update(status="running", attempts=1, alive_at=timezone.now() - LONG_AGO)
     Job.objects.update(expires_at=timezone.now())
 
-    assert (forget_files(), resume_jobs()) == (1, 1)
+    assert (purge_files(), resume_jobs()) == (1, 1)
 
     assert files(tmp_path) == []
     assert Job.objects.get(pk=stuck.pk).result.name == stuck.result.name
@@ -399,7 +397,7 @@ def test_a_file_that_cannot_be_deleted_holds_up_neither_jobs_nor_other_files(bra
 def test_generation_is_a_job_that_can_be_stopped_and_taken_up(brand, settings):
     settings.GENERATION_CHUNK = 4
     wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4, signed=False)
-    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
     job = batches.start_generation(batch=batch, by=None)
     Job.objects.update(cancel_requested=True)
 
@@ -413,7 +411,7 @@ def test_generation_is_a_job_that_can_be_stopped_and_taken_up(brand, settings):
 
 def test_generation_that_is_cancelled_in_its_last_chunk_is_done(brand):
     wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4, signed=False)
-    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
     job = batches.start_generation(batch=batch, by=None)
     Job.objects.update(cancel_requested=True)
 
@@ -426,7 +424,7 @@ def test_generation_that_is_cancelled_in_its_last_chunk_is_done(brand):
 class TestAHandlerThatNeverReturns:
     @pytest.fixture
     def run(self, brand):
-        job = queue.start(brand=brand, kind=Job.Kind.GENERATE, title="x", parameters={}, by=None)
+        job = queue.start(brand=brand, kind="generate", title="x", parameters={}, by=None)
         Job.objects.filter(pk=job.pk).update(status=Job.Status.RUNNING, attempts=1)
         return runner.Run(Job.objects.get(pk=job.pk))
 

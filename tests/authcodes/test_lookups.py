@@ -70,7 +70,7 @@ def test_lookups_are_forgotten_after_a_month(api, brand):
     CodeLookup.objects.update(looked_up_at=timezone.now() - timedelta(days=31))
     validate(api, "NEW")
 
-    assert lookups.forget_old(at=timezone.now()) == 1
+    assert lookups.purge_old(at=timezone.now()) == 1
     assert CodeLookup.objects.get().code == "NEW"
 
 

@@ -11,7 +11,7 @@ from authcodes.codes import batches, bulk_changes, signed_tags
 from authcodes.codes.batches import BatchSettings
 from authcodes.codes.bulk_changes import Assignment, CodeChangeRequest
 from authcodes.codes.ranges import full_range
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.imports import commit, uploads
 from authcodes.imports.checks import COLUMNS
 from authcodes.models.batches import BatchRange
@@ -109,9 +109,9 @@ def test_no_change_of_codes_by_a_printer_sets_points(brand, printer):
     order = CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=product, points_per_scan=1))
     now = timezone.now()
 
-    with pytest.raises(BatchRefused, match="Only managers and owners"):
+    with pytest.raises(BatchRejected, match="Only managers and owners"):
         bulk_changes.change(codes=full_range(batch), order=order, by=printer, at=now)
-    with pytest.raises(BatchRefused, match="Only managers and owners"):
+    with pytest.raises(BatchRejected, match="Only managers and owners"):
         bulk_changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
 
 
@@ -148,8 +148,8 @@ def test_printer_makes_no_batch_of_a_product_above_the_ceiling(brand, printer, o
     words = "Scans of this product earn more than 1,000 points. Only managers and owners can generate codes for it."
     assert errors(refused) == {"product": [words]}
     wanted = BatchSettings(range_name="Mint", quantity=1, prefix="AUT-", product=dear, signed=False)
-    with pytest.raises(BatchRefused, match="Only managers and owners can generate codes for it"):
-        batches.create_batch(brand=brand, wanted=wanted, at=timezone.now(), by=printer)
+    with pytest.raises(BatchRejected, match="Only managers and owners can generate codes for it"):
+        batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now(), by=printer)
     assert BatchRange.objects.count() == 1
 
     browser(owner).post(address("authcodes.batchrange", "add"), sent)
@@ -169,9 +169,9 @@ def test_printer_assigns_no_codes_to_a_product_above_the_ceiling(brand, printer,
     batch = factories.batch(brand, assigned=False, quantity=3)
     order, now = CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=dear)), timezone.now()
 
-    with pytest.raises(BatchRefused, match="Only managers and owners"):
+    with pytest.raises(BatchRejected, match="Only managers and owners"):
         bulk_changes.change(codes=full_range(batch), order=order, by=printer, at=now)
-    with pytest.raises(BatchRefused, match="Only managers and owners"):
+    with pytest.raises(BatchRejected, match="Only managers and owners"):
         bulk_changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
 
     assert bulk_changes.change(codes=full_range(batch), order=order, by=owner, at=now) == 3

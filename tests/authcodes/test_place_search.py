@@ -207,9 +207,9 @@ def test_known_places_are_read_from_indexes(brand: Brand) -> None:
     with row_guard.within([brand.pk]), connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         for statement, index in [
-            (search.CLOSED_DAYS, "cell_rollup_of_place"),
-            (search.OF_CODES["inventory_location"], "auth_code_of_inventory"),
-            (search.OF_CODES["location"], "auth_code_of_location"),
+            (search.FETCH_CLOSED_PLACES.text, "cell_rollup_of_place"),
+            (search.FETCH_PLACES_OF_CODES["inventory_location"].text, "auth_code_of_inventory"),
+            (search.FETCH_PLACES_OF_CODES["location"].text, "auth_code_of_location"),
         ]:
             cursor.execute("EXPLAIN " + statement, {"brands": [brand.pk], "most": 10})
             plan = "\n".join(line for [line] in cursor.fetchall())

@@ -10,7 +10,7 @@ from django.utils import timezone
 from authcodes.codes import batches, prefixes
 from authcodes.codes.batches import BatchSettings
 from authcodes.codes.numbering import Numbering, shared
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.prefixes import CodePrefix
 from brands.models.audit import AuditLogEntry
@@ -28,7 +28,7 @@ def reserve(brand, prefix, **options):
 
 def create(brand, prefix, **settings):
     wanted = BatchSettings(**{"range_name": "Spring", "quantity": 10, "signed": False, "prefix": prefix, **settings})
-    return batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+    return batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
 
 
 def sent(brand, **fields):
@@ -54,7 +54,7 @@ APART = [("A1", "A2"), ("A", "A-"), ("A", "A1-"), ("A", "AB1"), ("A", "a"), ("",
 def test_prefix_that_could_write_anothers_codes_is_taken(one, other):
     reserve(factories.brand(), one)
 
-    with pytest.raises(BatchRefused, match=r"^This prefix is taken. Choose another one.$"):
+    with pytest.raises(BatchRejected, match=r"^This prefix is taken. Choose another one.$"):
         reserve(factories.brand(), other)
 
     assert CodePrefix.objects.count() == 1
@@ -118,11 +118,11 @@ def test_codes_that_another_brand_made_before_a_prefix_was_moved_stay_theirs(bra
     other = factories.brand()
     prefixes.move(reserved=CodePrefix.objects.get(prefix="OLD-"), brand=other)
 
-    with pytest.raises(BatchRefused, match=r"^Some of these codes are taken"):
+    with pytest.raises(BatchRejected, match=r"^Some of these codes are taken"):
         create(other, "OLD-", starting_number=50, number_width=4)
 
     assert create(other, "OLD-", starting_number=101, number_width=4).first_code == "OLD-0101"
-    with pytest.raises(BatchRefused, match="This prefix is taken"):
+    with pytest.raises(BatchRejected, match="This prefix is taken"):
         create(brand, "OLD-", starting_number=200, number_width=4)
 
 
@@ -154,7 +154,7 @@ def test_of_two_brands_that_ask_at_once_one_gets_the_prefix():
     results = attempts([factories.brand(), factories.brand()], nullcontext)
 
     assert [type(result) for result in results].count(CodePrefix) == 12
-    assert sum(isinstance(result, BatchRefused) for result in results) == 12
+    assert sum(isinstance(result, BatchRejected) for result in results) == 12
 
 
 @pytest.mark.django_db(transaction=True)
@@ -220,7 +220,7 @@ def test_asking_is_limited_per_person_and_brand_and_stands_in_the_trail(brand, s
     assert answers[:3] == [["This prefix is taken. Choose another one."]] * 3
     assert "too many" in answers[3][0]
     assert "too many" in prefix_errors(owner, brand, "FREE-")[0]
-    trail = AuditLogEntry.objects.filter(brand=brand, person=owner).order_by("id")
+    trail = AuditLogEntry.objects.filter(brand=brand, user=owner).order_by("id")
     assert [(entry.action, entry.changes["prefix"][1]) for entry in trail] == [
         *(("Requested codes that are already in use", prefix) for prefix in "PQR"),
         *(("Tried too many code prefixes", prefix) for prefix in ("S", "FREE-")),
@@ -283,7 +283,7 @@ def test_a_brand_reserves_no_more_than_the_operator_lets_it(brand, settings):
     for prefix in ("A", "B", "A"):
         reserve(brand, prefix)
 
-    with pytest.raises(BatchRefused, match="has reserved the maximum of 2 prefixes"):
+    with pytest.raises(BatchRejected, match="has reserved the maximum of 2 prefixes"):
         reserve(brand, "C")
 
     assert reserve(brand, "C", by=factories.user(is_staff=True, is_superuser=True)).brand == brand
@@ -305,7 +305,7 @@ def test_reserving_a_prefix_survives_its_batches(brand):
         for table in ("codechange", "authcode", "batchrange"):
             cursor.execute(f"DELETE FROM authcodes_{table}")
 
-    with pytest.raises(BatchRefused):
+    with pytest.raises(BatchRejected):
         reserve(factories.brand(), "OLD-")
 
 
@@ -330,7 +330,7 @@ def test_operators_move_and_free_prefixes(brand):
 def test_a_prefix_with_batches_is_not_freed(brand):
     factories.batch(brand, prefix="USED-")
 
-    with pytest.raises(BatchRefused, match="Batches use this prefix"):
+    with pytest.raises(BatchRejected, match="Batches use this prefix"):
         prefixes.free(reserved=CodePrefix.objects.get(prefix="USED-"))
 
 

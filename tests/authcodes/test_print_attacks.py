@@ -7,7 +7,7 @@ from django.test import Client
 from PIL import Image
 from pypdf import PdfReader
 
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.prints import PrintRun
 from brands.models.tenants import Brand
@@ -153,7 +153,7 @@ def test_prefix_that_no_file_and_no_address_could_have_makes_no_batch(client, br
 
 @pytest.mark.parametrize("prefix", ["x" * 300, "a/b", "../"])
 def test_prefix_is_checked_wherever_batches_are_made(brand, prefix):
-    with pytest.raises(BatchRefused):
+    with pytest.raises(BatchRejected):
         factories.batch(brand, prefix=prefix)
 
 

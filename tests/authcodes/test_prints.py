@@ -12,7 +12,6 @@ from django.db.models import Count, Max, Min
 from django.utils import timezone
 from PIL import Image
 
-from authcodes.admin.jobs import is_on_offer
 from authcodes.codes import bulk_changes, ranges
 from authcodes.codes.ranges import full_range
 from authcodes.models.codes import AuthCode
@@ -31,6 +30,7 @@ from brands.tenants import pictures
 from core.errors import Invalid
 from jobs import runner
 from jobs.models import Job
+from portal.pages.jobs import is_on_offer
 from tests.support import factories
 from tests.support.portal import staff
 from tests.support.print_jobs import SCHEME, content, decode_image, decode_pages, finished, manifest, start
@@ -55,7 +55,7 @@ def recall(batch):
 
 
 def selection_of(batch):
-    return selection.of_stretch(full_range(batch))
+    return selection.of_range(full_range(batch))
 
 
 def list_of(brand):
@@ -294,7 +294,7 @@ def test_earlier_runs_are_those_that_share_a_code(brand):
     }
     Job.objects.filter(print_run=runs["cancelled"]).update(status="cancelled")
     Job.objects.filter(print_run=runs["failed"]).update(status="failed")
-    asked = selection.of_stretch(ranges.resolve_range(batch=batch, first="4", last="6"))
+    asked = selection.of_range(ranges.resolve_range(batch=batch, first="4", last="6"))
 
     assert list(prints.earlier(asked)) == [runs["within"]]
     assert list(prints.earlier(selection_of(batch))) == [runs["within"], runs["before"]]

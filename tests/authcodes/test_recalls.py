@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.recalls import recalls
 from tests.support import factories
 from tests.support.portal import staff
@@ -14,7 +14,7 @@ def test_a_batch_is_recalled_once(brand):
     told = {"recall_id": "R-1", "contact": "x", "message": "y", "reason": "z", "at": timezone.now()}
     recalls.recall_batch(batch=batch, **told)
 
-    with pytest.raises(BatchRefused, match="already recalled"):
+    with pytest.raises(BatchRejected, match="already recalled"):
         recalls.recall_batch(batch=batch, **told)
 
 

@@ -18,6 +18,7 @@ from events import worker
 from tests.support import factories
 from tests.support.api import error
 from tests.support.concurrency import at_once
+from tests.support.statements import altered
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -126,7 +127,7 @@ def test_of_a_code_for_two_one_slot_is_taken_over(api, brand, customer):
 
     assert answers == ["accepted", "accepted", "limit_reached"]
     code.refresh_from_db()
-    assert (code.scan_count, code.slots_given_back) == (4, 2)
+    assert (code.scan_count, code.slots_returned) == (4, 2)
     assert list(consistency.differences()) == []
 
 
@@ -216,7 +217,7 @@ def test_of_many_who_adopt_and_scan_at_once_one_has_the_code(racing_brand):
 
 
 def test_control_without_the_lock_on_the_guests_scan_several_have_it(racing_brand, monkeypatch):
-    unlocked = record.TAKE_OVER.replace("FOR UPDATE", "").replace("<= b.scan_limit", "<= 99 + b.scan_limit")
-    monkeypatch.setattr(record, "TAKE_OVER", unlocked)
+    unlocked = altered(record.TAKE_OVER_SCAN, ("FOR UPDATE", ""), ("<= b.scan_limit", "<= 99 + b.scan_limit"))
+    monkeypatch.setattr(record, "TAKE_OVER_SCAN", unlocked)
 
     assert any(claimed_at_once(racing_brand) > 1 for _ in range(20))

@@ -18,8 +18,8 @@ from authcodes.models.rollups import (
     DayRollup,
     PlaceRollup,
     RollupWatermark,
-    ScannerRollup,
     UniqueScanner,
+    UniqueScannerRollup,
     UnscannedCodeAttempt,
 )
 from authcodes.models.scans import Scan
@@ -42,7 +42,7 @@ def brand(transactional_db: None) -> Brand:
 
 
 def rows(brand: Brand) -> list[Any]:
-    models = (DayRollup, PlaceRollup, BatchPlaceRollup, ScannerRollup, UniqueScanner, UnscannedCodeAttempt)
+    models = (DayRollup, PlaceRollup, BatchPlaceRollup, UniqueScannerRollup, UniqueScanner, UnscannedCodeAttempt)
     return [
         sorted(
             [
@@ -178,11 +178,11 @@ def test_an_attempt_is_in_vain_until_somebody_scans_its_code(brand: Brand) -> No
     for _when in ("before they are rolled up again", "after that"):
         assert figures.scans(brands=[brand], filters=unscanned_ones) == figures.Scans()
         found = figures.scans(brands=[brand], filters=scanned_ones)
-        assert (found.accepted, found.errors, found.scanners) == (2, 1, 3)
+        assert (found.accepted, found.errors, found.unique_scanners) == (2, 1, 3)
         assert list(consistency.differences()) == []
         rollups.catch_up(brand=brand, at=timezone.now())
 
-    assert (before.errors, before.scanners, UnscannedCodeAttempt.objects.count()) == (1, 1, 0)
+    assert (before.errors, before.unique_scanners, UnscannedCodeAttempt.objects.count()) == (1, 1, 0)
 
 
 def test_points_that_are_asked_for_again_after_weeks_are_found(brand: Brand) -> None:
@@ -229,7 +229,7 @@ def test_check_rollups_finds_a_planted_difference_in_counts(brand: Brand, model:
         call_command("check_rollups", stdout=StringIO())
 
 
-@pytest.mark.parametrize("model", [ScannerRollup, UniqueScanner, UnscannedCodeAttempt])
+@pytest.mark.parametrize("model", [UniqueScannerRollup, UniqueScanner, UnscannedCodeAttempt])
 def test_check_rollups_finds_a_missing_scanner_or_attempt(brand: Brand, model: Any) -> None:
     fill(brand, random.Random(7))
     rollups.catch_up(brand=brand, at=timezone.now())

@@ -14,6 +14,7 @@ from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories
 from tests.support.concurrency import at_once
+from tests.support.statements import altered
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,8 +47,8 @@ def test_of_a_hundred_users_on_a_single_use_code_exactly_one_gets_it(brand):
 
 
 def test_control_without_the_condition_in_the_update_several_get_it(brand, monkeypatch):
-    guard = "AND (b.scan_limit IS NULL OR c.scan_count - c.slots_given_back < b.scan_limit)"
-    monkeypatch.setattr(record, "ACCEPT", record.ACCEPT.replace(guard, ""))
+    guard = "AND (b.scan_limit IS NULL OR c.scan_count - c.slots_returned < b.scan_limit)"
+    monkeypatch.setattr(record, "ACCEPT_SCAN", altered(record.ACCEPT_SCAN, (guard, "")))
     code, customers = factories.code(brand), [factories.customer(brand) for _ in range(100)]
 
     results = scan_once_each(code, customers)
@@ -104,7 +105,7 @@ def test_points_that_a_limit_held_back_are_asked_for_once(brand):
 
 def test_control_without_the_condition_they_are_asked_for_several_times(brand, monkeypatch):
     guard = "AND points_status IN ('limited', 'not_eligible')"
-    monkeypatch.setattr(limited_points, "REOPEN", limited_points.REOPEN.replace(guard, ""))
+    monkeypatch.setattr(limited_points, "REOPEN_SCAN", altered(limited_points.REOPEN_SCAN, (guard, "")))
 
     ask_again_at_once(brand)
 

@@ -12,7 +12,7 @@ from authcodes.printing.labels import sheet_pdf
 from authcodes.printing.labels.design import Design, Label
 from authcodes.printing.labels.layout import Placement
 from authcodes.printing.labels.presets import PRESETS, Sheet
-from authcodes.printing.labels.preview import MAX_DRAWN, sketch
+from authcodes.printing.labels.preview import MAX_DRAWN, preview
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import QUIET_ZONE, symbol
 from tests.support.print_jobs import pages
@@ -55,18 +55,18 @@ def test_codes_are_where_the_pdf_has_them(name, by_column, tmp_path):
 def test_offsets_and_scale_move_the_picture_too():
     design = design_of("letter-30", offset_x=Decimal("1.5"), offset_y=Decimal(-2), scale=Decimal("1.01"))
 
-    assert b'transform="translate(1.5 -2) scale(1.01)"' in sketch(labels(1), design)
+    assert b'transform="translate(1.5 -2) scale(1.01)"' in preview(labels(1), design)
 
 
 @pytest.mark.parametrize("words", ["<script>alert(1)</script>", "]]>", "a & b", "\x00\x0b\ufffe", "شاي", '"><image/>'])
 def test_text_from_people_is_text(words):
-    tree = ET.fromstring(sketch(labels(2, title=words, sku=words, note=words), design_of("a4-21")))  # noqa: S314 - ours
+    tree = ET.fromstring(preview(labels(2, title=words, sku=words, note=words), design_of("a4-21")))  # noqa: S314 - ours
 
     assert {node.tag.rpartition("}")[2] for node in tree.iter()} <= {"svg", "g", "path", "text"}
 
 
 def test_pages_of_very_many_labels_are_not_drawn_whole():
-    tree = ET.fromstring(sketch(labels(MAX_DRAWN + 5), Design(CROWDED, Decimal(20))))  # noqa: S314 - ours
+    tree = ET.fromstring(preview(labels(MAX_DRAWN + 5), Design(CROWDED, Decimal(20))))  # noqa: S314 - ours
 
     assert len(list(tree.iter(f"{SVG}g"))) == MAX_DRAWN + 1
 
@@ -76,7 +76,7 @@ def test_cut_marks_and_logo_are_shown():
     Image.new("RGB", (40, 20), "navy").save(file, "PNG")
 
     plain, full = (
-        ET.fromstring(sketch(labels(2), design_of("letter-30", **more)))  # noqa: S314 - ours
+        ET.fromstring(preview(labels(2), design_of("letter-30", **more)))  # noqa: S314 - ours
         for more in ({}, {"cut_marks": True, "logo": file.getvalue()})
     )
 
@@ -85,7 +85,7 @@ def test_cut_marks_and_logo_are_shown():
 
 
 def test_letters_that_are_pictures_on_paper_are_pictures_here():
-    tree = ET.fromstring(sketch(labels(1, title="Tea ชา"), design_of("letter-30")))  # noqa: S314 - ours
+    tree = ET.fromstring(preview(labels(1, title="Tea ชา"), design_of("letter-30")))  # noqa: S314 - ours
 
     [image] = tree.iter(f"{SVG}image")
     assert image.get("href").startswith("data:image/png;base64,")

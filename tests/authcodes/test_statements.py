@@ -92,4 +92,4 @@ def test_webhooks_add_none(brand, settings):
     # Of a used-up code its customer's earlier scan is looked for: a limit may have held its points back.
     assert (len(scan), len(again), len(accrual)) == (2, 3, 3)
     kinds = Event.objects.filter(detail_type="announce").values_list("detail__payload__type", flat=True)
-    assert sorted(kinds) == ["code.scanned", "code.scanned", "points.earned"]
+    assert sorted(kinds) == ["code.scanned", "code.scanned", "member.enrolled", "points.earned"]

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from authcodes.codes import batches, bulk_changes, ranges
 from authcodes.codes.batches import BatchSettings
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.codes import AuthCode
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
@@ -33,7 +33,7 @@ def test_a_stretch_is_its_codes_and_no_others(brand, batch):
     [("AB-0000", "AB-0005", "first"), ("AB-0001", "AB-0011", "last"), ("x", "y", "first"), ("5", "4", "last")],
 )
 def test_a_stretch_that_cannot_be_names_the_field(batch, first, last, field):
-    with pytest.raises(BatchRefused) as refused:
+    with pytest.raises(BatchRejected) as refused:
         ranges.resolve_range(batch=batch, first=first, last=last)
 
     assert refused.value.details == {"field": field}
@@ -41,9 +41,9 @@ def test_a_stretch_that_cannot_be_names_the_field(batch, first, last, field):
 
 def test_codes_still_being_made_are_waited_for(brand):
     wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False)
-    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
 
-    with pytest.raises(BatchRefused, match="still being generated"):
+    with pytest.raises(BatchRejected, match="still being generated"):
         ranges.resolve_range(batch=batch, first="1", last="10")
 
 

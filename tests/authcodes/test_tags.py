@@ -9,9 +9,9 @@ def test_a_tag_verifies_for_its_own_code_and_batch_only(settings):
     settings.CODE_TAG_SECRETS = {1: FIRST}
     given = signed_tags.tag(code="A1", batch_id=7, version=1)
 
-    assert signed_tags.verify_tag(given=given, code="A1", batch_id=7, version=1)
-    assert not signed_tags.verify_tag(given=given, code="A2", batch_id=7, version=1)
-    assert not signed_tags.verify_tag(given=given, code="A1", batch_id=8, version=1)
+    assert signed_tags.verify_tag(candidate=given, code="A1", batch_id=7, version=1)
+    assert not signed_tags.verify_tag(candidate=given, code="A2", batch_id=7, version=1)
+    assert not signed_tags.verify_tag(candidate=given, code="A1", batch_id=8, version=1)
 
 
 def test_a_tag_is_eleven_characters_that_nobody_misreads(settings):
@@ -33,7 +33,7 @@ def test_case_and_misread_letters_are_forgiven(settings):
 
     read = given.replace("0", "o").replace("1", "l").lower()
 
-    assert signed_tags.verify_tag(given=read, code=code, batch_id=1, version=1)
+    assert signed_tags.verify_tag(candidate=read, code=code, batch_id=1, version=1)
 
 
 def test_a_new_secret_signs_and_the_old_one_still_verifies(settings):
@@ -43,12 +43,12 @@ def test_a_new_secret_signs_and_the_old_one_still_verifies(settings):
     settings.CODE_TAG_SECRETS = {1: FIRST, 2: SECOND}
 
     assert signed_tags.current_version() == 2
-    assert signed_tags.verify_tag(given=printed, code="A1", batch_id=7, version=1)
-    assert not signed_tags.verify_tag(given=printed, code="A1", batch_id=7, version=2)
+    assert signed_tags.verify_tag(candidate=printed, code="A1", batch_id=7, version=1)
+    assert not signed_tags.verify_tag(candidate=printed, code="A1", batch_id=7, version=2)
 
 
 def test_a_lost_secret_verifies_nothing(settings):
     settings.CODE_TAG_SECRETS = {}
 
     assert signed_tags.current_version() is None
-    assert not signed_tags.verify_tag(given="", code="A1", batch_id=7, version=1)
+    assert not signed_tags.verify_tag(candidate="", code="A1", batch_id=7, version=1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.imports import checks, pasted_codes
 from authcodes.models.imports import Import, ImportRow
 from tests.support import factories
@@ -70,7 +70,7 @@ def test_codes_that_have_this_product_already_are_good(brand):
 
 @pytest.mark.parametrize("text", ["", " \n\n\t", "\n".join(["AB-1"] * 1001)])
 def test_no_line_and_too_many_lines_are_refused(product, text):
-    with pytest.raises(BatchRefused) as refused:
+    with pytest.raises(BatchRejected) as refused:
         pasted_codes.parse_pasted(text=text, product=product)
 
     assert refused.value.details == {"field": "codes"}

@@ -19,7 +19,7 @@ from loyalty.models.wallets import WalletPass
 from tests.support import factories
 
 ROOT = Path(__file__).parents[2]
-OWN_TABLES = ROOT / "bench" / "limits"  # in a database of their own
+OWN_TABLES = {ROOT / "bench" / "limits", ROOT / "tests" / "bin"}  # in databases of their own
 RAW_INSERT = re.compile(r"""\binsert\s+into\s+"?(?P<table>\w+)"?\s*(?:as\s+\w+\s*)?(?:\((?P<columns>[^)]*)\))?""", re.I)
 
 
@@ -36,8 +36,9 @@ def test_columns_that_are_not_named_get_the_models_defaults(brand: Brand) -> Non
     rows = list(Product.objects.filter(brand=brand).order_by("pk"))
     assert [row.title for row in rows] == ["Tea 1", "Tea 2"]
     for field in Product._meta.concrete_fields:
-        if field.attname not in {"id", "title", "sku", "created_at"}:
-            assert {getattr(row, field.attname) for row in rows} == {getattr(made, field.attname)}, field.attname
+        if field.attname not in {"id", "title", "sku", "created_at", "updated_at"}:
+            default = getattr(made, field.attname)
+            assert [getattr(row, field.attname) for row in rows] == [default, default], field.attname
 
 
 def test_defaults_that_python_makes_for_each_row_are_made_for_each_row(brand: Brand) -> None:
@@ -56,7 +57,7 @@ def test_defaults_that_python_makes_for_each_row_are_made_for_each_row(brand: Br
 
     passes = WalletPass.objects.all()
     assert len({each.serial for each in passes}) == 2
-    assert [each.told_at for each in passes] == [[], []]
+    assert [each.notified_at for each in passes] == [[], []]
 
 
 @isolate_apps("bench")
@@ -129,7 +130,7 @@ def test_raw_inserts_name_every_column_that_needs_a_value() -> None:
     wrong = {
         str(path.relative_to(ROOT)): found
         for path in files
-        if OWN_TABLES not in path.parents and path != Path(__file__)
+        if not OWN_TABLES & set(path.parents) and path != Path(__file__)
         if (found := list(missing(path.read_text())))
     }
 

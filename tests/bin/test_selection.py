@@ -69,6 +69,17 @@ def test_all_are_all(project):
     assert chosen(project, "--all") == ["--durations=25"]
 
 
+def test_coverage_is_gated_where_all_tests_run(project):
+    assert chosen(project, "--all", "--coverage") == ["--durations=25", *selection.COVERAGE]
+    assert chosen(project, "--coverage", "shop") == ["tests/shop", *selection.COVERAGE, selection.NO_GATE]
+    assert chosen(project, "--coverage", "--all", "-x") == [
+        "--durations=25",
+        "-x",
+        *selection.COVERAGE,
+        selection.NO_GATE,
+    ]
+
+
 @pytest.mark.parametrize("option", [["-x"], ["-k", "shop"], ["--lf"]])
 def test_options_of_pytest_pass_through(project, option):
     assert chosen(project, *option) == ["-m", "not slow", *option]

@@ -285,6 +285,27 @@ def test_throwaway_leaves_no_file_and_no_process() -> None:
     assert running_on(data_dir) == running_on(Path("1234.5")) == []
 
 
+def test_throwaway_begins_as_a_copy_of_its_template(data_dir: Path) -> None:
+    with servers.running(data_dir, with_valkey=False):
+        sql(data_dir, "CREATE TABLE copied (id int)")
+    before = everything_in(data_dir)
+    insert = (
+        "psycopg.connect(host=os.environ['DATA_DIR'] + '/run', user='loyalty').execute('INSERT INTO copied VALUES (1)')"
+    )
+
+    run = execute("--throwaway", "--template", str(data_dir), "--", "python", "-c", f"import os, psycopg; {insert}")
+
+    assert (run.communicate()[0], run.returncode) == ("", 0)
+    assert everything_in(data_dir) == before
+
+
+def test_template_that_does_not_exist_is_named(place: Path) -> None:
+    run = execute("--throwaway", "--template", str(place / "gone"), "--", "true")
+
+    assert f"{place}/gone could not be copied" in run.communicate()[0]
+    assert run.returncode == 1
+
+
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_exec_passes_signals_on_and_cleans_up(signum: signal.Signals) -> None:
     run = execute("--throwaway", "--", "sh", "-c", "echo $DATA_DIR; exec sleep 60", env=ONLY_VALKEY)

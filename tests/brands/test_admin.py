@@ -23,6 +23,7 @@ from core.errors import Invalid
 from portal.shell.login import LoginForm
 from portal.shell.site import PortalSite
 from tests.support import factories
+from tests.support.api import Api
 from tests.support.portal import address, browser, errors, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +43,7 @@ KEY = re.compile(r"(?:hub|app)_[A-Za-z0-9_-]{43}")
 
 
 def add_key(client: Client, brand: Brand, **fields: Any) -> Any:
-    sent = {"brand": brand.pk, "name": "Shop", "kind": "hub", "reason": "New shop", **fields}
+    sent = {"brand": brand.pk, "name": "Shop", "kind": "hub", "scopes": ["read"], "reason": "New shop", **fields}
     return client.post(address("brands.apikey", "add"), sent)
 
 
@@ -545,5 +546,38 @@ def test_who_may_ask_for_confirmed_addresses_and_that_it_is_audited(brand: Brand
 
     brand.refresh_from_db()
     assert brand.requires_confirmed_email == may
-    told = AuditLogEntry.objects.filter(brand=brand, person=person, kind="brands.brand")
+    told = AuditLogEntry.objects.filter(brand=brand, user=person, kind="brands.brand")
     assert list(told.values_list("changes", flat=True)) == [{"requires_confirmed_email": [False, True]}] * may
+
+
+def test_form_proposes_to_read_and_no_more(client: Client) -> None:
+    page = client.get(address("brands.apikey", "add"))
+
+    assert page.context["adminform"].form["scopes"].initial == ["read"]
+
+
+def test_new_key_has_the_chosen_scopes_and_networks(client: Client, brand: Brand) -> None:
+    add_key(client, brand, scopes=["till", "read"], networks="203.0.113.7\r\n2001:db8::/48")
+
+    made = ApiKey.objects.get()
+    assert (made.scopes, made.networks) == (["read", "till"], ["203.0.113.7/32", "2001:db8::/48"])
+
+
+def test_hub_key_without_scopes_is_refused(client: Client, brand: Brand) -> None:
+    assert list(errors(add_key(client, brand, scopes=[]))) == ["scopes"]
+    assert not ApiKey.objects.exists()
+
+
+@pytest.mark.parametrize("networks", ["here", "203.0.113.0/33", "203.0.113.7/24", "1" * 100, "\0"])
+def test_what_is_no_network_is_named(client: Client, brand: Brand, networks: str) -> None:
+    assert list(errors(add_key(client, brand, networks=networks))) == ["networks"]
+    assert not ApiKey.objects.exists()
+
+
+def test_page_of_a_key_shows_its_latest_calls(client: Client, brand: Brand) -> None:
+    key, secret = api_keys.create(brand=brand, kind="hub", name="Shop", at=timezone.now(), scopes=["read"])
+    Api(brand, {"api-key": secret}).get("brand/levels")
+
+    page = client.get(address("brands.apikey", "change", key.pk)).content.decode()
+
+    assert "GET /api/v1/brand/levels" in page

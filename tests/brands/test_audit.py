@@ -44,7 +44,7 @@ def test_change_is_written_down_with_the_values_before_and_after(client: Client,
     answer = edit(client, product, "authcodes.product", title="Desk lamp")
 
     entry = AuditLogEntry.objects.get()
-    assert (entry.person, entry.brand, entry.request_id) == (owner, brand, answer["X-Request-ID"])
+    assert (entry.user, entry.brand, entry.request_id) == (owner, brand, answer["X-Request-ID"])
     assert entry.request_id != "req-1"  # which the caller sent
     assert (entry.kind, entry.row_id, entry.action) == ("authcodes.product", str(product.pk), "Changed")
     assert entry.changes == {"title": ["Lamp", "Desk lamp"]}
@@ -107,7 +107,7 @@ def test_action_is_written_down_for_each_row_with_its_values(client: Client, own
         {"action": "block", "reason": "Agreed", "_selected_action": [member.pk for member in members]},
     )
 
-    entries = AuditLogEntry.objects.filter(action="Blocked", person=owner, brand=brand)
+    entries = AuditLogEntry.objects.filter(action="Blocked", user=owner, brand=brand)
     assert {entry.row_id for entry in entries} == {str(member.pk) for member in members}
     assert {tuple(entry.changes["status"]) for entry in entries} == {("active", "blocked")}
 
@@ -174,7 +174,8 @@ def test_own_password_change_is_written_down(client: Client, owner: User) -> Non
 
 def test_key_leaves_its_beginning_only(client: Client, brand: Brand) -> None:
     client.post(
-        address("brands.apikey", "add"), {"brand": brand.pk, "name": "Shop", "kind": "hub", "reason": "New shop"}
+        address("brands.apikey", "add"),
+        {"brand": brand.pk, "name": "Shop", "kind": "hub", "scopes": ["read"], "reason": "New shop"},
     )
 
     entry, key = AuditLogEntry.objects.get(), ApiKey.objects.get()
@@ -231,7 +232,7 @@ def test_history_has_pages(client: Client, owner: User, brand: Brand) -> None:
     AuditLogEntry.objects.bulk_create(
         AuditLogEntry(
             brand=brand,
-            person=owner,
+            user=owner,
             kind="authcodes.product",
             row_id=product.pk,
             row_name="x",
@@ -272,7 +273,7 @@ def test_trail_is_filtered_by_person_kind_and_day(client: Client, owner: User, b
         return [entry.kind for entry in rows]
 
     assert found() == ["campaigns.campaign", "authcodes.product"]
-    assert found(person__id__exact=owner.pk) == ["authcodes.product"]
+    assert found(user__id__exact=owner.pk) == ["authcodes.product"]
     assert found(kind="campaigns.campaign") == ["campaigns.campaign"]
     assert found(at_from="2001-01-01", at_to="2001-01-02") == []
     assert found(q=answer["X-Request-ID"]) == ["authcodes.product"]
@@ -282,7 +283,7 @@ def test_trail_is_filtered_by_person_kind_and_day(client: Client, owner: User, b
 def test_list_of_the_trail_asks_as_much_for_many_entries_as_for_one(client: Client, owner: User, brand: Brand) -> None:
     def add(how_many: int) -> None:
         AuditLogEntry.objects.bulk_create(
-            AuditLogEntry(brand=brand, person=owner, kind="x.y", row_id=n, row_name="x", action="x")
+            AuditLogEntry(brand=brand, user=owner, kind="x.y", row_id=n, row_name="x", action="x")
             for n in range(how_many)
         )
 
@@ -314,7 +315,7 @@ def test_codes_that_are_switched_off_stand_in_the_history_of_their_batch(
 
     entry = AuditLogEntry.objects.get()
     assert (entry.kind, entry.row_id) == ("authcodes.batchrange", str(batch.pk))
-    assert (entry.person, entry.brand, entry.reason) == (owner, brand, "Stolen")
+    assert (entry.user, entry.brand, entry.reason) == (owner, brand, "Stolen")
     assert entry.changes == {"codes": [None, f"2: {codes[0].code} … {codes[1].code}"]}
 
 
@@ -326,5 +327,5 @@ def test_what_was_done_with_an_import_is_written_down(client: Client, owner: Use
     client.post(f"/admin/authcodes/import/{upload.pk}/discard/")
 
     entry = AuditLogEntry.objects.get()
-    assert (entry.kind, entry.row_id, entry.person) == ("authcodes.import", str(upload.pk), owner)
+    assert (entry.kind, entry.row_id, entry.user) == ("authcodes.import", str(upload.pk), owner)
     assert entry.action.startswith("Discarded")

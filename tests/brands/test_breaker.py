@@ -15,14 +15,16 @@ ELSEWHERE = """
 import django
 django.setup()
 from core.redis.circuit_breaker import CircuitBreaker
-breaker = CircuitBreaker(name={name!r}, failures=2, rest_seconds=30)
+breaker = CircuitBreaker(name={name!r}, failures=2, cooldown_seconds=30)
 print({what})
 """
 
 
 @pytest.fixture
 def breaker():
-    made = CircuitBreaker(name=uuid4().hex, failures=2, rest_seconds=0.2, longest_rest_seconds=0.6, probe_seconds=0.3)
+    made = CircuitBreaker(
+        name=uuid4().hex, failures=2, cooldown_seconds=0.2, max_cooldown_seconds=0.6, probe_seconds=0.3
+    )
     yield made
     made.succeeded()
 

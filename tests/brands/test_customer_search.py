@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from brands.audit_log import AuditContext
 from brands.identity import customer_search
-from brands.models.customer_words import CustomerWord
+from brands.models.customer_word import CustomerWord
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.db import row_guard
@@ -142,7 +142,9 @@ def test_no_word_of_an_erased_person_is_left(brand: Brand) -> None:
     accounts.enrol(user_id=both.pk, brand_id=other.pk, at=timezone.now())
 
     for person in (ann, both):
-        erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now(), reason="wish"))
+        erasure.erase(
+            user_id=person.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now(), reason="wish")
+        )
 
     left = set(CustomerWord.objects.filter(brand=brand).values_list("word", flat=True))
     assert not left & {"ann", "miller", "muller", "both", "here"}

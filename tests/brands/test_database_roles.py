@@ -120,7 +120,7 @@ def test_migrate_names_what_an_administrator_has_to_run(settings, monkeypatch):
             cursor.execute("CREATE ROLE plain_owner")
         cursor.execute("SET LOCAL ROLE plain_owner")
         monkeypatch.setitem(connection.settings_dict, "ROLES", "nobody_made")
-        connection._assumed = connection.wanted  # or the next cursor would be the owner's again
+        connection._assumed = connection.required_scope  # or the next cursor would be the owner's again
         with pytest.raises(
             database_roles.RolesMissingError, match='CREATE ROLE "nobody_made_app" NOLOGIN NOBYPASSRLS;'
         ):

@@ -67,7 +67,7 @@ def test_nothing_is_written_for_another_brand(two):
 
 def test_lifting_the_guard_ends_with_its_block(two):
     with row_guard.within([two[0].pk]):
-        with row_guard.lifted("a test"):
+        with row_guard.disabled("a test"):
             assert seen()[0] == 2
         assert seen()[0] == 1
 
@@ -97,7 +97,7 @@ class TestNoScopeOutlivesItsBlock:
     def test_a_savepoint_that_is_rolled_back(self, brand):
         with row_guard.within([brand.pk]), transaction.atomic():
             with pytest.raises(ZeroDivisionError), transaction.atomic():
-                with row_guard.lifted("a test"):
+                with row_guard.disabled("a test"):
                     assert role() == "app"
                 raise ZeroDivisionError
             assert role() == "tenant"

@@ -1,17 +1,22 @@
 """API keys: shown once, found by their hash, two usable at a time."""
 
+import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+import redis
 from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from brands.access import key_calls
 from brands.errors import ApiKeyInvalid
 from brands.identity import api_keys
 from brands.identity.api_keys import Caller
 from brands.models.credentials import ApiKey
-from core.errors import Invalid
+from core.errors import Forbidden, Invalid
+from core.redis.client import outage
 from tests.support import factories
 
 NOW = timezone.now()
@@ -198,7 +203,139 @@ def test_digest_is_looked_up_by_its_index(brand):
     _, text = make_key(brand)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("EXPLAIN " + api_keys.FIND, {"digest": api_keys._digest(text), "at": NOW})
+        cursor.execute("EXPLAIN " + api_keys.FIND_KEY.text, {"digest": api_keys.digest_of(text), "at": NOW})
         plan = str(cursor.fetchall())
 
     assert "api_key_digest_unique" in plan
+
+
+def test_hub_key_has_the_scopes_it_was_made_with(brand):
+    _, text = make_key(brand, scopes=["till", "read"])
+
+    assert find(text).scopes == {"read", "till"}
+
+
+def test_app_key_has_no_scopes(brand):
+    key, text = make_key(brand, "app", scopes=ApiKey.Scope.values)
+
+    assert (key.scopes, find(text).scopes) == ([], frozenset())
+
+
+def test_successor_has_the_same_scopes_and_networks(brand):
+    key, _ = make_key(brand, scopes=["till"], networks=["203.0.113.0/24"])
+
+    made, _ = api_keys.rotate(key=key, at=NOW, grace=timedelta(0))
+
+    assert (made.scopes, made.networks) == (["till"], ["203.0.113.0/24"])
+
+
+def test_what_a_key_lacks_is_named(brand):
+    _, text = make_key(brand, scopes=["read"])
+    caller = find(text)
+
+    caller.require("read")
+    with pytest.raises(Forbidden, match="lacks the scope 'till'") as refusal:
+        caller.require("till")
+    assert refusal.value.details == {"scope": "till"}
+
+
+@pytest.mark.parametrize(
+    ("networks", "address", "allowed"),
+    [
+        ([], "198.51.100.7", True),
+        (["203.0.113.0/24"], "203.0.113.9", True),
+        (["203.0.113.0/24", "198.51.100.7/32"], "198.51.100.7", True),
+        (["203.0.113.0/24"], "203.0.114.9", False),
+        (["203.0.113.0/24"], "2001:db8::1", False),
+        (["2001:db8::/48"], "2001:db8:0:5::1", True),
+        (["2001:db8::1/128"], "2001:db8::2", False),
+        (["203.0.113.0/24"], "::ffff:203.0.113.9", True),
+    ],
+)
+def test_key_is_used_from_its_networks_only(api, networks, address, allowed):
+    _, text = make_key(api.brand, scopes=["read"], networks=networks)
+    code = factories.code(api.brand)
+
+    answer = replace(api, address=address).having(api_key=text).get(f"/api/v1/auth-codes/{code}/scans")
+
+    assert answer.status_code == (200 if allowed else 401)
+    if not allowed:
+        assert answer.json()["message"] == "This key may not be used from this network."
+
+
+def test_network_is_what_the_proxy_saw(api, settings):
+    settings.TRUSTED_PROXIES = 1
+    _, text = make_key(api.brand, scopes=["read"], networks=["203.0.113.0/24"])
+    path = f"/api/v1/auth-codes/{factories.code(api.brand)}/scans"
+    hub = api.having(api_key=text)
+
+    assert hub.having(x_forwarded_for="198.51.100.7, 203.0.113.9").get(path).status_code == 200
+    assert hub.having(x_forwarded_for="203.0.113.9, 198.51.100.7").get(path).status_code == 401
+
+
+NEEDED = {
+    "read": [("GET", "auth-codes/{code}/scans"), ("POST", "auth-codes/validate")],
+    "codes": [("GET", "batch-ranges/{batch}/qr-codes")],
+    "till": [("POST", "redemptions/check"), ("POST", "redemptions/use")],
+    "members": [("POST", "members"), ("PATCH", "members/{member}")],
+    "events": [("POST", "events"), ("POST", "auth-codes/scan")],
+}
+
+
+@pytest.mark.parametrize(
+    ("scope", "method", "path"), [(scope, *call) for scope, calls in NEEDED.items() for call in calls]
+)
+def test_calls_of_a_hub_need_their_scope(api, scope, method, path):
+    code = factories.code(api.brand)
+    where = f"/api/v1/{path.format(code=code, batch=code.batch_id, member=factories.customer(api.brand).pk)}"
+    body = json.dumps({"code": str(code)}).encode()
+    _, having_it = make_key(api.brand, scopes=[scope])
+    _, lacking_it = make_key(api.brand, scopes=set(ApiKey.Scope.values) - {scope})
+
+    refused = api.having(api_key=lacking_it).call(method, where, data=body)
+    assert (refused.status_code, refused.json()["details"]) == (403, {"scope": scope})
+    assert api.having(api_key=having_it).call(method, where, data=body).status_code != 403
+
+
+def test_latest_calls_of_a_hub_key_are_noted(api):
+    key, text = make_key(api.brand, scopes=["read"])
+    code = factories.code(api.brand)
+    hub = api.having(api_key=text)
+
+    hub.get(f"/api/v1/auth-codes/{code}/scans")
+    refused = hub.post("members", {"user_id": 1})
+
+    last, first = key_calls.latest(key.pk)
+    assert (first.method, first.path, first.status) == ("GET", "/api/v1/auth-codes/{code}/scans", 200)
+    assert (last.path, last.status, last.request_id) == ("/api/v1/members", 403, refused["X-Request-ID"])
+    assert abs(timezone.now() - last.at) < timedelta(minutes=1)
+
+
+def test_so_many_calls_are_kept(api, monkeypatch):
+    monkeypatch.setattr(key_calls, "CALLS", 3)
+    key, text = make_key(api.brand, scopes=["read"])
+    for _ in range(5):
+        api.having(api_key=text).get("brand/levels")
+
+    assert len(key_calls.latest(key.pk)) == 3
+
+
+def test_calls_with_app_keys_and_unknown_keys_are_not_noted(api):
+    key, text = make_key(api.brand, "app")
+    api.having(api_key=text).get("brand/levels")
+
+    assert key_calls.latest(key.pk) == []
+
+
+def test_calls_are_answered_while_redis_is_away(api, monkeypatch):
+    key, text = make_key(api.brand, scopes=["read"])
+    monkeypatch.setattr(key_calls, "run", unreachable)
+    monkeypatch.setattr(key_calls, "command", unreachable)
+
+    assert api.having(api_key=text).get("brand/levels").status_code == 200
+    assert key_calls.latest(key.pk) is None
+    outage.__init__()
+
+
+def unreachable(*_arguments):
+    raise redis.ConnectionError

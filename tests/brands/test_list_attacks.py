@@ -128,18 +128,18 @@ def is_the_filters_own(question: str, paths: set[str], listed: Any) -> bool:
     return bare in paths or bare.rpartition("__")[0] in paths or question in listed.linked_filters
 
 
-@pytest.mark.parametrize("role", ["owner", "printer", "superuser"])
-def test_lists_allow_no_chain_beyond_their_filters_own_fields(role: str) -> None:
+def test_lists_allow_no_chain_beyond_their_filters_own_fields() -> None:
     brands = factories.brand(), factories.brand()
-    person = factories.user(is_staff=True, is_superuser=True) if role == "superuser" else staff(*brands, role=role)
+    people = [staff(*brands), staff(*brands, role="printer"), factories.user(is_staff=True, is_superuser=True)]
     checked = 0
     for model, listed in admin.site._registry.items():
-        request = request_of(person)
-        paths = paths_of_filters(listed, request)
+        requests = [request_of(person) for person in people]
         for question in attacks(model):
             checked += 1
-            if listed.lookup_allowed(question, "1", request):
-                assert is_the_filters_own(question, paths, listed), (listed.opts.label, question)
+            for request in requests:
+                if listed.lookup_allowed(question, "1", request):
+                    paths = paths_of_filters(listed, request)
+                    assert is_the_filters_own(question, paths, listed), (listed.opts.label, question)
     assert checked > 1_000_000
 
 
@@ -195,10 +195,10 @@ def doors(label: str) -> list[str]:
 
 def test_a_job_refuses_a_chain_as_the_list_does(own: Any) -> None:
     from portal.lists.queries import UnknownFilter
-    from portal.lists.selection import shown_to
+    from portal.lists.selection import displayed_to
 
     with pytest.raises(UnknownFilter):
-        shown_to(staff(own[0]), BatchRange, "product__brand__members__user__id__exact=1")
+        displayed_to(staff(own[0]), BatchRange, "product__brand__members__user__id__exact=1")
 
 
 # --- Values out of reach ----------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def tried(times, email, *, networks=lambda: "198.51.100.7", door=PORTAL, device=
     passed = 0
     for _ in range(times):
         try:
-            begin(door=door, email=email, network=networks(), device=device)
+            begin(endpoint=door, email=email, network=networks(), device=device)
             passed += 1
         except RateLimited:
             pass
@@ -52,9 +52,9 @@ def waits(email, network="198.51.100.7"):
     """The seconds that follow on each try, of the first so many."""
     found = []
     for _ in range(14):
-        begin(door=PORTAL, email=email, network=network)
+        begin(endpoint=PORTAL, email=email, network=network)
         try:
-            begin(door=PORTAL, email=email, network=network)
+            begin(endpoint=PORTAL, email=email, network=network)
             found.append(0)
         except RateLimited as refusal:
             found.append(refusal.retry_after)
@@ -76,7 +76,7 @@ def test_a_day_of_guesses_from_one_network(email):
     passed, now = 0, 0
     while now < DAY_SECONDS:
         try:
-            begin(door=PORTAL, email=email, network="198.51.100.7")
+            begin(endpoint=PORTAL, email=email, network="198.51.100.7")
             passed += 1
         except RateLimited as refusal:
             step = min(refusal.retry_after + 1, DAY_SECONDS - now)
@@ -91,7 +91,7 @@ def test_a_day_of_guesses_from_ten_thousand_networks(email):
 
 
 def test_parallel_tries_are_no_more_than_serial_ones(email, at_once):
-    outcomes = at_once(24, lambda: begin(door=PORTAL, email=email, network="198.51.100.7"))
+    outcomes = at_once(24, lambda: begin(endpoint=PORTAL, email=email, network="198.51.100.7"))
 
     assert len([each for each in outcomes if not isinstance(each, Exception)]) == 5
 
@@ -137,7 +137,7 @@ def test_who_is_logged_in_is_asked_again_whatever_others_try(email):
     passed = 0
     for _time in range(9):
         try:
-            begin(door=PORTAL, email=email, network="198.51.100.7", session="one")
+            begin(endpoint=PORTAL, email=email, network="198.51.100.7", session="one")
             passed += 1
         except RateLimited:
             pass
@@ -169,7 +169,7 @@ def test_a_network_that_goes_from_brand_to_brand_has_one_set_of_tries(email):
 
 def test_a_right_password_takes_its_tries_back(email):
     for _ in range(60):
-        begin(door=PORTAL, email=email, network="198.51.100.7").succeeded()
+        begin(endpoint=PORTAL, email=email, network="198.51.100.7").succeeded()
 
     assert tried(5, email) == 5
 

@@ -66,10 +66,10 @@ def test_what_was_found_is_forgotten_with_the_role(brand: Brand) -> None:
     client = browser(person)
     assert len(titles(client, "QQ-")) == 5
 
-    client.post(reverse("admin:choose_brand"), {"looked_at": other.pk, "next": "/admin/"})
+    client.post(reverse("admin:choose_brand"), {"viewed": other.pk, "next": "/admin/"})
     assert titles(client, "QQ-") == []
 
-    client.post(reverse("admin:choose_brand"), {"looked_at": "", "next": "/admin/"})
+    client.post(reverse("admin:choose_brand"), {"viewed": "", "next": "/admin/"})
     assert len(titles(client, "QQ-")) == 5
     StaffRole.objects.filter(brand=brand).delete()
     assert titles(client, "QQ-") == []
@@ -129,7 +129,7 @@ def test_codes_are_read_by_their_index(brand: Brand, rf: Any) -> None:
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
 
     page: Any = admin.site.get_model_admin(AuthCode)
-    plan = page.found_at_once(request, page.get_queryset(request), "QQ-")[:5].explain()
+    plan = page.first_match(request, page.get_queryset(request), "QQ-")[:5].explain()
 
     assert "auth_code_unique" in plan
 

@@ -12,10 +12,10 @@ def named(settings, monkeypatch, django_db_blocker):
     entry = {**connections["default"].settings_dict}
     monkeypatch.setitem(settings.DATABASES, "replica", entry)
     monkeypatch.setitem(connections.settings, "replica", entry)
-    replica.rest.end()
+    replica.cooldown.end()
     with django_db_blocker.unblock():  # Django's tests know only the databases of their settings
         yield entry
-    replica.rest.end()
+    replica.cooldown.end()
     if "replica" in connections:
         connections["replica"].close()
         del connections["replica"]
@@ -44,4 +44,4 @@ def test_one_that_is_away_costs_one_try(named, caplog):
 @pytest.mark.django_db
 def test_inside_a_transaction_only_the_primary_knows_what_was_written(named):
     assert replica.alias(patience_seconds=0) == "default"
-    assert not replica.rest.is_on
+    assert not replica.cooldown.is_on

@@ -31,7 +31,7 @@ def few(settings, brand):
 
 
 def figure(limit):
-    return metrics.instruments().refused.labels(limit)._value.get()
+    return metrics.instruments().rejected.labels(limit)._value.get()
 
 
 def try_codes(brand, number):
@@ -81,7 +81,7 @@ def test_stopped_logins_of_customers_are_told_from_twenty_on(brand):
     def stop(number):
         while number:
             try:
-                login_throttle.begin(door=login_throttle.at_brand(brand.pk), email=email, network="192.0.2.78")
+                login_throttle.begin(endpoint=login_throttle.at_brand(brand.pk), email=email, network="192.0.2.78")
             except RateLimited:
                 number -= 1
 

@@ -39,7 +39,7 @@ def client(person: User) -> Client:
 
 def choose(client: Client, brand: Any, *, coming_from: str = "/admin/") -> Any:
     pk = brand.pk if isinstance(brand, Brand) else brand
-    return client.post(reverse("admin:choose_brand"), {"looked_at": pk, "next": coming_from})
+    return client.post(reverse("admin:choose_brand"), {"viewed": pk, "next": coming_from})
 
 
 def products(client: Client) -> set[str]:
@@ -233,7 +233,7 @@ def test_who_works_for_one_brand_sees_its_name_and_logo(brands: list[Brand]) -> 
 
 def test_who_looks_at_several_sees_the_product_and_at_one_that_brand(client: Client, brands: list[Brand]) -> None:
     before = bearing(client.get(reverse("admin:index")))
-    client.post(reverse("admin:choose_brand"), {"looked_at": brands[1].pk})
+    client.post(reverse("admin:choose_brand"), {"viewed": brands[1].pk})
 
     assert before == ("Loyalty portal", False)
     assert bearing(client.get(reverse("admin:index"))) == ("Badger", False)

@@ -238,7 +238,7 @@ def test_sessions_that_ended_are_forgotten_and_the_others_kept(customer, brand):
     tokens.issue(user=customer, brand=brand, at=long_ago)
     alive = tokens.issue(user=customer, brand=brand, at=timezone.now())
 
-    assert tokens.forget_ended(at=timezone.now()) == 1
+    assert tokens.purge_ended(at=timezone.now()) == 1
     assert str(LoginSession.objects.get().pk) == alive.session_id
 
 

@@ -75,11 +75,11 @@ def play(brand: Brand, owner: User) -> Scene:
     upload = uploads.upload(
         brand=brand, kind="ranges", product=None, file=ContentFile(MISTAKES.encode()), name="autumn.csv", by=owner
     )
-    export = affected.start_affected(batch=recalled, wanted=Format.CSV, by=owner)
+    export = affected.start_affected(batch=recalled, file_format=Format.CSV, by=owner)
     wanted = BatchSettings(
         "Autumn edition", 25_000, Product.objects.get(brand=brand, sku="AUR-GIFT"), "AUT-", signed=False
     )
-    fresh = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now(), by=owner)
+    fresh = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now(), by=owner)
     batches.start_generation(batch=fresh, by=owner)
     settle()
     assert Import.objects.get(pk=upload.pk).bad_rows == 3

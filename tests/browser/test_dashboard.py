@@ -106,7 +106,7 @@ def test_a_new_brand_is_led_from_step_to_step(window, brand):
     owner = window()
 
     owner.link("Create a product").click()
-    owner.page.get_by_label("Title").fill("Coffee beans")
+    owner.page.locator("#id_title").fill("Coffee beans")
     owner.page.get_by_label("SKU").fill("BEANS")
     owner.button("Save").click()
     owner.sidebar("Overview")

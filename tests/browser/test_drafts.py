@@ -29,7 +29,7 @@ def typed_after_the_end(window: Window, person) -> None:
     window.login(person.email, factories.PASSWORD)
     window.goto("authcodes/product/add/")
     window.page.get_by_label("Sku").fill("mug")
-    window.page.get_by_label("Title").fill("Blue mug")
+    window.page.locator("#id_title").fill("Blue mug")
     cookies = [each for each in window.context.cookies() if each["name"] != "sessionid"]
     window.context.clear_cookies()
     window.context.add_cookies(cookies)
@@ -45,13 +45,13 @@ def test_a_form_is_filled_again_after_the_login_and_can_be_saved(portal, browser
     log_in(window, person.email)
     window.reads(NOTICE)
     shown(window, f"draft-{size[0]}")
-    assert window.page.get_by_label("Title").input_value() == "Blue mug"
+    assert window.page.locator("#id_title").input_value() == "Blue mug"
     window.page.locator("[name=_save]").first.click()
     window.reads("was added successfully")
     window.goto("authcodes/product/add/")
 
     assert Product.objects.get().title == "Blue mug"
-    assert window.page.get_by_label("Title").input_value() == ""
+    assert window.page.locator("#id_title").input_value() == ""
     window.close()
 
 
@@ -64,7 +64,7 @@ def test_somebody_else_in_the_same_tab_does_not_see_it(portal, browser, person, 
     window.page.wait_for_url(re.compile("/product/add/$"))
     window.page.wait_for_load_state()
 
-    assert window.page.get_by_label("Title").input_value() == ""
+    assert window.page.locator("#id_title").input_value() == ""
     assert "Blue mug" not in window.page.evaluate("JSON.stringify(sessionStorage)")
     window.close()
 

@@ -545,3 +545,46 @@ def test_a_first_visit_is_small_and_painted_soon(phone, brand):
     print(f"first paint after {painted:.0f} ms, {sum(loaded.values())} bytes")  # noqa: T201 - shown by pytest -s
     # The figure is FIRST_PAINT_MS; a machine that does other things beside may take longer, but not that much.
     assert painted <= 3 * FIRST_PAINT_MS
+
+
+# Whatever a page says that is not the brand's own, a customer's or a code: in Arabic none of it is Latin.
+LATIN_WORDS = r"""
+() => {
+  const root = document.body.cloneNode(true);
+  root.querySelectorAll("script, style, noscript, nav, [lang]:not([lang=ar])").forEach((each) => each.remove());
+  root.querySelectorAll("template").forEach((each) => each.replaceWith(each.content));
+  const said = [...root.querySelectorAll("*")].flatMap((each) => [
+    ...[...each.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.textContent),
+    ...["aria-label", "placeholder", "title", "alt"].map((name) => each.getAttribute(name) || ""),
+  ]);
+  const words = [document.title, ...said];
+  return [...new Set(words.flatMap((text) => text.replace(/\{\w+\}/g, "").match(/[A-Za-z]{2,}/g) || []))];
+}
+"""
+# Names of wallets, of a kind of code, and of languages in themselves are the same everywhere.
+NAMES_ANYWHERE = {"Apple", "Google", "Wallet", "QR", "English", "Deutsch"}
+
+
+def test_an_arabic_page_says_nothing_in_english_but_what_the_brand_wrote(phone, brand):
+    customer = factories.customer(brand, password=PASSWORD, email="amal@example.com", first_name="", last_name="")
+    factories.points(customer, brand, 150)
+    factories.reward(brand, name="Mug", cost=10, translations={"ar": {"name": "كوب"}})
+    code = factories.batch(brand).codes.get()
+    page = phone(locale="ar-EG")
+    check(page, way_of(code))
+    log_in(page, customer, *LANGUAGES["ar-EG"][1:4])
+    expect(page.locator("#points")).to_contain_text(LANGUAGES["ar-EG"][4])
+    page.goto("/s/?account")
+    expect(page.get_by_text("كوب").first).to_be_visible()
+
+    of_brand = set(
+        re.findall(r"[A-Za-z]{2,}", f"{brand.name} {brand.support_email} Five for a mug, Silver, Product, For you")
+    )
+    found = set()
+    for path in (way_of(code), "/s/?account", "/account", "/s/?forgot"):
+        page.goto(path)
+        page.wait_for_load_state("networkidle")
+        found |= {(path, word) for word in page.evaluate(LATIN_WORDS) if word not in code.code}
+
+    own = of_brand | NAMES_ANYWHERE | set(re.findall(r"[A-Za-z]{2,}", customer.email))
+    assert " ".join(sorted({word for _path, word in found if word not in own})) == ""

@@ -159,12 +159,12 @@ def test_a_reward_that_was_won_waits_for_what_only_lasts_a_while(brand, customer
 
     rows.update(**meanwhile)
     worker.drain()
-    put_off = Event.objects.get()
+    postpone = Event.objects.get()
     rows.update(**again)
     Event.objects.update(due_at=timezone.now())
     worker.drain()
 
-    assert (put_off.status, put_off.attempts) == ("pending", 1)
+    assert (postpone.status, postpone.attempts) == ("pending", 1)
     assert factories.account(customer, brand).points == 50
 
 

@@ -67,7 +67,7 @@ def test_a_milestone_is_achieved_once_and_noted(brand, customer):
     campaign = factories.campaign(brand)
     mug = factories.milestone(campaign, 2)
 
-    given = [[stop.milestone_id for stop in advance(brand, customer)[0].given] for _ in range(3)]
+    given = [[stop.milestone_id for stop in advance(brand, customer)[0].newly_reached] for _ in range(3)]
 
     assert given == [[], [mug.pk], []]
     assert UserLoyaltyCampaign.objects.get().milestones_achieved == [mug.pk]
@@ -84,7 +84,7 @@ def test_what_is_claimed_automatically_does_not_wait(brand, customer, auto_claim
 
     claim = RewardClaim.objects.get()
     assert (claim.status, claim.claimed_at is not None) == (status, status == "claimed")
-    assert reached.given[0].reward_points == Decimal(reward_points)
+    assert reached.newly_reached[0].reward_points == Decimal(reward_points)
 
 
 def test_a_milestone_added_below_the_progress_is_given_at_the_next_action(brand, customer):
@@ -92,7 +92,7 @@ def test_a_milestone_added_below_the_progress_is_given_at_the_next_action(brand,
     advance(brand, customer, times=3)
     late = factories.milestone(campaign, 2)
 
-    assert [stop.milestone_id for stop in advance(brand, customer)[0].given] == [late.pk]
+    assert [stop.milestone_id for stop in advance(brand, customer)[0].newly_reached] == [late.pk]
 
 
 def test_a_reward_that_the_customer_has_is_not_given_again(brand, customer):
@@ -101,7 +101,7 @@ def test_a_reward_that_the_customer_has_is_not_given_again(brand, customer):
 
     [reached] = advance(brand, customer)
 
-    assert ([stop.milestone_id for stop in reached.reached], reached.given) == ([mug.pk], ())
+    assert ([stop.milestone_id for stop in reached.reached], reached.newly_reached) == ([mug.pk], ())
     assert RewardClaim.objects.count() == 1
 
 
@@ -134,7 +134,7 @@ def test_progress_beyond_a_lowered_goal_is_shown_at_the_goal_and_kept(brand, cus
 
     assert advance(brand, customer)[0].progress == 5
     row = UserLoyaltyCampaign.objects.get()
-    assert (row.progress, row.shown_progress) == (20, 5)
+    assert (row.progress, row.displayed_progress) == (20, 5)
     [standing] = standings(brand_id=brand.pk, user_id=customer.pk, at=timezone.now())
     assert standing.progress == 5
 
@@ -144,5 +144,5 @@ def test_milestone_added_at_the_goal_is_still_given_to_those_who_are_there(brand
     advance(brand, customer, times=2)
     late = factories.milestone(campaign, 2)
 
-    assert [stop.milestone_id for stop in advance(brand, customer)[0].given] == [late.pk]
-    assert advance(brand, customer)[0].given == ()
+    assert [stop.milestone_id for stop in advance(brand, customer)[0].newly_reached] == [late.pk]
+    assert advance(brand, customer)[0].newly_reached == ()

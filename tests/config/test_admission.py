@@ -15,7 +15,7 @@ from django.test import RequestFactory
 from brands.tenants import request_brands
 from config.serving import admission, fair_threads
 from config.serving.admission import API, EVENTS, FILES, HEALTH, LOGINS, PAGES, PROBES, Admission
-from config.serving.fair_threads import STRANGERS
+from config.serving.fair_threads import UNKNOWN_CALLERS
 from config.serving.receiving import Bounds, Receiving, TooManyBodiesError
 from core.web.middleware import RequestId
 
@@ -267,8 +267,8 @@ def test_a_session_is_the_one_that_the_portal_reads(door):
     door.ask("/admin/", HTTP_COOKIE=f"{name} =theirs")
     door.ask("/admin/", HTTP_COOKIE=f"{name}=made-up; {name}=theirs")
 
-    assert party_of(door, environ("/admin/"), PAGES) == admission.NOBODY
-    assert party_of(door, environ("/admin/", **session("made-up")), PAGES) == STRANGERS
+    assert party_of(door, environ("/admin/"), PAGES) == admission.ANONYMOUS
+    assert party_of(door, environ("/admin/", **session("made-up")), PAGES) == UNKNOWN_CALLERS
     assert party_of(door, environ("/admin/", **session("theirs")), PAGES) == "brand:7"
 
 

@@ -30,7 +30,7 @@ import jobs
 import loyalty
 import portal
 from authcodes.errors import AuthCodeInvalid
-from campaigns.intake.campaign_event import StoredRefusal
+from campaigns.intake.campaign_event import StoredError
 from core.api import exception_handler, json_codec
 from core.errors import DomainError, RateLimited, Unavailable
 from core.web.middleware import WholeBodies
@@ -107,7 +107,7 @@ def refusals():
     kinds = [DomainError]
     for kind in kinds:
         kinds += kind.__subclasses__()
-    return set(kinds) - {DomainError, StoredRefusal}  # a stored one has the code that it was stored with
+    return set(kinds) - {DomainError, StoredError}  # a stored one has the code that it was stored with
 
 
 def test_every_refusal_declares_its_code_and_status():

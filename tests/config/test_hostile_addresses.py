@@ -30,6 +30,10 @@ PATHS = [
     *[f"auth-codes/{it}/scans" for it in ("..", "%2e%2e", "a/b", "%F0%9F%98%80", "x" * 5000, "https:%2F%2F[")],
     *[f"qr-codes/{it}.png" for it in ("x", "%00", "%0A", "%FF", "a" * 5000, "..", "a/b")],
     *["qr-codes/x.png?permission=%FF", "qr-codes/x.png?permission=" + "a" * 5000],
+    *[f"brand/products/{it}" for it in ("0", "-1", "x", "1.5", "%D9%A3", "%00", "9" * 5000, 2**31, 2**63 - 1, 2**63)],
+    *[f"brand/batches/{it}" for it in ("0", "x", 2**63 - 1)],
+    *[f"brand/codes/{it}" for it in ("x", "%00", "A%00B", "%FF", "a" * 201, "a/b")],
+    *[f"brand/{name}/{2**63 - 1}" for name in ("campaigns", "rewards", "jobs")],
     *["", "nothing", "%00", "%FF", "events/x", "auth/token/", "verify/product/", "customers", "../admin", "x" * 5000],
 ]
 

@@ -10,6 +10,7 @@ from tests.support import factories
 from tests.support.endpoints import (
     BAD_REQUEST,
     ENDPOINTS,
+    RECALL,
     USER_NOT_FOUND,
     WRITING,
     assert_rejected,
@@ -168,7 +169,73 @@ PHONE = ["0791234567", "+", "+0791234567", "+41 79 123 45 67", "+417912345678901
 SWITCH = [None, 0, 1, "true", "yes", [], {}]
 CODE_OF_REDEMPTION = [*NO_TEXT, "", "x" * 100_000]
 
+PRODUCT_FIELDS = {
+    "sku": [*TEXT, "x" * 65],
+    "title": [*TEXT, "x" * 201],
+    "gtin": [*OPTIONAL_TEXT, "1", "4006381333932", "٤٠٠٦٣٨١٣٣٣٩٣١"],
+    "retail_price": [*NO_NUMBER, -0.01, 1e10, 1e300, 0.001],
+    "points_per_scan": [*NO_NUMBER, *NO_WHOLE, -1, 2**31, 2**63 - 1],
+    "is_active": SWITCH,
+}
+COUNT = [*NO_NUMBER, *NO_WHOLE, -1, 2**31, 2**63 - 1]
+REWARD_FIELDS = {
+    "name": [*TEXT, "x" * 121],
+    "description": [*OPTIONAL_TEXT, "x" * 2001],
+    "cost": [None, *NO_NUMBER, 0, -0.01, 1e10, 0.001],
+    "stock": COUNT,
+    "limit_per_member": [0, *COUNT],
+    "valid_from": MOMENT,
+    "valid_until": [*MOMENT, "2026-01-01T00:00:00Z"],
+    "minimum_level_id": [*NO_NUMBER, *NO_WHOLE, *NO_ROW, 2**62],
+    "code_days": [0, 36_501, *COUNT],
+    "is_active": SWITCH,
+}
+FOREIGN = [*NO_NUMBER, *NO_WHOLE, *NO_ROW, 2**62]  # of a row that may be left out
+
 FIELDS = {
+    "create_product": PRODUCT_FIELDS,
+    "change_product": PRODUCT_FIELDS,
+    "create_reward": REWARD_FIELDS,
+    "change_reward": REWARD_FIELDS,
+    "create_batch": {
+        "range_name": [*TEXT, "x" * 121, "a\nb"],
+        "quantity": [None, 0, 10_000_001, *COUNT],
+        "product_id": FOREIGN,
+        "campaign_id": FOREIGN,
+        "prefix": [*OPTIONAL_TEXT, "a b", "ü", "x" * 33],
+        "starting_number": [*NO_NUMBER, *NO_WHOLE, -1, 10**18],
+        "number_width": [*NO_NUMBER, *NO_WHOLE, 0, 19],
+        "points_per_scan": COUNT,
+        "scan_limit": [0, *COUNT],
+        "expiration_date": [5, True, [], {}, *NO_MOMENT, "2020-01-01", "9999-12-31", "٢٠٢٦-٠١-٠١"],
+        "signed": SWITCH,
+    },
+    "recall_batch": {
+        "recall_id": [*TEXT, "x" * 65, "a\nb"],
+        "contact": [*TEXT, "x" * 201],
+        "message": TEXT,
+        "reason": TEXT,
+        "notify_customers": SWITCH,
+    },
+    "change_codes": {
+        "action": [*CHOICE, "Assign", "recall"],
+        "first": [*TEXT, "A1", "9" * 64],
+        "last": [*TEXT, "A1", "9" * 64],
+        "product_id": [None, *FOREIGN],
+        "points_per_scan": COUNT,
+        "inventory_location": [*OPTIONAL_TEXT, "x" * 121],
+        "reason": [*TEXT, "x" * 501],
+    },
+    "enrol_brand_member": {"user_id": ROW, "external_id": [*OPTIONAL_TEXT, "x" * 65, "a\nb"]},
+    "change_member": {
+        "first_name": [*NO_TEXT, "x" * 151],
+        "last_name": [*NO_TEXT, "x" * 151],
+        "email": [*TEXT, "x", "x@", f"{'x' * 300}@example.com"],
+        "external_id": [*OPTIONAL_TEXT, "x" * 65, "a\nb"],
+        "status": CHOICE,
+        "reason": [*TEXT, "x" * 501],
+    },
+    "adjust_points": {"points": [None, *NO_NUMBER, 0, 1e10, 0.001, 1e300], "reason": [*TEXT, "x" * 501]},
     "erase_me": {"password": [*NO_TEXT, "", "x" * 257]},
     "change_profile": {
         "first_name": OPTIONAL_TEXT,
@@ -281,6 +348,14 @@ FIELDS = {
     },
 }
 NEEDED = {
+    "create_product": ["sku", "title"],
+    "create_reward": ["name", "cost"],
+    "create_batch": ["range_name", "quantity"],
+    "recall_batch": list(RECALL),
+    "change_codes": ["action", "batch_id", "first", "last", "product_id", "reason"],
+    "enrol_brand_member": ["user_id"],
+    "change_member": ["reason"],
+    "adjust_points": ["points", "reason"],
     "log_in": ["email", "password"],
     "refresh_tokens": ["refresh"],
     "log_out": ["refresh"],

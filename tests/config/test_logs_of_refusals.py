@@ -8,7 +8,7 @@ from django.core.exceptions import SuspiciousOperation
 from django.test import Client
 
 from brands.models.people import User
-from core.observability.log_format import SUSPICIOUS, ExpectedRefusals
+from core.observability.log_format import SUSPICIOUS, ExpectedErrors
 
 REFUSALS = {
     "wrong host": lambda client: client.get("/admin/login/", headers={"host": "elsewhere.example"}),
@@ -43,7 +43,7 @@ def test_a_refusal_is_at_most_one_line_and_no_error(refuse, db, settings, caplog
 def test_an_error_stays_an_error():
     record = logging.makeLogRecord({"levelno": logging.ERROR, "levelname": "ERROR", "status_code": 500, "exc_info": 1})
 
-    assert ExpectedRefusals().filter(record)
+    assert ExpectedErrors().filter(record)
     assert (record.levelname, record.exc_info) == ("ERROR", 1)
 
 

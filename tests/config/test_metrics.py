@@ -189,7 +189,7 @@ def test_passes_that_nobody_was_told_of_are_told_by_platform(brand, customer, op
         "account": factories.account(customer, brand),
         "state": "held",
         "version": 3,
-        "held_version": 2,
+        "current_version": 2,
     }
     changed = timezone.now() - timedelta(hours=2)
     WalletPass.objects.create(**facts, platform="apple", pushed_version=2, changed_at=changed)
@@ -236,8 +236,8 @@ def test_a_slot_is_one_process_at_a_time_and_free_when_it_ends(tmp_path):
         return process, int(process.stdout.readline())
 
     (first, a), (second, b) = start(), start()
-    first.kill()
-    first.wait()
+    with first:
+        first.kill()
     third, c = start()
     for process in (second, third):
         process.communicate()

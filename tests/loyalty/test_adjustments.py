@@ -38,7 +38,7 @@ def account(customer: User, brand: Brand) -> UserPoints:
 
 def adjust(account: UserPoints, points: Any, *, key: UUID | None = None, by: User | None = None) -> Any:
     deed = AuditContext(by, timezone.now(), "req-1", "Goodwill")
-    return adjustments.adjust(account=account, points=Decimal(str(points)), key=key or uuid4(), deed=deed)
+    return adjustments.adjust(account=account, points=Decimal(str(points)), key=key or uuid4(), audit_context=deed)
 
 
 def numbers(account: UserPoints) -> tuple[Decimal, Decimal, Decimal]:
@@ -95,7 +95,7 @@ class TestRules:
             adjust(factories.account(factories.customer(brand), brand), "50.01", by=person)
 
         assert numbers(account)[0] == 150
-        assert AuditLogEntry.objects.filter(person=person).count() == 2
+        assert AuditLogEntry.objects.filter(user=person).count() == 2
         with pytest.raises(PointsAlreadyClaimed):
             adjust(account, 450, by=person, key=KEY)
         assert adjust(account, 50, by=person).points == 50
@@ -109,7 +109,7 @@ class TestRules:
         adjust(account, 500, by=person)
 
         tomorrow = AuditContext(person, timezone.now() + timedelta(days=1), "req-2", "Goodwill")
-        made = adjustments.adjust(account=account, points=Decimal(500), key=uuid4(), deed=tomorrow)
+        made = adjustments.adjust(account=account, points=Decimal(500), key=uuid4(), audit_context=tomorrow)
 
         assert made.new_balance == 1000
 
@@ -130,7 +130,10 @@ class TestRules:
     def test_reason_is_needed(self, account: UserPoints) -> None:
         with pytest.raises(Invalid, match="Enter a reason"):
             adjustments.adjust(
-                account=account, points=Decimal(1), key=KEY, deed=AuditContext(None, timezone.now(), reason=" \n")
+                account=account,
+                points=Decimal(1),
+                key=KEY,
+                audit_context=AuditContext(None, timezone.now(), reason=" \n"),
             )
 
     def test_blocked_member_only_loses_points(self, account: UserPoints) -> None:
@@ -180,7 +183,7 @@ class TestRules:
         made = adjust(account, 30, by=owner)
 
         entry = AuditLogEntry.objects.get()
-        assert (entry.person, entry.brand, entry.reason, entry.request_id) == (owner, brand, "Goodwill", "req-1")
+        assert (entry.user, entry.brand, entry.reason, entry.request_id) == (owner, brand, "Goodwill", "req-1")
         assert (entry.kind, entry.row_id) == ("loyalty.userpoints", str(account.pk))
         assert entry.changes == {"points": ["0.00", "30.00"], "ledger line": [None, made.transaction_id]}
 
@@ -212,7 +215,7 @@ class TestPage:
         assert self.send(client, account).status_code == 302
 
         assert numbers(account)[0] == 25
-        assert AuditLogEntry.objects.get().person == owner
+        assert AuditLogEntry.objects.get().user == owner
         assert "Goodwill" in text(client.get(address("loyalty.userpoints", "history", account.pk)))
 
     def test_form_sent_twice_counts_once(self, client: Client, account: UserPoints) -> None:

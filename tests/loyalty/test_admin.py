@@ -114,7 +114,7 @@ def test_member_sees_what_earned_and_who_adjusted_and_the_balance_after(brand: B
     member = factories.account(customer, brand)
     factories.points(customer, brand, 10, reason_id="CODE-1")
     adjustments.adjust(
-        account=member, points=Decimal(-4), key=uuid4(), deed=AuditContext(person, timezone.now(), "", "Slip")
+        account=member, points=Decimal(-4), key=uuid4(), audit_context=AuditContext(person, timezone.now(), "", "Slip")
     )
 
     page = text(browser(person).get(address("loyalty.userpoints", "change", member.pk)))

@@ -139,7 +139,7 @@ def test_manager_takes_a_use_back(brand, redemption):
     till.use(redemption=redemption, at=timezone.now(), request=uuid4())
     client = browser(staff(brand, role="manager"))
 
-    client.post(reverse("admin:loyalty_redemption_take_back", args=[redemption.pk]), {"reason": "Wrong code"})
+    client.post(reverse("admin:loyalty_redemption_undo_use", args=[redemption.pk]), {"reason": "Wrong code"})
 
     assert Redemption.objects.get().status == "issued"
 

@@ -174,7 +174,7 @@ def test_another_brands_webhook_cannot_be_acted_on(hook):
 
 
 def test_the_external_system_is_set_up_tried_out_and_watched(client, brand, shop):
-    settings = {"when_refused": "hold", "when_away": "proceed", "is_active": "on"}
+    settings = {"when_rejected": "hold", "when_away": "proceed", "is_active": "on"}
     made = client.post(address("loyalty.externalsystem", "add"), {"brand": brand.pk, "url": shop.url, **settings})
     system = ExternalSystem.objects.get()
     assert system.secret in text(made)
@@ -193,11 +193,11 @@ def test_the_external_system_is_set_up_tried_out_and_watched(client, brand, shop
 
 
 def test_a_changed_setting_of_the_external_system_is_in_the_audit_trail(client, brand):
-    options = {"when_refused": "hold", "when_away": "hold", "is_active": True}
+    options = {"when_rejected": "hold", "when_away": "hold", "is_active": True}
     system, _secret = external_system.create(brand=brand, url="https://erp.example/", **options)
-    changed = {"url": "https://erp.example/", "when_refused": "refuse", "when_away": "hold", "is_active": "on"}
+    changed = {"url": "https://erp.example/", "when_rejected": "refuse", "when_away": "hold", "is_active": "on"}
     client.post(its(system), changed)
     system.refresh_from_db()
 
-    assert system.when_refused == "refuse"
-    assert AuditLogEntry.objects.get().changes == {"when_refused": ["hold", "refuse"]}
+    assert system.when_rejected == "refuse"
+    assert AuditLogEntry.objects.get().changes == {"when_rejected": ["hold", "refuse"]}

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from authcodes.codes import batches
 from authcodes.codes.batches import BatchSettings
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.products import Product
 from brands.models.audit import AuditLogEntry
@@ -81,10 +81,10 @@ def test_batch_above_the_ceiling_earns_the_ceiling_until_a_second_person_approve
     assert batch.points_per_scan == 5000
     approval.refresh_from_db()
     assert (approval.status, approval.decided_by) == ("approved", manager)
-    trail = AuditLogEntry.objects.filter(kind="authcodes.batchrange", row_id=str(batch.pk), person=manager)
+    trail = AuditLogEntry.objects.filter(kind="authcodes.batchrange", row_id=str(batch.pk), user=manager)
     assert [entry.changes for entry in trail] == [{"points_per_scan": [1000, 5000]}]
     about = AuditLogEntry.objects.filter(kind="loyalty.pointsapproval").order_by("id")
-    assert [(entry.person, entry.action) for entry in about] == [
+    assert [(entry.user, entry.action) for entry in about] == [
         (owner, "Approval requested"),
         (manager, "Approved"),
     ]
@@ -93,8 +93,8 @@ def test_batch_above_the_ceiling_earns_the_ceiling_until_a_second_person_approve
 def test_batch_made_without_the_portal_stays_below_the_ceiling(brand):
     wanted = BatchSettings(range_name="Mint", quantity=1, prefix="M-", points_per_scan=99_999_999, signed=False)
 
-    with pytest.raises(BatchRefused, match="At most 1,000 points"):
-        batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+    with pytest.raises(BatchRejected, match="At most 1,000 points"):
+        batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
 
 
 def test_summary_says_what_the_batch_pays_at_most(brand, owner):

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from brands.audit_log import AuditContext
 from brands.models.audit import AuditLogEntry
+from brands.models.credentials import ApiKey
 from loyalty.members import enrolment
 from loyalty.models.accounts import UserPoints
 from tests.support import factories
@@ -119,7 +120,7 @@ def test_hub_enrols_by_id_and_by_address_once(api, brand, newcomer):
     assert (again.status_code, again.json()["data"]["created"]) == (200, False)
     assert first.json()["data"]["user_point_id"] == again.json()["data"]["user_point_id"] == account.pk
     entry = AuditLogEntry.objects.get(kind="loyalty.userpoints")
-    assert (entry.action, entry.person, entry.reason.startswith("API key ")) == ("Enrolled", None, True)
+    assert (entry.action, entry.user, entry.actor) == ("Enrolled", None, ApiKey.objects.get(kind="hub"))
 
 
 def test_hub_does_not_reach_customers_of_others(api, brand, newcomer):
@@ -148,7 +149,7 @@ def test_switched_off_person_is_not_enrolled(api, brand, newcomer):
 def test_many_enrolments_at_once_make_one_member_and_one_entry(brand, newcomer):
     def work(_number):
         deed = AuditContext(None, timezone.now(), "", "at once")
-        return enrolment.enrol_one(brand=brand, deed=deed, user_id=newcomer.pk)[1]
+        return enrolment.enrol_one(brand=brand, audit_context=deed, user_id=newcomer.pk)[1]
 
     assert sorted(at_once(work, range(24))) == [False] * 23 + [True]
     assert UserPoints.objects.count() == AuditLogEntry.objects.filter(kind="loyalty.userpoints").count() == 1

@@ -13,9 +13,9 @@ from django.apps import apps
 from django.core import mail
 from django.core.files.base import ContentFile
 from django.db import IntegrityError, connection, transaction
+from django.http import QueryDict
 from django.utils import timezone
 
-from authcodes.admin.jobs import is_on_offer
 from authcodes.codes import history
 from authcodes.models.code_history import CodeChange
 from authcodes.scanning import consistency
@@ -37,6 +37,7 @@ from loyalty.models.wallets import Platform, WalletDevice, WalletPass
 from loyalty.notifications import preferences
 from loyalty.points import adjustments
 from loyalty.wallets import passes
+from portal.pages.jobs import is_on_offer
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, staff, text
@@ -74,7 +75,7 @@ def lives(api, person, brand, deliver):
     )
     told = audit_log.changes(person, User(pk=person.pk, email=EMAIL, first_name="Mina", last_name=LAST))
     audit_log.record(
-        deed=by_system(),
+        audit_context=by_system(),
         action="Changed",
         rows=[AuditedChange(person, brand.pk, told), AuditedChange(account, brand.pk)],
     )
@@ -86,7 +87,7 @@ def by_system(reason=""):
 
 
 def erase(person, brand):
-    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=by_system("Asked by letter"))
+    return erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=by_system("Asked by letter"))
 
 
 def leave(mine, password=PASSWORD):
@@ -240,17 +241,17 @@ def test_worker_that_erases_events_keeps_them_to_itself_and_is_followed_where_it
     event = Event.objects.get(detail_type="erase-events")
     monkeypatch.setattr(event_erasure, "PORTION", event.pk // 4)
     settings.OUTGOING_LEASE_SECONDS = 0.01
-    run, seen = event_erasure.run, []
+    run, seen = event_erasure.ERASE_PORTION.run, []
 
-    def be_killed_in_the_third(statement, parameters):
+    def be_killed_in_the_third(**parameters):
         seen.append(parameters["after"])
         time.sleep(0.02)  # the lease ends
         assert at_once(lambda _number: leases.claim(limit=9, lane=event.lane), [0]) == [[]]
         if len(seen) == 3:
             raise Killed
-        return run(statement, parameters)
+        return run(**parameters)
 
-    monkeypatch.setattr(event_erasure, "run", be_killed_in_the_third)
+    monkeypatch.setattr(event_erasure.ERASE_PORTION, "run", be_killed_in_the_third)
     with suppress(Killed):
         worker.drain(lane=event.lane)
     settings.OUTGOING_LEASE_SECONDS = 60
@@ -361,7 +362,7 @@ class TestPage:
         assert self.send(client, account).status_code == 302
 
         assert traces(*TRACES) == []
-        assert AuditLogEntry.objects.get(action="Personal data erased").person == owner
+        assert AuditLogEntry.objects.get(action="Personal data erased").user == owner
         assert self.send(client, account).status_code == 403
 
     @pytest.mark.parametrize("role", ["manager", "printer", "support"])
@@ -407,7 +408,7 @@ def test_waiting_notification_tells_nobody(brand, person, elsewhere):
 
 @pytest.mark.parametrize("column", ["action", "row_id", "request_id"])
 def test_trail_changes_nothing_but_names_even_while_it_erases(person, brand, column):
-    audit_log.record(deed=by_system(), action="Changed", rows=[AuditedChange(person, brand.pk)])
+    audit_log.record(audit_context=by_system(), action="Changed", rows=[AuditedChange(person, brand.pk)])
 
     with pytest.raises(IntegrityError), transaction.atomic(), connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('audit.erasing', 'on', true)")
@@ -422,9 +423,9 @@ def wrote(brand, person, words):
     batch = factories.batch(brand)
     account = factories.account(person, brand)
     deed = AuditContext(colleague, timezone.now(), reason=words)
-    adjustments.adjust(account=account, points=Decimal(5), key=uuid4(), deed=deed)
-    audit_log.record(deed=deed, action="Points added", rows=[AuditedChange(account, brand.pk)])
-    audit_log.record(deed=deed, action="Changed", rows=[AuditedChange(batch, brand.pk)])
+    adjustments.adjust(account=account, points=Decimal(5), key=uuid4(), audit_context=deed)
+    audit_log.record(audit_context=deed, action="Points added", rows=[AuditedChange(account, brand.pk)])
+    audit_log.record(audit_context=deed, action="Changed", rows=[AuditedChange(batch, brand.pk)])
     note = history.CodeChangeContext(CodeChange.Kind.DEACTIVATED, timezone.now(), colleague, reason=words)
     history.note_batch(note, batch=batch)
 
@@ -490,9 +491,25 @@ def test_files_that_may_name_the_person_are_off_offer_at_once_and_deleted(brand,
 
     named.refresh_from_db()
     assert not is_on_offer(named)
-    files.forget_files()
+    files.purge_files()
     assert [path.read_bytes() for path in sorted(tmp_path.rglob("*.csv"))] == [b"code", b"theirs"]
     assert EMAIL not in f"{named.title} {named.parameters}"
+
+
+@pytest.mark.parametrize("words", [EMAIL, f"{FIRST} {LAST}", f"{LAST}, {FIRST}", "+41 79 123 45 67"])
+def test_an_export_forgets_the_person_whom_its_list_was_searched_for(brand, person, words):
+    factories.points(person, brand, 1)
+    preferences.change(person.pk, brand.pk, at=timezone.now(), phone=PHONE)
+    query = QueryDict(mutable=True)
+    query.update({"q": words, "status": "active"})
+    parameters = {"query": query.urlencode(), "format": "csv", "time_zone": "UTC"}
+    job = Job.objects.create(brand=brand, kind="export-members", title="Members", parameters=parameters, status="done")
+
+    erase(person, brand)
+
+    job.refresh_from_db()
+    kept = QueryDict(job.parameters["query"])
+    assert (words in kept["q"], kept["status"]) == (False, "active")
 
 
 def test_an_export_that_runs_meanwhile_offers_no_file(brand, person, settings, tmp_path):
@@ -503,5 +520,5 @@ def test_an_export_that_runs_meanwhile_offers_no_file(brand, person, settings, t
     erase(person, brand)
 
     with pytest.raises(runner.JobCancelledError):
-        run.keep(io.BytesIO(EMAIL.encode()), name="scans.csv")
+        run.save_file(io.BytesIO(EMAIL.encode()), name="scans.csv")
     assert not list(tmp_path.rglob("*.csv"))

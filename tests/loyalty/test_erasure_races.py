@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def erase(person, brand):
-    return erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
+    return erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
 
 def rename(person, brand):
@@ -66,7 +66,7 @@ def test_who_was_erased_meanwhile_is_not_written_back(brand, customer, write):
 
 def test_control_without_a_look_under_the_lock_the_name_is_back(brand, customer, monkeypatch):
     any_person = User.objects.select_for_update(no_key=True)
-    monkeypatch.setattr(users, "lock_person", lambda *, user_id: any_person.get(pk=user_id))
+    monkeypatch.setattr(users, "lock_user", lambda *, user_id: any_person.get(pk=user_id))
 
     while_uncommitted(lambda: erase(customer, brand), lambda: rename(customer, brand))
 

@@ -281,7 +281,7 @@ def attempted_until_the_connection_ended():
     with pytest.raises(OperationalError):
         worker.drain()
     connection.close()
-    leases.keeper.look()
+    leases.keeper.check()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -327,7 +327,7 @@ class TestAHandlerThatNeverReturns:
         publish(brand, "works")
         taken = leases.claim(limit=1)
         with leases.holding(taken):
-            leases.keeper.look()
+            leases.keeper.check()
             time.sleep(1.1)
             return taken, leases.claim(limit=1)
 

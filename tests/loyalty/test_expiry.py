@@ -119,7 +119,7 @@ def test_ledger_expires_what_a_simulation_by_lots_does(expiring, steps, terms):
             points = spent.pop() if returned else points
             if returned:
                 lots.give_back(points)
-                ledger.give_back(
+                ledger.return_points(
                     account=account(customer).pk,
                     points=points,
                     redemption_id=uuid4().int % 10**12,
@@ -147,7 +147,7 @@ def test_taking_a_reward_and_giving_it_back_makes_no_point_younger(expiring):
     earn(customer, brand, Decimal(100), 0)
     for number in range(10):
         spend(customer, brand, Decimal(30), 5)
-        ledger.give_back(
+        ledger.return_points(
             account=account(customer).pk, points=Decimal(30), redemption_id=number, note="", at=NOON + 5 * DAY
         )
 

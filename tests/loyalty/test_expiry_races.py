@@ -20,6 +20,7 @@ from loyalty.rewards import redeem
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.support import factories
 from tests.support.concurrency import at_once, while_uncommitted
+from tests.support.statements import altered
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO = timedelta(days=100)
@@ -79,17 +80,17 @@ def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monke
     """What an unlocked look found is decided again under the lock; by the look alone it would be taken twice."""
     [customer] = members(brand, 1)
     reward = factories.reward(brand, cost=30)
-    lock = expiry.LOCK
+    lock = expiry.LOCK_ACCOUNTS.text
     seen = []
-    rows = sql.rows
+    execute = sql.execute
 
-    def look_think_and_take(statement, parameters):
+    def look_think_and_take(statement, parameters, fetch):
         if statement is lock:
             seen.append(UserPoints.objects.get().points)  # what an unlocked look would decide by
             time.sleep(0.3)
-        return rows(statement, parameters)
+        return execute(statement, parameters, fetch)
 
-    monkeypatch.setattr(sql, "rows", look_think_and_take)
+    monkeypatch.setattr(sql, "execute", look_think_and_take)
 
     def act(number):
         if number:
@@ -119,8 +120,7 @@ def test_expiry_waits_for_a_redemption_and_takes_what_it_left(brand):
 
 
 def test_control_without_the_lock_it_would_take_what_was_just_spent(brand, monkeypatch):
-    lock = "FOR NO KEY UPDATE"
-    assert lock in expiry.LOCK
-    monkeypatch.setattr(expiry, "LOCK", expiry.LOCK.replace(lock, ""))
+    unlocked = altered(expiry.LOCK_ACCOUNTS, ("FOR NO KEY UPDATE", ""))
+    monkeypatch.setattr(expiry, "LOCK_ACCOUNTS", unlocked)
 
     assert isinstance(expire_while_redeeming(brand), IntegrityError)  # 30 of the 10 that are left

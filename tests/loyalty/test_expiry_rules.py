@@ -42,6 +42,6 @@ def test_what_is_earned_later_is_never_gone_earlier(rule, earned):
 
 @given(RULES, DAYS)
 def test_first_kept_day_is_the_first(rule, day):
-    first = rule.kept_from(day)
+    first = rule.retained_from(day)
 
     assert rule.gone_on(first) > day >= rule.gone_on(first - timedelta(days=1))

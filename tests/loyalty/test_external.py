@@ -22,7 +22,7 @@ from tests.support.api import error
 from tests.support.fake_http import Reply, end_cooldowns, receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
-WhenRefused, WhenAway = ExternalSystem.WhenRefused, ExternalSystem.WhenAway
+WhenRejected, WhenAway = ExternalSystem.WhenRejected, ExternalSystem.WhenAway
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def partner():
 
 
 def system(brand, partner, **fields):
-    chosen = {"when_refused": WhenRefused.HOLD, "when_away": WhenAway.HOLD, "is_active": True, **fields}
+    chosen = {"when_rejected": WhenRejected.HOLD, "when_away": WhenAway.HOLD, "is_active": True, **fields}
     made, _secret = external_system.create(
         brand=brand, url=partner if isinstance(partner, str) else partner.url, **chosen
     )
@@ -118,7 +118,7 @@ def test_one_that_is_switched_off_is_not_asked(brand, customer, partner):
 
 
 def test_a_final_no_is_the_events_outcome(brand, customer, partner):
-    system(brand, partner, when_refused=WhenRefused.REFUSE)
+    system(brand, partner, when_rejected=WhenRejected.REJECT)
     partner.decides(decision="refuse", reason="Bought at a rival's")
     scan(brand, customer)
     work()
@@ -130,7 +130,7 @@ def test_a_final_no_is_the_events_outcome(brand, customer, partner):
 
 
 def test_a_brand_may_go_on_in_spite_of_a_no(brand, customer, partner):
-    system(brand, partner, when_refused=WhenRefused.PROCEED)
+    system(brand, partner, when_rejected=WhenRejected.PROCEED)
     partner.decides(decision="refuse")
     scan(brand, customer)
     work()
@@ -139,19 +139,19 @@ def test_a_brand_may_go_on_in_spite_of_a_no(brand, customer, partner):
 
 
 def test_a_no_may_hold_the_event_until_it_becomes_a_yes(brand, customer, partner):
-    system(brand, partner, when_refused=WhenRefused.HOLD)
+    system(brand, partner, when_rejected=WhenRejected.HOLD)
     partner.decides(decision="refuse", reason="under review")
     scan(brand, customer)
     work()
     event = Event.objects.get(detail_type="scan-auth")
-    waiting = external_system.held(brand_id=brand.pk)
+    waiting = external_system.postponed(brand_id=brand.pk)
     assert (event.status, points_of(customer), waiting.number) == ("pending", 0, 1)
-    assert "Held: the external loyalty system said: refused. under review" in event.last_error
+    assert "Held: the external loyalty system said: rejected. under review" in event.last_error
 
     partner.decides(decision="proceed")
     hasten()
     work()
-    assert (points_of(customer), external_system.held(brand_id=brand.pk).number) == (10, 0)
+    assert (points_of(customer), external_system.postponed(brand_id=brand.pk).number) == (10, 0)
     assert len({call.headers["idempotency-key"] for call in partner.calls}) == 1
 
 
@@ -309,7 +309,7 @@ def test_at_the_door_it_is_asked_in_the_request(app, brand, customer, partner):
 
 
 def test_at_the_door_its_final_no_has_a_code_of_its_own(app, brand, customer, partner):
-    system(brand, partner, when_refused=WhenRefused.REFUSE)
+    system(brand, partner, when_rejected=WhenRejected.REJECT)
     partner.decides(decision="refuse", reason="Blocked there")
     response = app.credit(customer, factories.code(brand))
 

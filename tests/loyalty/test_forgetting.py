@@ -30,9 +30,9 @@ OLD = timedelta(days=31)
 
 @pytest.fixture(autouse=True)
 def nothing_forgotten_yet():
-    client.client().delete(retention.FORGOTTEN_TO, retention.PAID_FORGOTTEN_TO)
+    client.client().delete(retention.PURGED_TO, retention.PAID_PURGED_TO)
     yield
-    client.client().delete(retention.FORGOTTEN_TO, retention.PAID_FORGOTTEN_TO)
+    client.client().delete(retention.PURGED_TO, retention.PAID_PURGED_TO)
 
 
 def event(brand, kind, status, *, age=OLD):
@@ -56,7 +56,7 @@ def test_consequences_that_are_over_go_and_the_rest_stays(brand):
         event(brand, "notify", status)
         event(brand, "scan-auth", status)
 
-    assert tasks.forget_events() == 4
+    assert tasks.purge_events() == 4
 
     assert left() == [
         ("notify", "dead"),
@@ -73,7 +73,7 @@ def test_what_is_young_or_ended_lately_stays(brand):
     late = event(brand, "notify", "done")
     Event.objects.filter(pk=late.pk).update(finished_at=timezone.now())
 
-    assert tasks.forget_events() == 0
+    assert tasks.purge_events() == 0
     assert Event.objects.count() == 2
 
 
@@ -82,7 +82,7 @@ def test_a_chunk_looks_at_so_many_and_the_next_run_goes_on_there(brand):
         event(brand, "send-email" if number % 2 else "scan-auth", "done")
     before = timezone.now() - timedelta(days=30)
 
-    gone = [retention.forget(before=before, chunk=4, most_chunks=1) for _ in range(4)]
+    gone = [retention.purge(before=before, chunk=4, most_chunks=1) for _ in range(4)]
 
     assert gone == [2, 2, 1, 0]
     assert {kind for kind, _status in left()} == {"scan-auth"}
@@ -91,11 +91,11 @@ def test_a_chunk_looks_at_so_many_and_the_next_run_goes_on_there(brand):
 def test_the_last_stretch_is_looked_at_again_when_it_has_grown_old(brand):
     event(brand, "notify", "done")
     young = event(brand, "notify", "done", age=timedelta(days=29))
-    assert tasks.forget_events() == 1
+    assert tasks.purge_events() == 1
 
     Event.objects.filter(pk=young.pk).update(created_at=timezone.now() - OLD, finished_at=timezone.now() - OLD)
 
-    assert tasks.forget_events() == 1
+    assert tasks.purge_events() == 1
 
 
 def test_the_ledger_is_proved_without_what_was_forgotten(brand, customer, deliver):
@@ -105,7 +105,7 @@ def test_the_ledger_is_proved_without_what_was_forgotten(brand, customer, delive
     Event.objects.update(created_at=aged, finished_at=aged)
     Event.objects.filter(detail_type="notify").update(status="done")
 
-    assert tasks.forget_events() == 2
+    assert tasks.purge_events() == 2
     assert list(consistency.differences(CHECKS)) == []
 
 
@@ -157,7 +157,7 @@ def test_an_event_that_comes_again_after_it_was_deleted_pays_nothing(brand, cust
     assert len(before) == 1
     grow_old()
 
-    assert tasks.forget_paid_events() == 1
+    assert tasks.purge_paid_events() == 1
     again = of_kind(brand, customer, kind, payload, event_id=event_id)
 
     assert (again.status, again.outcome["error"]) == ("refused", "POINTS_ALREADY_CLAIMED")
@@ -169,7 +169,7 @@ def test_the_order_of_a_deleted_event_pays_no_other_customer(brand, customer):
     payload = payload_of("order-complete", brand)
     of_kind(brand, customer, "order-complete", payload, event_id=uuid.uuid4())
     grow_old()
-    assert tasks.forget_paid_events() == 1
+    assert tasks.purge_paid_events() == 1
 
     again = of_kind(brand, factories.customer(brand), "order-complete", payload, event_id=uuid.uuid4())
 
@@ -183,7 +183,7 @@ def test_the_reward_of_a_deleted_event_is_paid_once(brand, customer):
     event_id = uuid.uuid4()
     of_kind(brand, customer, "reward-claimed", payload, event_id=event_id)
     grow_old()
-    assert tasks.forget_paid_events() == 1
+    assert tasks.purge_paid_events() == 1
 
     again = of_kind(brand, customer, "reward-claimed", payload, event_id=event_id)
 
@@ -201,7 +201,7 @@ def test_a_login_that_paid_is_kept(brand, customer):
     paid_login(brand, customer)
     grow_old()
 
-    assert tasks.forget_paid_events() == 0
+    assert tasks.purge_paid_events() == 0
 
 
 def test_control_a_login_without_its_event_pays_again_in_another_time_zone(brand, customer):
@@ -222,7 +222,7 @@ def test_what_was_refused_points_goes_and_what_is_done_without_a_line_stays(bran
     event(brand, "scan-auth", "refused", age=timedelta(days=89))
     event(brand, "of-somebody-else", "refused", age=LONG_AGO)
 
-    assert tasks.forget_paid_events() == 5
+    assert tasks.purge_paid_events() == 5
     assert left().count(("scan-auth", "refused")) == 1
     assert {status for _kind, status in left()} == {"done", "refused", "dead", "pending"}
 
@@ -231,7 +231,7 @@ def test_events_about_points_are_kept_for_ever_where_staff_want_that(brand, sett
     settings.POINT_EVENT_DAYS = 0
     event(brand, "scan-auth", "refused", age=timedelta(days=4_000))
 
-    assert tasks.forget_paid_events() == 0
+    assert tasks.purge_paid_events() == 0
 
 
 def test_a_portion_of_events_about_points_is_bounded_and_the_next_goes_on(brand):
@@ -239,7 +239,7 @@ def test_a_portion_of_events_about_points_is_bounded_and_the_next_goes_on(brand)
         event(brand, "scan-auth", "refused", age=LONG_AGO)
     before = timezone.now() - timedelta(days=90)
 
-    assert [retention.forget_paid(before=before, chunk=4, most_chunks=1) for _ in range(4)] == [4, 4, 2, 0]
+    assert [retention.purge_paid(before=before, chunk=4, most_chunks=1) for _ in range(4)] == [4, 4, 2, 0]
 
 
 def test_the_books_agree_when_old_events_about_points_are_gone(brand, customer, deliver):
@@ -248,7 +248,7 @@ def test_the_books_agree_when_old_events_about_points_are_gone(brand, customer, 
     deliver()
     grow_old()
     UserLoyaltyCampaign.objects.update(created_at=timezone.now() - LONG_AGO)
-    assert tasks.forget_paid_events() == 1
+    assert tasks.purge_paid_events() == 1
     scan_as(customer, factories.code(brand))
     deliver()
 

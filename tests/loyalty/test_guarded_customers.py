@@ -48,10 +48,17 @@ FOREIGN_KEYS_OF_STAFF = {
     "authcodes.Recall",
     "brands.AuditLogEntry",
     "brands.StaffRole",
+    "jobs.StagedUpload",
+    "jobs.ReportRecipient",
+    "jobs.ReportSchedule",
+    "brands.SavedList",
     "loyalty.PointsApproval",
     "staff_login.Invitation",
 }
-FIGURES = {"authcodes.UniqueScanner", "authcodes.ScannerRollup"}  # sums for the dashboard, which customers never read
+FIGURES = {
+    "authcodes.UniqueScanner",
+    "authcodes.UniqueScannerRollup",
+}  # sums for the dashboard, which customers never read
 
 
 def reads():
@@ -106,7 +113,7 @@ def exported(person, brand, marker):
     job = Job.objects.create(
         brand=brand,
         customer=person,
-        kind=Job.Kind.EXPORT_CUSTOMER_DATA,
+        kind="export-customer-data",
         status=Job.Status.DONE,
         finished_at=timezone.now(),
         expires_at=timezone.now() + timedelta(days=1),

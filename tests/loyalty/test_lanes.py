@@ -115,7 +115,7 @@ def test_only_so_many_deliver_a_slow_lane_at_once():
     everybody = Barrier(8)
 
     def sit(_number):
-        with worker_signals.acquire_slot(lane="letters", seats=3) as seated:
+        with worker_signals.acquire_slot(lane="letters", count=3) as seated:
             everybody.wait(timeout=10)
             return bool(seated)
 
@@ -128,16 +128,16 @@ def test_with_no_seat_left_those_who_sit_there_do_the_work():
 
     with ExitStack() as sitting:
         for _ in range(4):
-            sitting.enter_context(worker_signals.acquire_slot(lane="letters", seats=4))
+            sitting.enter_context(worker_signals.acquire_slot(lane="letters", count=4))
         assert tasks.deliver_due(lane="letters") == 0
 
     assert tasks.deliver_due(lane="letters") == 1
 
 
 def test_a_seat_outlives_its_worker_by_seconds_and_is_kept_while_at_work():
-    redis, name = client.client(), f"{worker_signals.SEAT}:letters:0"
+    redis, name = client.client(), f"{worker_signals.SLOT}:letters:0"
 
-    with worker_signals.acquire_slot(lane="letters", seats=1) as seated:
+    with worker_signals.acquire_slot(lane="letters", count=1) as seated:
         given = redis.pttl(name)
         redis.pexpire(name, 1_000)
         seated.stay()
@@ -150,7 +150,7 @@ left: list[int] = []
 
 
 def take_long(delivery: messages.LeasedEvent) -> None:
-    seat = f"{worker_signals.SEAT}:letters:0"
+    seat = f"{worker_signals.SLOT}:letters:0"
     left.append(client.client().pttl(seat))
     client.client().pexpire(seat, 1_000)
     leases.finish(delivery)
@@ -167,11 +167,11 @@ def test_each_delivery_of_a_slow_lane_keeps_the_seat(settings):
 
 
 def test_who_lost_a_seat_leaves_it_to_its_new_worker():
-    redis, name = client.client(), f"{worker_signals.SEAT}:letters:0"
+    redis, name = client.client(), f"{worker_signals.SLOT}:letters:0"
 
-    with worker_signals.acquire_slot(lane="letters", seats=1) as slow:
+    with worker_signals.acquire_slot(lane="letters", count=1) as slow:
         redis.delete(name)
-        with worker_signals.acquire_slot(lane="letters", seats=1):
+        with worker_signals.acquire_slot(lane="letters", count=1):
             theirs = redis.get(name)
             slow.stay()
             slow.leave()
@@ -210,7 +210,7 @@ def test_what_another_worker_took_over_meanwhile_is_sent_once():
 
 @pytest.mark.usefixtures("four_letters")
 def test_control_with_leases_that_are_never_looked_at_again_letters_are_sent_twice(monkeypatch):
-    monkeypatch.setattr(leases, "keep", lambda _delivery: None)
+    monkeypatch.setattr(leases, "renew", lambda _delivery: None)
 
     worker.drain(lane="letters")
 
@@ -221,7 +221,7 @@ def test_control_with_leases_that_are_never_looked_at_again_letters_are_sent_twi
 def test_who_keeps_an_event_has_it_for_a_whole_lease_more(settings):
     [delivery, *_others] = leases.claim(limit=4, lane="letters")
     settings.OUTGOING_LEASE_SECONDS = 60
-    leases.keep(delivery)
+    leases.renew(delivery)
     time.sleep(0.02)
 
     assert delivery.id not in {each.id for each in leases.claim(limit=4, lane="letters")}

@@ -27,6 +27,6 @@ def test_the_next_level_is_none_at_the_top():
 
 
 def test_a_customer_without_level_scans_in_the_lowest():
-    assert levels.held(levels=TIERS, name="").name == "Bronze"
-    assert levels.held(levels=TIERS, name="Gold").name == "Gold"
-    assert levels.held(levels=[], name="Gold") is None
+    assert levels.current_level(levels=TIERS, name="").name == "Bronze"
+    assert levels.current_level(levels=TIERS, name="Gold").name == "Gold"
+    assert levels.current_level(levels=[], name="Gold") is None

@@ -31,7 +31,7 @@ def corrected(customer, brand):
 
 def correct(account, first_name):
     deed = AuditContext(None, timezone.now())
-    return corrections.correct_name(account=account, first_name=first_name, last_name="King", deed=deed)
+    return corrections.correct_name(account=account, first_name=first_name, last_name="King", audit_context=deed)
 
 
 def rename(customer, brand, first_name="Ada"):
@@ -60,7 +60,7 @@ def test_a_correction_at_one_brand_does_not_stop_a_change_at_another(customer, c
 def test_control_with_the_person_locked_first_they_wait_for_each_other(customer, corrected):
     def person_first():
         with transaction.atomic():
-            users.lock_person(user_id=customer.pk)
+            users.lock_user(user_id=customer.pk)
             accounts.clear_names(accounts=[corrected.pk], names=["first_name"], at=timezone.now())
 
     try:

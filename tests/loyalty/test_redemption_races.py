@@ -99,14 +99,14 @@ def test_same_key_at_once_is_one_redemption(brand):
 @pytest.fixture
 def members_unguarded(monkeypatch):
     """Nobody waits for an account, and all think a moment between reading and writing."""
-    read = redeem.read_facts
+    read = redeem.read_snapshot
 
     def read_and_think(*about):
         facts = read(*about)
         time.sleep(0.05)
         return facts
 
-    monkeypatch.setattr(redeem, "read_facts", read_and_think)
+    monkeypatch.setattr(redeem, "read_snapshot", read_and_think)
     monkeypatch.setattr(accounts, "lock", lambda **_: None)
 
 
@@ -136,14 +136,14 @@ def test_control_without_the_condition_stock_would_be_oversold(brand, monkeypatc
         redeem.WRITE_REDEMPTION, (" AND stock > 0", ""), ("stock = stock - 1", "stock = greatest(stock - 1, 0)")
     )
     monkeypatch.setattr(redeem, "WRITE_REDEMPTION", unguarded)
-    read = redeem.read_facts
+    read = redeem.read_snapshot
 
     def read_and_think(*about):
         facts = read(*about)
         time.sleep(0.05)
         return facts
 
-    monkeypatch.setattr(redeem, "read_facts", read_and_think)
+    monkeypatch.setattr(redeem, "read_snapshot", read_and_think)
     reward = factories.reward(brand, cost=10, stock=1)
     customers = [member(brand, 10) for _ in range(24)]
 

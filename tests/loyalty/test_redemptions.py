@@ -98,7 +98,7 @@ def test_without_a_pass_nobody_works_on_a_new_balance(mine, brand, customer):
     factories.points(customer, brand, 30)
 
     redeem(mine, factories.reward(brand, cost=10))
-    cancellation.cancel(redemption=Redemption.objects.get(), deed=deed(brand))
+    cancellation.cancel(redemption=Redemption.objects.get(), audit_context=deed(brand))
 
     assert [event.status for event in Event.objects.filter(detail_type="balance-changed")] == ["ignored"] * 2
 
@@ -180,7 +180,7 @@ def test_limit_per_member_counts_what_was_not_cancelled(mine, brand, customer):
     reward = factories.reward(brand, limit_per_member=1)
     redeem(mine, reward)
     assert error(redeem(mine, reward)) == (409, "REDEMPTION_LIMIT_REACHED")
-    cancellation.cancel(redemption=Redemption.objects.get(), deed=deed(brand))
+    cancellation.cancel(redemption=Redemption.objects.get(), audit_context=deed(brand))
 
     assert redeem(mine, reward).status_code == 201
 
@@ -453,7 +453,7 @@ def test_same_request_is_told_again_that_the_code_is_used(api, redemption):
 def test_expired_and_cancelled_codes_are_worth_nothing(api, brand, customer, redemption):
     factories.points(customer, brand, 30)
     old = factories.redemption(customer, factories.reward(brand, code_days=1), at=timezone.now() - timedelta(days=2))
-    cancellation.cancel(redemption=redemption, deed=deed(brand))
+    cancellation.cancel(redemption=redemption, audit_context=deed(brand))
     hub = api.hub()
 
     assert error(hub.post("redemptions/use", {"code": old.code})) == (409, "REDEMPTION_EXPIRED")
@@ -517,7 +517,7 @@ def test_cancelled_redemption_gives_points_and_stock_back_but_no_lifetime(brand,
     brand.daily_point_limit = 30
     hold_a_pass(customer, brand)
 
-    cancellation.cancel(redemption=redemption, deed=deed(brand))
+    cancellation.cancel(redemption=redemption, audit_context=deed(brand))
 
     account.refresh_from_db()
     assert (account.points, account.lifetime, account.redeemed) == (30, lifetime, 0)
@@ -536,7 +536,7 @@ def test_points_that_came_back_take_nobody_to_a_level(api, mine, brand, customer
     factories.points(customer, brand, 30)
     for _ in range(3):
         redemption = factories.redemption(customer, factories.reward(brand, cost=30))
-        cancellation.cancel(redemption=redemption, deed=deed(brand))
+        cancellation.cancel(redemption=redemption, audit_context=deed(brand))
 
     mine.verify(factories.code(brand))
     deliver()
@@ -548,7 +548,7 @@ def test_points_that_came_back_take_nobody_to_a_level(api, mine, brand, customer
 def test_points_that_came_back_use_up_no_limit(mine, brand, customer, redemption, deliver):
     brand.daily_point_limit = 45
     brand.save(update_fields=["daily_point_limit"])
-    cancellation.cancel(redemption=redemption, deed=deed(brand))
+    cancellation.cancel(redemption=redemption, audit_context=deed(brand))
 
     mine.verify(factories.code(brand))  # 10 points, beside the 30
     deliver()
@@ -557,23 +557,23 @@ def test_points_that_came_back_use_up_no_limit(mine, brand, customer, redemption
 
 
 def test_used_codes_are_not_cancelled_and_nothing_twice(brand, redemption):
-    cancellation.cancel(redemption=redemption, deed=deed(brand))
+    cancellation.cancel(redemption=redemption, audit_context=deed(brand))
     with pytest.raises(Invalid):
-        cancellation.cancel(redemption=redemption, deed=deed(brand))
+        cancellation.cancel(redemption=redemption, audit_context=deed(brand))
     with pytest.raises(Invalid):
-        cancellation.take_back(redemption=redemption, deed=deed(brand))
+        cancellation.undo_use(redemption=redemption, audit_context=deed(brand))
 
 
 def test_use_is_taken_back_within_minutes_and_with_a_reason(settings, brand, redemption):
     now = timezone.now()
     till.use(redemption=redemption, at=now, request=uuid4())
     with pytest.raises(Invalid):
-        cancellation.take_back(redemption=redemption, deed=deed(brand, reason=" "))
+        cancellation.undo_use(redemption=redemption, audit_context=deed(brand, reason=" "))
     with pytest.raises(Invalid):
         late = now + timedelta(minutes=settings.REDEMPTION_UNDO_MINUTES)
-        cancellation.take_back(redemption=redemption, deed=deed(brand, at=late))
+        cancellation.undo_use(redemption=redemption, audit_context=deed(brand, at=late))
 
-    cancellation.take_back(redemption=redemption, deed=deed(brand))
+    cancellation.undo_use(redemption=redemption, audit_context=deed(brand))
 
     redemption.refresh_from_db()
     assert (redemption.status, redemption.used_at, redemption.used_request) == ("issued", None, None)

@@ -113,7 +113,7 @@ def test_a_brand_has_a_part_of_all_lanes_together(settings):
 
     with ExitStack() as seated:
         for number in range(2):
-            seated.enter_context(worker_signals.acquire_slot(lane=f"brand:{brand.pk}", seats=2))
+            seated.enter_context(worker_signals.acquire_slot(lane=f"brand:{brand.pk}", count=2))
             with turns.turn(lane=LANE, workers=4) as found:
                 assert bool(found) is (number == 0)
 
@@ -168,6 +168,7 @@ def test_brands_with_due_events_are_found_along_the_index():
             cursor.execute(
                 "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off"
             )
-        plan = " ".join(line for (line,) in sql.rows("EXPLAIN " + turns.DUE.replace("%(lane)s", f"'{LANE}'"), {}))
+        statement = turns.FETCH_BRANDS_WITH_DUE.text.replace("%(lane)s", f"'{LANE}'")
+        plan = " ".join(line for (line,) in sql.rows(f"EXPLAIN {statement}", {}))
 
     assert "event_due_of_brand" in plan

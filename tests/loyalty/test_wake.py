@@ -190,4 +190,4 @@ def test_a_worker_that_dies_at_work_keeps_others_waiting_for_a_moment_only(redis
     publish()
     worker_signals.promise_recheck(lane="points", worker="one")
 
-    assert 0 < redis.pttl(f"{worker_signals.CALL}:points") <= worker_signals.LOOK_LASTS_MS
+    assert 0 < redis.pttl(f"{worker_signals.CALL}:points") <= worker_signals.CHECK_LASTS_MS

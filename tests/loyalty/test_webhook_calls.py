@@ -144,7 +144,7 @@ def test_a_receiver_that_is_gone_is_not_called_again(brand, hook, shop):
     assert len(shop.calls) == 1
     assert not webhook_events.listens(brand_id=brand.pk, kind="points.earned")
     entry = AuditLogEntry.objects.get(kind="loyalty.webhookendpoint")
-    assert (entry.person, entry.action) == (None, "Disabled: the receiver answered 410 Gone")
+    assert (entry.user, entry.action) == (None, "Disabled: the receiver answered 410 Gone")
 
 
 def test_an_endpoint_that_fails_for_days_is_disabled(hook, shop):
@@ -226,13 +226,13 @@ def test_nobody_there_is_logged(brand):
 def test_a_message_to_a_disabled_endpoint_is_dropped_and_can_be_sent_again(hook, shop):
     message = ping(hook)
     deed = AuditContext(factories.user(), timezone.now())
-    webhook_endpoints.stop(endpoint=hook, state=webhook_endpoints.State.DISABLED, at=timezone.now(), deed=deed)
+    webhook_endpoints.stop(endpoint=hook, state=webhook_endpoints.State.DISABLED, at=timezone.now(), audit_context=deed)
     send()
     message.refresh_from_db()
     refused = webhook_events.resend(message=message, at=timezone.now())
     assert (message.state, refused, shop.calls) == (State.DROPPED, False, [])
 
-    webhook_endpoints.start(endpoint=hook, at=timezone.now(), deed=deed)
+    webhook_endpoints.start(endpoint=hook, at=timezone.now(), audit_context=deed)
     assert webhook_events.resend(message=message, at=timezone.now())
     send()
     message.refresh_from_db()

@@ -22,7 +22,7 @@ from loyalty.members import erasure
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookType
 from loyalty.points import adjustments
-from tests.loyalty.webhooks import endpoint, hasten, send
+from tests.loyalty.webhooks import data_of, endpoint, hasten, send
 from tests.support import factories
 from tests.support.fake_http import Reply, receiver, reset_breakers
 
@@ -47,8 +47,7 @@ def scan(code, customer=None, **about):
     return scanning.scan(scanned=str(code), about=ScanContext(at=timezone.now(), user_id=user_id, **about))
 
 
-def told(shop, kind):
-    return [call.payload["data"] for call in shop.calls if call.payload["type"] == kind]
+told = data_of
 
 
 def test_points_earned_are_told(brand, customer, shop, deliver):
@@ -106,7 +105,7 @@ def test_points_by_hand_are_told_and_points_taken_are_not(brand, customer, shop)
     account = factories.account(customer, brand)
     for points in (Decimal(20), Decimal(-5)):
         adjustments.adjust(
-            account=account, points=points, key=uuid4(), deed=AuditContext(None, timezone.now(), "", "Sorry")
+            account=account, points=points, key=uuid4(), audit_context=AuditContext(None, timezone.now(), "", "Sorry")
         )
     send()
 
@@ -174,7 +173,7 @@ def test_a_refused_recall_tells_nothing(brand, shop):
     batch = factories.batch(brand)
     words = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
     recalls.recall_batch(batch=batch, at=timezone.now(), **words)
-    with pytest.raises(errors.BatchRefused):
+    with pytest.raises(errors.BatchRejected):
         recalls.recall_batch(batch=batch, at=timezone.now(), **words)
     send()
 
@@ -188,7 +187,7 @@ def test_where_nobody_listens_nothing_is_announced(brand, customer, deliver):
         endpoint=stopped,
         state=webhook_endpoints.State.DISABLED,
         at=timezone.now(),
-        deed=AuditContext(None, timezone.now()),
+        audit_context=AuditContext(None, timezone.now()),
     )
     scan(factories.code(brand), customer)
     deliver()
@@ -221,14 +220,14 @@ def test_each_endpoint_gets_the_same_message_under_the_same_id_with_its_own_sign
 
 def test_a_handler_of_anybodys_may_announce_what_it_likes(brand, customer, shop):
     endpoint(brand, shop, types=[WebhookType.REWARD_REDEEMED])
-    message = webhook_events.announcement(
+    message = webhook_events.webhook_event(
         WebhookType.REWARD_REDEEMED, {"reward_id": 3}, brand_id=brand.pk, user_id=customer.pk, event_id=uuid4()
     )
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now(), once=True)
     send()
 
-    assert told(shop, "reward.redeemed") == [{"user_id": customer.pk, "reward_id": 3}]
+    assert [call.payload["data"] for call in shop.calls] == [{"user_id": customer.pk, "reward_id": 3}]
 
 
 def test_for_a_while_after_rotation_both_secrets_sign(brand, shop):
@@ -295,12 +294,12 @@ def test_a_log_is_forgotten_when_it_is_old(brand, shop):
     WebhookDelivery.objects.filter(pk=old.pk).update(created_at=month_ago)
     WebhookDelivery.objects.filter(pk=waiting.pk).update(state="waiting", created_at=timezone.now() - timedelta(days=2))
 
-    assert webhook_events.forget(before=timezone.now() - timedelta(days=1)) == 1
+    assert webhook_events.purge(before=timezone.now() - timedelta(days=1)) == 1
     assert set(WebhookDelivery.objects.values_list("pk", flat=True)) == {kept.pk, waiting.pk}
 
 
 def erase(person, brand):
-    erasure.erase(user_id=person.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
+    erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])

@@ -9,6 +9,7 @@ from events import worker
 from events.models import Event
 from loyalty.integrations import webhook_endpoints
 from loyalty.models.webhooks import WebhookEndpoint, WebhookType
+from tests.support import openapi
 from tests.support.fake_http import Receiver
 
 EVERYTHING = list(WebhookType)
@@ -24,6 +25,14 @@ def send() -> None:
     """What the workers of the slow lanes do, until nothing is due."""
     while sum(worker.drain_slow(lane=lane) for lane in ("announce", "webhooks")):
         pass
+
+
+def data_of(receiver: Receiver, kind: str) -> list[dict[str, Any]]:
+    """What a receiver has been sent of a type, in the order of its arrival, as the API's description has it."""
+    bodies = [call.payload for call in receiver.calls if call.payload["type"] == kind]
+    for body in bodies:
+        openapi.webhook_validator(kind).validate(body)
+    return [body["data"] for body in bodies]
 
 
 def hasten() -> None:

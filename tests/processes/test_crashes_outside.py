@@ -70,7 +70,7 @@ def lease_is_over():
 
 def test_a_worker_killed_between_the_external_systems_answer_and_the_commit(brand, workers, outside):
     outside.decides(decision="proceed")
-    options = {"when_refused": "hold", "when_away": "hold", "is_active": True}
+    options = {"when_rejected": "hold", "when_away": "hold", "is_active": True}
     external_system.create(brand=brand, url=outside.url, **options)
     customer = factories.customer(brand)
     scanned(brand, customer)

@@ -40,7 +40,7 @@ def test_what_a_worker_held_is_its_own_while_it_works_and_free_within_ten_second
     customer = factories.customer(brand)
     code = factories.code(brand)
     wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SLOW-", signed=False)
-    batch = batches.create_batch(brand=brand, wanted=wanted, at=timezone.now())
+    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
 
     scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     batches.start_generation(batch=batch, by=None)

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.utils import timezone
 from pypdf import PdfReader
 
-from authcodes.admin.jobs import is_on_offer
 from jobs import queue
 from jobs.models import Job
+from portal.pages.jobs import is_on_offer
 from tests.support import factories
 from tests.support.live_stack import Stack, wait_until
 from tests.support.print_jobs import content, decode_pages, manifest, start

@@ -137,7 +137,7 @@ class Started:
         scan.scan(scanned=code.code, about=about)
         name = f"L{Job.objects.count():03d}-"
         wanted = BatchSettings(range_name=name, quantity=5_000, prefix=name, number_width=8, signed=False)
-        batch = batches.create_batch(brand=self.brand, wanted=wanted, at=timezone.now())
+        batch = batches.create_batch(brand=self.brand, batch_settings=wanted, at=timezone.now())
         batches.start_generation(batch=batch, by=None)
         self.codes += 1 + wanted.quantity
 

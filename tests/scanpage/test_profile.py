@@ -63,7 +63,7 @@ def correct(member, brand, first_name, last_name):
     accounts.enrol(user_id=member.pk, brand_id=brand.pk, at=timezone.now())
     account = factories.account(member, brand)
     corrections.correct_name(
-        account=account, first_name=first_name, last_name=last_name, deed=AuditContext(None, timezone.now())
+        account=account, first_name=first_name, last_name=last_name, audit_context=AuditContext(None, timezone.now())
     )
 
 

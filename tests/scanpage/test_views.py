@@ -388,11 +388,11 @@ def test_a_customer_scans_and_sees_points_campaigns_and_movements(brand, deliver
 
     page = browser.scan(factories.code(brand))
     deliver()
-    look_again = browser.get(f"/s/x?scan={Scan.objects.get().pk}")
+    check_again = browser.get(f"/s/x?scan={Scan.objects.get().pk}")
 
     assert (state(page), "on their way" in seen(page)) == ("new", True)
     for words in ("Points received", "Ten scans", "Silver", "Points for scanning", "+10"):
-        assert words in seen(look_again), words
+        assert words in seen(check_again), words
 
 
 def test_a_customers_second_look_says_that_it_is_theirs(brand, deliver):

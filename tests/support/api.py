@@ -60,7 +60,7 @@ class Api:
         now = timezone.now()
         for older in ApiKey.objects.filter(brand=brand, kind=kind, name="tests")[1:]:
             api_keys.revoke(key=older, at=now)
-        _key, text = api_keys.create(brand=brand, kind=kind, name="tests", at=now)
+        _key, text = api_keys.create(brand=brand, kind=kind, name="tests", at=now, scopes=ApiKey.Scope.values)
         return self.having(api_key=text, origin=f"https://{brand.hostnames.order_by('hostname')[0].hostname}")
 
     def get(self, path: str, **query: Any) -> Any:
@@ -82,7 +82,7 @@ class Api:
     ) -> Any:
         """The response of Django's test client to a path below /api/v1/, or to an absolute one."""
         address = path if path.startswith("/") else PREFIX + path
-        response = Client(REMOTE_ADDR=self.address).generic(
+        response: Any = Client(REMOTE_ADDR=self.address).generic(
             method, address, data, content_type, headers=dict(self.headers), query_params=dict(query or {})
         )
         if response.streaming:

@@ -54,7 +54,7 @@ def in_order(units: Sequence[str]) -> list[str]:
     return sorted(units, key=lambda unit: (unit.partition("::")[0] not in one_by_one, not takes_long(unit)))
 
 
-class TogetherScheduling(LoadScopeScheduling):
+class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc] # without types
     """Gives a process that is free the next work unit."""
 
     def _split_scope(self, nodeid: str) -> str:
@@ -63,4 +63,4 @@ class TogetherScheduling(LoadScopeScheduling):
     def _assign_work_unit(self, node: object) -> None:
         for unit in in_order(list(self.workqueue)):
             self.workqueue.move_to_end(unit)
-        super()._assign_work_unit(node)  # type: ignore[arg-type]
+        super()._assign_work_unit(node)

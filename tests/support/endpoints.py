@@ -23,7 +23,9 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from events.models import Event
+from jobs.models import Job
 from loyalty.members import confirmations
+from loyalty.members.confirmations import Begun
 from loyalty.models.accounts import UserPoints
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.ledger import LoyaltyTransaction
@@ -60,7 +62,8 @@ class Scenario:
     reward: Reward
     claim: RewardClaim
     redemption: Redemption
-    registration: EmailConfirmation
+    job: Job
+    registration: Begun
     verification: EmailConfirmation
 
     def call(
@@ -109,6 +112,7 @@ def make_scenario(api: Api) -> Scenario:
         reward=factories.reward(api.brand),
         claim=RewardClaim.objects.create(milestone=milestone, user=customer),
         redemption=factories.redemption(customer, factories.reward(api.brand)),
+        job=Job.objects.create(brand=api.brand, kind="generate", title="Generate codes"),
         # Begun beforehand: asking for a code publishes an event.
         registration=confirmations.begin_registration(brand=api.brand, at=timezone.now(), **newcomer_alone()),
         verification=confirmations.begin_verification(user=customer, brand=api.brand, at=timezone.now()),
@@ -139,6 +143,9 @@ class Endpoint:
             reward=scenario.reward.pk,
             milestone=scenario.claim.milestone_id,
             redemption=scenario.redemption.pk,
+            product=scenario.code.product_id,
+            campaign=scenario.claim.milestone.campaign_id,
+            job=scenario.job.pk,
             scan=Scan.objects.values_list("pk", flat=True).first() or uuid.uuid4(),
         )
 
@@ -248,12 +255,73 @@ def mailed_code(w: Scenario) -> dict[str, Any]:
     return {"registration_id": str(begun.confirmation_id), "code": confirmations.code_of(begun.confirmation_id)}
 
 
-def newcomer_alone() -> dict[str, str]:
+def newcomer_alone() -> dict[str, Any]:
     return {"email": f"{uuid.uuid4().hex}@example.com", "password": PASSWORD}
 
 
 def own_code(w: Scenario) -> dict[str, Any]:
     return {"code": confirmations.code_of(w.verification.pk)}
+
+
+NEW_PRODUCT = {
+    "sku": "NEW-1",
+    "title": "New",
+    "gtin": "4006381333931",
+    "retail_price": 9.5,
+    "points_per_scan": 5,
+    "is_active": True,
+}
+NEW_REWARD = {
+    "name": "New",
+    "description": "New",
+    "cost": 5,
+    "stock": 5,
+    "limit_per_member": 1,
+    "valid_from": "2026-01-01T00:00:00Z",
+    "valid_until": "2099-01-01T00:00:00Z",
+    "code_days": 9,
+    "is_active": True,
+}
+RECALL = {"recall_id": "R-1", "contact": "x@y.z", "message": "Stop.", "reason": "Glass", "notify_customers": False}
+
+
+def new_batch(w: Scenario) -> dict[str, Any]:
+    return {
+        "range_name": "New batch",
+        "quantity": 5,
+        "product_id": w.code.product_id,
+        "prefix": "NEWBATCH",
+        "starting_number": 1,
+        "number_width": 8,
+        "points_per_scan": 5,
+        "scan_limit": 1,
+        "expiration_date": "2099-12-31",
+        "signed": True,
+    }
+
+
+def code_change(w: Scenario) -> dict[str, Any]:
+    return {
+        "action": "assign",
+        "batch_id": w.code.batch_id,
+        "first": w.code.code,
+        "last": w.code.code,
+        "product_id": w.code.product_id,
+        "points_per_scan": 5,
+        "inventory_location": "Shelf",
+        "reason": "Packed",
+    }
+
+
+def member_change(_w: Scenario) -> dict[str, Any]:
+    return {
+        "first_name": "Ada",
+        "last_name": "L",
+        "email": f"{uuid.uuid4().hex}@example.com",
+        "external_id": "CRM-1",
+        "status": "active",
+        "reason": "Ticket 1",
+    }
 
 
 ENDPOINTS = {
@@ -326,10 +394,47 @@ ENDPOINTS = {
     "list_qr_codes": Endpoint("bare_hub", "GET", "batch-ranges/{batch}/qr-codes"),
     "read_qr_image": Endpoint("guest", "GET", "{image}"),
     "read_qr_image_svg": Endpoint("guest", "GET", "{drawing}"),
+    "list_products": Endpoint("bare_hub", "GET", "brand/products"),
+    "create_product": Endpoint("bare_hub", "POST", "brand/products", lambda _w: dict(NEW_PRODUCT)),
+    "read_product": Endpoint("bare_hub", "GET", "brand/products/{product}"),
+    "change_product": Endpoint("bare_hub", "PATCH", "brand/products/{product}", lambda _w: dict(NEW_PRODUCT)),
+    "list_batches": Endpoint("bare_hub", "GET", "brand/batches"),
+    "create_batch": Endpoint("bare_hub", "POST", "brand/batches", new_batch),
+    "read_batch": Endpoint("bare_hub", "GET", "brand/batches/{batch}"),
+    "list_recalls": Endpoint("bare_hub", "GET", "brand/recalls"),
+    "recall_batch": Endpoint("bare_hub", "POST", "brand/batches/{batch}/recall", lambda _w: dict(RECALL)),
+    "list_codes": Endpoint("bare_hub", "GET", "brand/codes"),
+    "read_code": Endpoint("bare_hub", "GET", "brand/codes/{code}"),
+    "change_codes": Endpoint("bare_hub", "POST", "brand/code-changes", code_change),
+    "list_scans": Endpoint("bare_hub", "GET", "brand/scans"),
+    "list_brand_campaigns": Endpoint("bare_hub", "GET", "brand/campaigns"),
+    "read_brand_campaign": Endpoint("bare_hub", "GET", "brand/campaigns/{campaign}"),
+    "list_earning_rules": Endpoint("bare_hub", "GET", "brand/earning-rules"),
+    "list_members": Endpoint("bare_hub", "GET", "brand/members"),
+    "enrol_brand_member": Endpoint(
+        "bare_hub", "POST", "brand/members", lambda w: {"user_id": w.customer.pk, "external_id": "CRM-1"}
+    ),
+    "read_member": Endpoint("bare_hub", "GET", "brand/members/{customer}"),
+    "change_member": Endpoint("bare_hub", "PATCH", "brand/members/{customer}", member_change),
+    "adjust_points": Endpoint(
+        "bare_hub", "POST", "brand/members/{customer}/adjustments", lambda _w: {"points": 5, "reason": "Ticket 1"}
+    ),
+    "list_levels": Endpoint("bare_hub", "GET", "brand/levels"),
+    "list_brand_rewards": Endpoint("bare_hub", "GET", "brand/rewards"),
+    "create_reward": Endpoint("bare_hub", "POST", "brand/rewards", lambda _w: dict(NEW_REWARD)),
+    "read_brand_reward": Endpoint("bare_hub", "GET", "brand/rewards/{reward}"),
+    "change_reward": Endpoint("bare_hub", "PATCH", "brand/rewards/{reward}", lambda _w: dict(NEW_REWARD)),
+    "list_brand_redemptions": Endpoint("bare_hub", "GET", "brand/redemptions"),
+    "list_brand_transactions": Endpoint("bare_hub", "GET", "brand/transactions"),
+    "list_jobs": Endpoint("bare_hub", "GET", "brand/jobs"),
+    "read_job": Endpoint("bare_hub", "GET", "brand/jobs/{job}"),
     "check_alive": Endpoint("guest", "GET", "/healthz"),
 }
+BRAND = [name for name, it in ENDPOINTS.items() if it.path.startswith("brand/") and it.path != CAMPAIGN_EVENT]
+BRAND_LISTS = [name for name in BRAND if ENDPOINTS[name].method == "GET" and "{" not in ENDPOINTS[name].path]
+BRAND_WRITES = [name for name in BRAND if ENDPOINTS[name].method != "GET"]
 WRITING = [name for name, endpoint in ENDPOINTS.items() if endpoint.method != "GET" and endpoint.body is not nothing]
-LISTS = ["list_transactions", "list_rewards", "list_redemptions", "list_code_scans", "list_qr_codes"]
+LISTS = ["list_transactions", "list_rewards", "list_redemptions", "list_code_scans", "list_qr_codes", *BRAND_LISTS]
 WITH_TOKEN = [
     "credit_action",
     "credit_action (app)",
@@ -358,6 +463,7 @@ WITH_TOKEN = [
     "list_redemptions",
     "list_code_scans",
     "list_qr_codes",
+    *BRAND,
 ]
 WITH_KEY = [
     "log_in",
@@ -373,8 +479,9 @@ WITH_KEY = [
     "place_scan",
     "list_code_scans",
     "list_qr_codes",
+    *BRAND,
 ]
-WITH_IDEMPOTENCY_KEY = ["credit_action", "credit_action (app)", "verify_product", "scan_code"]
+WITH_IDEMPOTENCY_KEY = ["credit_action", "credit_action (app)", "verify_product", "scan_code", *BRAND_WRITES]
 
 
 TABLES = [User, LoginSession, Event, Scan, LoyaltyTransaction, UserPoints, UserLoyaltyCampaign, Redemption]

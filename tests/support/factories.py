@@ -73,7 +73,9 @@ def batch(brand: Brand, *, quantity: int = 1, assigned: bool = True, at: Any = N
     if assigned and "product" not in settings:
         settings["product"] = product(brand)
     wanted = {"range_name": f"Range {number}", "prefix": f"T{number}-", "number_width": 4, "signed": False, **settings}
-    made = batches.create_batch(brand=brand, wanted=BatchSettings(quantity=quantity, **wanted), at=at or timezone.now())
+    made = batches.create_batch(
+        brand=brand, batch_settings=BatchSettings(quantity=quantity, **wanted), at=at or timezone.now()
+    )
     batches.generate(batch_id=made.pk, at=timezone.now())
     made.refresh_from_db()
     return made

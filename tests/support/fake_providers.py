@@ -43,7 +43,7 @@ class Mailbox:
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802
         if self.answers:
             return self.answers.popleft()
-        self.mails.append(message_from_bytes(envelope.content, policy=policy.default))  # type: ignore[arg-type]
+        self.mails.append(message_from_bytes(envelope.content, policy=policy.default))
         self.recipients += envelope.rcpt_tos
         return "250 taken"
 

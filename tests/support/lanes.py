@@ -1,10 +1,16 @@
-"""Decides which tests are slow: those that start processes, drive a browser or ask thousands of times."""
+"""Decides which tests are slow: those that start processes or drive a browser, and those that took long once."""
 
-from collections import Counter
-from collections.abc import Iterable, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path, PurePath
+from statistics import mean
 
 TESTS = Path(__file__).parent.parent
+# A case of a fast test takes less than this on a quiet machine, and all its cases together less than that.
+FAST_SECONDS = 0.06
+FAST_SECONDS_IN_ALL = 2
+# The tests that took longer, one on a line: `bin/test --all --measure` writes it, in a single process.
+MEASURED = Path(__file__).parent / "slow_tests.txt"
 
 # Below tests/.
 SLOW_PLACES = {
@@ -25,9 +31,30 @@ SLOW_FIXTURES = {"stack"}
 
 
 def is_slow(path: PurePath, fixtures: Iterable[str]) -> bool:
-    """Whether a test of the file at `path`, below tests/, belongs to the slow lane."""
+    """Whether all tests of the file at `path`, below tests/, or all that take `fixtures` belong to the slow lane."""
     above = {path.as_posix(), *(folder.as_posix() for folder in path.parents)}
     return bool(above & SLOW_PLACES or set(fixtures) & SLOW_FIXTURES)
+
+
+def function_of(test: str) -> str:
+    """The test's name without the parameters of the case."""
+    return test.partition("[")[0]
+
+
+def measured_as_slow() -> frozenset[str]:
+    return frozenset(MEASURED.read_text().split())
+
+
+def write_measured(seconds: Mapping[str, float]) -> None:
+    """Keep the names of the tests that took longer than fast ones do. `seconds`: of each case."""
+    cases: defaultdict[str, list[float]] = defaultdict(list)
+    for case, taken in seconds.items():
+        if not is_slow(PurePath(case.partition("::")[0]).relative_to("tests"), ()):
+            cases[function_of(case)].append(taken)
+    slow = sorted(
+        name for name, taken in cases.items() if mean(taken) >= FAST_SECONDS or sum(taken) >= FAST_SECONDS_IN_ALL
+    )
+    MEASURED.write_text("".join(f"{name}\n" for name in slow))
 
 
 def told(counts: Counter[str]) -> str:

@@ -36,7 +36,7 @@ def unbounded(fields: Collection[Any]) -> Iterator[Any]:
     constraints = {
         (field.model._meta.db_table, name) for field in fields for name, _condition, _columns in checks_of(field)
     }
-    with connection.as_owner(), connection.cursor() as cursor:
+    with connection.as_owner(), connection.cursor() as cursor:  # type: ignore[attr-defined] # our own backend's
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         for table, name in constraints:
             cursor.execute(f'ALTER TABLE "{table}" DROP CONSTRAINT "{name}"')

@@ -3,12 +3,16 @@
 import io
 import re
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
+from unittest import mock
 from uuid import uuid4
 
 from django.contrib import admin
 from django.db.models import Model
+from django.template.response import SimpleTemplateResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -27,11 +31,12 @@ from brands.identity import api_keys
 from brands.models.audit import AuditLogEntry
 from brands.models.people import StaffRole, User
 from brands.models.quotas import BrandQuota, StoppedAttempts
+from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand, BrandHostname
 from brands.staff_login.models import Invitation, SignInSettings
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from events.models import Event
-from jobs.models import Job
+from jobs.models import Job, ReportSchedule
 from loyalty.models.approvals import PointsApproval
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.ledger import LoyaltyTransaction
@@ -94,6 +99,13 @@ def browser(person: User) -> Client:
     return client
 
 
+@contextmanager
+def unrendered() -> Iterator[None]:
+    """Answers of pages without their HTML, for tests that read `response.context_data` and ask hundreds of times."""
+    with mock.patch.object(SimpleTemplateResponse, "rendered_content", ""):
+        yield
+
+
 def text(response: Any) -> str:
     """What a page or a PDF says."""
     content = b"".join(response.streaming_content) if response.streaming else response.content
@@ -146,17 +158,20 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
     lifted = factories.batch(brand, range_name=f"{marker} lifted", prefix=f"{marker}L-", product=product)
     reward = factories.reward(brand, name=f"{marker} reward for points")
     key, _ = api_keys.create(brand=brand, kind="hub", name=f"{marker} key", at=timezone.now())
-    words = {"recall_id": f"{marker}-1", "contact": f"{marker} contact", "message": marker, "reason": marker}
+    words: Any = {"recall_id": f"{marker}-1", "contact": f"{marker} contact", "message": marker, "reason": marker}
     recall = recalls.recall_batch(batch=lifted, at=timezone.now(), **words)
     webhook = WebhookEndpoint.objects.create(
         brand=brand, url=f"https://{marker}.example.net/", secret=f"whsec_{marker}", types=["points.earned"]
     )
     run = printed(batch, by=colleague)
+    saved = SavedList.objects.create(
+        brand=brand, owner=colleague, name=f"{marker} list", model_label="authcodes.authcode", is_shared=True
+    )
     PrintRun.objects.filter(pk=run.pk).update(sha256="0" * 64)  # as if its job were done: its page has a cover sheet
     return brand, {
         "brands.auditlogentry": AuditLogEntry.objects.create(
             brand=brand,
-            person=colleague,
+            user=colleague,
             kind="brands.apikey",
             row_id=key.pk,
             row_name=str(key),
@@ -164,6 +179,10 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         ),
         "brands.brand": brand,
         "brands.user": customer,
+        "brands.savedlist": saved,
+        "jobs.reportschedule": ReportSchedule.objects.create(
+            brand=brand, owner=colleague, saved_list=saved, frequency="daily", next_at=timezone.now(), time_zone="UTC"
+        ),
         "brands.staffrole": StaffRole.objects.get(user=colleague),
         "staff_login.invitation": Invitation.objects.create(
             brand=brand, email=f"invited@{marker}.example.com", role="support", expires_at=timezone.now()
@@ -277,7 +296,7 @@ def notifications(brand: Brand, customer: User, marker: str) -> dict[str, Model]
 
 def printed(batch: Any, *, by: User | None = None, **wanted: Any) -> PrintRun:
     """A print run of a whole batch, as asked for; its job waits."""
-    return runs.start(selection=selection.of_stretch(full_range(batch)), wanted=PrintRequest(**wanted), by=by)
+    return runs.start(selection=selection.of_range(full_range(batch)), print_request=PrintRequest(**wanted), by=by)
 
 
 def event(brand: Brand, **fields: Any) -> Event:

@@ -2,16 +2,22 @@
 
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import zxingcpp
 from PIL import Image, ImageFilter
-from pypdf import PdfReader
+from pypdf import PageObject, PdfReader
 from pypdf.generic import ContentStream
 
 MM = 25.4 / 72
 IDENTITY = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+
+
+Point = tuple[float, float]
+Box = tuple[float, float, float, float]
+Matrix = tuple[float, float, float, float, float, float]
 
 
 @dataclass
@@ -20,24 +26,27 @@ class Drawn:
 
     width: float
     height: float
-    places: list = field(default_factory=list)  # lower left corners that labels move to
-    codes: list = field(default_factory=list)  # the dark modules' box, and a module's width
-    lines: list = field(default_factory=list)
-    images: list = field(default_factory=list)
+    places: list[Point] = field(default_factory=list)  # lower left corners that labels move to
+    codes: list[tuple[Box, float]] = field(default_factory=list)  # the dark modules' box, and a module's width
+    lines: list[Box] = field(default_factory=list)
+    images: list[Box] = field(default_factory=list)
 
 
-def pages(file):
+def pages(file: Path) -> list[Drawn]:
     reader = PdfReader(file)
     return [drawn(page, reader) for page in reader.pages]
 
 
-def drawn(page, reader):  # noqa: C901 - one operator after the other
+def drawn(page: PageObject, reader: PdfReader) -> Drawn:  # noqa: C901 - one operator after the other
     """Follows the matrices of a page's content stream."""
     width, height = float(page.mediabox.width), float(page.mediabox.height)
     found = Drawn(width * MM, height * MM)
-    matrix, saved, boxes, start = IDENTITY, [], [], None
+    matrix: Matrix = IDENTITY
+    saved: list[Matrix] = []
+    boxes: list[Box] = []
+    start = (0.0, 0.0)
 
-    def at(x, y):
+    def at(x: float, y: float) -> Point:
         a, b, c, d, e, f = matrix
         return ((a * x + c * y + e) * MM, (height - (b * x + d * y + f)) * MM)
 
@@ -67,13 +76,13 @@ def drawn(page, reader):  # noqa: C901 - one operator after the other
     return found
 
 
-def times(one, other):
+def times(one: Sequence[float], other: Matrix) -> Matrix:
     a, b, c, d, e, f = one
     g, h, i, j, k, m = other
     return (a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + m)
 
 
-def around(boxes):
+def around(boxes: Sequence[Box]) -> Box:
     return (
         min(min(box[0], box[2]) for box in boxes),
         min(min(box[1], box[3]) for box in boxes),
@@ -82,7 +91,7 @@ def around(boxes):
     )
 
 
-def rasterised(file, *, dpi, first=1, last=1):
+def rasterised(file: Path, *, dpi: int, first: int = 1, last: int = 1) -> list[Image.Image]:
     """Pages as grey images, by poppler."""
     target = Path(file).with_suffix("")
     command = ["pdftoppm", "-gray", "-r", str(dpi), "-f", str(first), "-l", str(last), str(file), str(target)]
@@ -90,23 +99,25 @@ def rasterised(file, *, dpi, first=1, last=1):
     return [Image.open(it) for it in sorted(target.parent.glob(f"{target.name}-*.pgm"))]
 
 
-def read(image, box, *, dpi, worn=False):
+def read(image: Image.Image, box: Box, *, dpi: int, worn: bool = False) -> list[str]:
     """What the one code in a box of a page says; `worn`: turned a little and out of focus."""
-    part = image.crop([round(edge / 25.4 * dpi) for edge in box])
+    left, top, right, bottom = (round(edge / 25.4 * dpi) for edge in box)
+    part = image.crop((left, top, right, bottom))
     if worn:
         part = part.rotate(4, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
         part = part.filter(ImageFilter.GaussianBlur(0.9))
-    found = zxingcpp.read_barcodes(part, formats=zxingcpp.BarcodeFormat.QRCode)
+    found = zxingcpp.read_barcodes(part, formats=zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode))
     return [it.bytes.decode() for it in found]
 
 
-def words(file):
+def words(file: Path) -> list[tuple[int, Box, str]]:
     """Each word of a PDF with its page, counted from 0, and its box."""
     told = subprocess.run(["pdftotext", "-bbox", str(file), "-"], check=True, capture_output=True, text=True).stdout
     found = []
     for number, page in enumerate(told.split("<page ")[1:]):
-        for *box, word in re.findall(
+        for *edges, word in re.findall(
             r'<word xMin="([^"]+)" yMin="([^"]+)" xMax="([^"]+)" yMax="([^"]+)">([^<]*)</word>', page
         ):
-            found.append((number, tuple(float(edge) * MM for edge in box), word))
+            left, top, right, bottom = (float(edge) * MM for edge in edges)
+            found.append((number, (left, top, right, bottom), word))
     return found

@@ -23,7 +23,7 @@ SCHEME = "https" if settings.HTTPS else "http"  # of the addresses that this pro
 
 def start(batch: Any, *, by: Any = None, first: str = "", last: str = "", **wanted: Any) -> PrintRun:
     found = resolve_range(batch=batch, first=first or batch.first_code, last=last or batch.last_code)
-    return runs.start(selection=selection.of_stretch(found), wanted=PrintRequest(**wanted), by=by)
+    return runs.start(selection=selection.of_range(found), print_request=PrintRequest(**wanted), by=by)
 
 
 def finished(run: PrintRun) -> PrintRun:

@@ -16,7 +16,7 @@ DELETE = """
 
 
 def empty_tables(_test: TransactionTestCase) -> None:
-    with connection.as_owner(), connection.cursor() as cursor:
+    with connection.as_owner(), connection.cursor() as cursor:  # type: ignore[attr-defined] # our own backend's
         names = sorted(set(connection.introspection.table_names(cursor)) - PRESERVED_TABLES)
         tables = ", ".join(map(connection.ops.quote_name, names))
         cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")

@@ -165,7 +165,7 @@ class Apns:
 
     port: int
     pushes: list[dict[str, Any]] = field(default_factory=list)
-    answers: dict[str, list[tuple[int, dict[str, Any], dict[str, str]]]] = field(default_factory=dict)
+    answers: dict[str, list[tuple[int, Any, dict[str, str]]]] = field(default_factory=dict)
     connections: int = 0
     waits: float = 0  # seconds before each answer
     accepts_tokens: bool = True
@@ -189,6 +189,7 @@ class Apns:
     def judge(self, headers: dict[str, str], body: bytes, peer: dict[str, Any]) -> tuple[int, Any, dict[str, str]]:
         """What Apple would say: who is it, is it theirs to tell, and what the test wants."""
         device = headers[":path"].rpartition("/")[2]
+        more: dict[str, str]
         proof = self.proof(headers, peer)
         if not proof:
             status, told, more = 403, {"reason": "InvalidProviderToken"}, {}
@@ -236,7 +237,7 @@ class Apns:
         while data := caller.recv(65536):
             for event in session.receive_data(data):
                 if isinstance(event, h2.events.RequestReceived):
-                    asked[event.stream_id] = (dict(event.headers), bytearray())
+                    asked[event.stream_id] = (dict[Any, Any](event.headers), bytearray())
                 elif isinstance(event, h2.events.DataReceived):
                     asked[event.stream_id][1].extend(event.data)
                     session.acknowledge_received_data(event.flow_controlled_length, event.stream_id)

@@ -86,8 +86,7 @@ def test_the_first_factor_brings_recovery_codes_a_trail_and_a_notice(brand, coll
 
     assert len(re.findall(r"\b[0-9a-z]{5}-[0-9a-z]{5}\n", answer)) == 10
     assert (
-        AuditLogEntry.objects.filter(brand=brand, person=colleague, action__startswith="Second factor added").count()
-        == 1
+        AuditLogEntry.objects.filter(brand=brand, user=colleague, action__startswith="Second factor added").count() == 1
     )
     assert [each.to for each in mail.outbox] == [[colleague.email]]
     assert seed not in str(inside.session.items())

@@ -69,7 +69,7 @@ def test_the_trail_tells_who_invited_and_who_came(brand, owner, window):
     window.post(invited(owner, brand, role="owner"), PASSWORDS)
 
     entries = AuditLogEntry.objects.filter(brand=brand).exclude(kind="brands.user").order_by("id")
-    assert list(entries.values_list("person__email", "kind", "action")) == [
+    assert list(entries.values_list("user__email", "kind", "action")) == [
         (owner.email, "staff_login.invitation", "Added"),
         (EMAIL, "staff_login.invitation", "Invitation accepted"),
         (EMAIL, "brands.staffrole", "Added"),
@@ -323,10 +323,10 @@ def test_a_brands_hostname_gets_no_link(brand, owner, settings):
 
 def test_old_invitations_are_forgotten(brand, owner):
     invite(owner, brand)
-    at = Invitation.objects.get().expires_at + invitations.KEPT
+    at = Invitation.objects.get().expires_at + invitations.RETENTION
 
-    assert invitations.forget_old(at=at) == 0
-    assert invitations.forget_old(at=at + invitations.LIFE) == 2  # with its mail
+    assert invitations.purge_old(at=at) == 0
+    assert invitations.purge_old(at=at + invitations.LIFE) == 2  # with its mail
 
 
 def test_a_person_is_told_of_their_invitations_and_forgotten_by_the_brand_alone(brand, owner):

@@ -42,7 +42,7 @@ def test_a_link_sets_a_new_password_once_and_ends_every_session(brand, colleague
     assert first.headers["Location"] == "/admin/login/"
     assert "has expired or was already used" in second.content.decode()
     assert (is_in(inside), is_in(window)) == (False, True)
-    assert AuditLogEntry.objects.filter(brand=brand, person=colleague, action__startswith="Password set").exists()
+    assert AuditLogEntry.objects.filter(brand=brand, user=colleague, action__startswith="Password set").exists()
 
 
 def test_the_second_factor_is_asked_after_a_new_password_too(colleague, window):
@@ -158,6 +158,16 @@ def help_page(what, user, brand):
     return f"/admin/brands/staffrole/{staff_role.pk}/{what}/"
 
 
+def test_whoever_waits_to_log_in_waits_for_no_reports(colleague, monkeypatch):
+    monkeypatch.setattr(mails, "AT_ONCE", 1)
+    for kind in (StaffMail.Kind.REPORT, StaffMail.Kind.PASSWORD_LINK):
+        mails.write(user=colleague, kind=kind, origin="https://portal.example.com", text="Ready.")
+
+    mails.send_due(at=timezone.now())
+
+    assert StaffMail.objects.get(sent_at=None).kind == StaffMail.Kind.REPORT
+
+
 def test_an_owner_has_factors_removed_by_the_colleague_alone(brand, owner, colleague, window):
     with_app(colleague)
     inside = Client()
@@ -172,7 +182,7 @@ def test_an_owner_has_factors_removed_by_the_colleague_alone(brand, owner, colle
 
     assert "The password is wrong" in wrong.content.decode()
     assert not factors.has_any(colleague)
-    trail = AuditLogEntry.objects.filter(brand=brand).order_by("id").values_list("person__email", "action", "reason")
+    trail = AuditLogEntry.objects.filter(brand=brand).order_by("id").values_list("user__email", "action", "reason")
     assert list(trail) == [
         (owner.email, "Link sent to remove second factors", "Lost phone"),
         (colleague.email, "All second factors removed with a link sent to this address", ""),

@@ -28,7 +28,7 @@ def test_the_other_brand_is_on_no_list(scoped, label):
     window, person, other = scoped
     colleague = staff(other, email="only-there@example.com")
     AuditLogEntry.objects.create(
-        brand=other, person=person, kind="brands.brand", row_id=1, row_name="x", action="Only there"
+        brand=other, user=person, kind="brands.brand", row_id=1, row_name="x", action="Only there"
     )
 
     page = window.get(address(label)).content.decode()
@@ -42,7 +42,7 @@ def test_the_other_brands_rows_are_not_there(scoped):
     window, _person, other = scoped
 
     assert window.get(address("brands.brand", "change", other.pk)).status_code == 404
-    assert window.post("/admin/brand/", {"looked_at": str(other.pk)}).status_code == 302
+    assert window.post("/admin/brand/", {"viewed": str(other.pk)}).status_code == 302
     assert window.get(address("brands.brand", "change", other.pk)).status_code == 404
 
 
@@ -111,4 +111,4 @@ def test_a_login_by_password_in_the_same_browser_is_of_full_reach_again(scoped):
 def test_without_a_scope_everything_of_the_user_is_in_reach(brand):
     person = staff(brand, factories.brand())
 
-    assert len(roles.reach(person, "v", "brands.brand").brand_ids) == 2
+    assert len(roles.brand_scope(person, "v", "brands.brand").brand_ids) == 2

@@ -9,8 +9,8 @@ from django.db import connection
 from django.utils import timezone
 
 from authcodes.models.batches import BatchRange
-from brands.models.quotas import BrandQuota, QuotaNotice
-from brands.staff_login import mails, quota_notices
+from brands.models.quotas import BrandQuota, QuotaMail
+from brands.staff_login import mails, quota_mails
 from brands.staff_login.models import StaffMail
 from brands.tenants import quotas
 from core.redis import client
@@ -24,7 +24,7 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def fresh_counters():
-    quotas.forget_limits()
+    quotas.reset_limits()
     for key in client.client().scan_iter("quota:*"):
         client.client().delete(key)
 
@@ -44,7 +44,7 @@ def use(brand, used, limit, resource="codes"):
 def sent(at):
     """To whom, and what, the mails of one look say."""
     mail.outbox.clear()
-    quota_notices.send_due(at=at)
+    quota_mails.send_due(at=at)
     mails.send_due(at=timezone.now())
     return [(each.to[0], each.body.splitlines()[2]) for each in mail.outbox]
 
@@ -89,15 +89,15 @@ def test_no_other_brand_hears_of_it(brand, owner):
 
 
 def test_old_notices_are_deleted(brand):
-    QuotaNotice.objects.create(brand=brand, resource="codes", percent=80, day=NOON.date() - timedelta(days=31))
+    QuotaMail.objects.create(brand=brand, resource="codes", percent=80, day=NOON.date() - timedelta(days=31))
 
-    quota_notices.send_due(at=NOON)
+    quota_mails.send_due(at=NOON)
 
-    assert not QuotaNotice.objects.exists()
+    assert not QuotaMail.objects.exists()
 
 
 def two_beats():
-    while_uncommitted(lambda: quota_notices.send_due(at=NOON), lambda: quota_notices.send_due(at=NOON))
+    while_uncommitted(lambda: quota_mails.send_due(at=NOON), lambda: quota_mails.send_due(at=NOON))
     return StaffMail.objects.filter(kind=StaffMail.Kind.QUOTA).count()
 
 
@@ -110,11 +110,11 @@ def test_two_beats_at_once_mail_it_once(brand):
 
 @contextmanager
 def without_the_constraint():
-    table, name = "brands_quotanotice", "quota_notice_once_a_day"
+    table, name = "brands_quotamail", "quota_notice_once_a_day"
     with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
     yield
-    QuotaNotice.objects.all().delete()
+    QuotaMail.objects.all().delete()
     with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} ADD CONSTRAINT {name} UNIQUE (brand_id, resource, percent, day)")
 

@@ -364,7 +364,7 @@ def test_masks_depend_on_the_role_alone(brand, customer):
 
     member = factories.account(customer, brand)
 
-    assert {role: masking.shown_to(reader, member) for role, reader in readers.items()} == {
+    assert {role: masking.displayed_to(reader, member) for role, reader in readers.items()} == {
         "owner": str(customer),
         "support": str(customer),
         "printer": masking.masked(member),

@@ -135,7 +135,7 @@ def test_a_code_ends_and_what_was_registered_is_forgotten(api, mailed):
     EmailConfirmation.objects.update(expires_at=timezone.now())
 
     assert error(confirm(api, answer, code)) == (400, "VALIDATION_ERROR")
-    assert confirmations.forget_ended(at=timezone.now() + timedelta(days=2)) == 1
+    assert confirmations.purge_ended(at=timezone.now() + timedelta(days=2)) == 1
 
 
 def test_of_two_registrations_of_one_address_each_has_its_own_code(api, mailed):

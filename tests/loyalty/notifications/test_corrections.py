@@ -91,7 +91,7 @@ def test_staff_correct_a_name_and_say_why(brand, customer, member, role):
 
     entry = AuditLogEntry.objects.get(action="Name corrected")
     assert entry.changes == {"first_name": ["Adda", "Augusta"], "last_name": [None, "King"]}
-    assert (entry.person, entry.reason, entry.brand) == (person, "As on her card", brand)
+    assert (entry.user, entry.reason, entry.brand) == (person, "As on her card", brand)
     assert "Augusta King" in text(browser(person).get(reverse("admin:loyalty_userpoints_change", args=[member.pk])))
 
 
@@ -368,7 +368,7 @@ def test_an_erasure_takes_corrections_along(brand, own, customer, member, shared
     correct_name(member, staff(brand), reason="Augusta King called")
     ask_for(member, staff(brand))
 
-    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
     member.refresh_from_db()
     assert (member.first_name, member.last_name) == (None, None)
@@ -377,6 +377,8 @@ def test_an_erasure_takes_corrections_along(brand, own, customer, member, shared
 
 
 def test_who_was_erased_is_corrected_no_more(brand, customer, member):
-    erasure.erase(user_id=customer.pk, brand_id=brand.pk, deed=AuditContext(None, timezone.now()))
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
     with pytest.raises(errors.UserNotFound):
-        corrections.correct_name(account=member, first_name="A", last_name="B", deed=AuditContext(None, timezone.now()))
+        corrections.correct_name(
+            account=member, first_name="A", last_name="B", audit_context=AuditContext(None, timezone.now())
+        )

@@ -70,12 +70,12 @@ def test_a_dead_device_comes_back_when_it_registers_again(customer, brand):
     about = {"user_id": customer.pk, "brand_id": brand.pk, "token": "t", "platform": "ios"}
     device = devices.register(**about, at=timezone.now())
 
-    devices.bury(device=device, at=timezone.now())
+    devices.mark_dead(device=device, at=timezone.now())
     assert devices.alive(user_id=customer.pk, brand_id=brand.pk) == []
     devices.register(**about, at=timezone.now())
 
     assert len(devices.alive(user_id=customer.pk, brand_id=brand.pk)) == 1
-    devices.bury(device=device, at=timezone.now())  # an answer that comes after the new registration
+    devices.mark_dead(device=device, at=timezone.now())  # an answer that comes after the new registration
     assert len(devices.alive(user_id=customer.pk, brand_id=brand.pk)) == 1
 
 

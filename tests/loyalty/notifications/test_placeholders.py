@@ -5,7 +5,7 @@ import pytest
 from loyalty.models.notifications import Language
 from loyalty.notifications import catalogue, placeholders
 from loyalty.notifications.catalogue import KINDS
-from loyalty.notifications.placeholders import BadWords, Value
+from loyalty.notifications.placeholders import BadText, Value
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from loyalty.notifications.placeholders import BadWords, Value
     ],
 )
 def test_what_is_no_known_name_is_refused_with_a_word_of_help(text, complaint):
-    with pytest.raises(BadWords) as refusal:
+    with pytest.raises(BadText) as refusal:
         placeholders.check(text, known=["points_earned", "brand_name"])
 
     assert str(refusal.value).startswith(complaint)
@@ -39,7 +39,7 @@ def test_names_are_filled_in_and_braces_can_be_written():
 
 
 def test_a_text_that_must_say_something_says_it():
-    with pytest.raises(BadWords, match=r"must contain \{message\}"):
+    with pytest.raises(BadText, match=r"must contain \{message\}"):
         placeholders.check("Recall!", known=["message"], needed=["message"])
 
 

@@ -88,6 +88,6 @@ def test_opting_out_of_everything_leaves_recalls_by_email(customer, brand):
 def test_wishes_can_be_forgotten(customer, brand):
     change(customer, brand, phone="+4930123456")
 
-    preferences.forget(customer.pk, brand.pk)
+    preferences.erase(customer.pk, brand.pk)
 
     assert preferences.read(customer.pk, brand.pk).phone == ""

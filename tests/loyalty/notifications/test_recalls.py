@@ -130,10 +130,10 @@ def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypat
     scanned(batch, *customers)
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
     monkeypatch.setattr(notifications, "AT_ONCE", 3)
-    batching.announce(  # what a worker did before it was killed
+    batching.notify_many(  # what a worker did before it was killed
         brand_id=brand.pk,
         user_ids=sorted(customer.pk for customer in customers)[:3],
-        news=notifications.news_of(recall),
+        notification=notifications.notification_of(recall),
         at=timezone.now(),
     )
 
@@ -175,9 +175,9 @@ def test_a_lifted_recall_is_told_to_nobody_more(brand, customer, batch, box, wor
 
 def test_the_form_tells_customers_unless_told_not_to(brand, customer, batch):
     client, its = browser(staff(brand)), f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    assert 'name="tell_customers"' in text(client.get(its))
+    assert 'name="notify_customers"' in text(client.get(its))
 
-    client.post(its, {"batch": batch.pk, **WORDS, "tell_customers": "on"})
+    client.post(its, {"batch": batch.pk, **WORDS, "notify_customers": "on"})
 
     assert Job.objects.get(kind="notify-recall").parameters == {"recall": Recall.objects.get().pk}
 
@@ -200,17 +200,17 @@ def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(
     scanned(batch, *customers)
     scan(batch.codes.first())  # a guest
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **WORDS, "tell_customers": "on"}
+    told = {"batch": batch.pk, **WORDS, "notify_customers": "on"}
 
     first, shown = form(its, **told)
-    wrong, _form = form(its, **told, shown=shown.data["shown"], confirmation="2")
+    wrong, _form = form(its, **told, previewed=shown.data["previewed"], confirmation="2")
     assert not Recall.objects.exists()
     assert "Subject" in text(first)
     assert "Stop using it." in text(first)
     assert re.search(r"Customers</dt><dd>3<.*By E-mail</dt><dd>3<", text(first), re.DOTALL)
     assert "Type 3" in text(wrong)
 
-    right, _form = form(its, **told, shown=shown.data["shown"], confirmation="3")
+    right, _form = form(its, **told, previewed=shown.data["previewed"], confirmation="3")
 
     recall = Recall.objects.get()
     assert right["Location"] == address("authcodes.recall", "change", recall.pk)
@@ -222,10 +222,10 @@ def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(
 def test_words_that_changed_after_the_look_are_shown_again(brand, customer, batch, form):
     scanned(batch, customer)
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **WORDS, "tell_customers": "on"}
+    told = {"batch": batch.pk, **WORDS, "notify_customers": "on"}
     _answer, shown = form(its, **told)
 
-    again, _form = form(its, **{**told, "message": "Burn it."}, shown=shown.data["shown"], confirmation="1")
+    again, _form = form(its, **{**told, "message": "Burn it."}, previewed=shown.data["previewed"], confirmation="1")
 
     assert not Recall.objects.exists()
     assert "Burn it." in text(again)
@@ -246,7 +246,7 @@ def test_telling_later_is_confirmed_too_and_leads_to_the_recall(brand, customer,
     first, shown = form(its)
     assert not Job.objects.exists()
 
-    right, _form = form(its, shown=shown.initial["shown"], confirmation="1")
+    right, _form = form(its, previewed=shown.initial["previewed"], confirmation="1")
 
     assert "Stop using it." in text(first)
     assert right["Location"] == address("authcodes.recall", "change", recall.pk)
@@ -317,7 +317,7 @@ def test_a_hundred_customers_cost_as_many_statements_as_one(brand):
         news = batching.NotificationRequest("NOTIFY_RECALL", f"recall:{number}", {})
         with CaptureQueriesContext(connection) as asked:
             ids = [customer.pk for customer in customers]
-            batching.announce(brand_id=brand.pk, user_ids=ids, news=news, at=timezone.now())
+            batching.notify_many(brand_id=brand.pk, user_ids=ids, notification=news, at=timezone.now())
         return len(asked)
 
     assert statements(1) == statements(100)

@@ -202,7 +202,7 @@ def test_staff_add_look_again_and_remove_a_domain(brand, names, work):
     work()
     published(names, domain)
     Event.objects.all().delete()  # the minute has passed
-    chosen = {"action": "look_again", "_selected_action": [domain.pk]}
+    chosen = {"action": "check_again", "_selected_action": [domain.pk]}
     page.post(address("loyalty.senderdomain"), chosen)
     work()
 

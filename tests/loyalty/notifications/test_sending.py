@@ -79,10 +79,10 @@ def test_mails_above_the_quota_wait_until_tomorrow_and_passwords_do_not(brand, c
     assert log() == [("email", "sent"), ("email", "queued")]
     due = Event.objects.get(detail_type="send-email", status="pending").due_at
     assert abs(due - quotas.begin_of_day(timezone.now()) - timedelta(days=1)) < timedelta(seconds=5)
-    NotificationDelivery.objects.filter(status="queued").update(template=Template.PASSWORD_FORGOTTEN)
+    NotificationDelivery.objects.filter(status="queued").update(template=Template.PASSWORD_RESET)
     Event.objects.pending().update(due_at=timezone.now())
     deliver()
-    assert NotificationDelivery.objects.get(template=Template.PASSWORD_FORGOTTEN).attempts == 1
+    assert NotificationDelivery.objects.get(template=Template.PASSWORD_RESET).attempts == 1
 
 
 def test_a_brand_that_sends_nothing_ignores_it(brand, customer, box, notify, work):
@@ -416,8 +416,8 @@ def test_a_brands_slow_service_leaves_senders_for_others(brand, customer, own, b
     notify(customer)
 
     with ExitStack() as waiting:
-        for _ in range(delivery.SEATS_OF_THE_SLOW):
-            waiting.enter_context(worker_signals.acquire_slot(lane=breaker.name, seats=delivery.SEATS_OF_THE_SLOW))
+        for _ in range(delivery.MAX_SLOW):
+            waiting.enter_context(worker_signals.acquire_slot(lane=breaker.name, count=delivery.MAX_SLOW))
         work()
 
         held = NotificationDelivery.objects.get(channel="sms")

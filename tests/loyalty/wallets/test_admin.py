@@ -169,7 +169,7 @@ def test_owner_updates_all_passes(owner, brand):
     assert owner.post(where).status_code == 302
 
     row.refresh_from_db()
-    assert row.look == 2
+    assert row.design == 2
     assert Event.objects.filter(detail_type="refresh-pass", status="pending").count() == 3
     assert AuditLogEntry.objects.get(kind="loyalty.walletissuer").action == "All passes updated: 3"
 
@@ -178,7 +178,7 @@ def test_owner_updates_all_passes(owner, brand):
 
 
 def test_list_shows_where_each_pass_stands(owner, brand, account, held):
-    WalletPass.objects.update(version=5, held_version=3, changed_at=timezone.now() - timedelta(hours=2))
+    WalletPass.objects.update(version=5, current_version=3, changed_at=timezone.now() - timedelta(hours=2))
 
     shown = text(owner.get(address("loyalty.walletpass")))
 

@@ -13,7 +13,9 @@ from tests.support import wallets
 
 
 def erase(account):
-    return erasure.erase(user_id=account.user_id, brand_id=account.brand_id, deed=AuditContext(None, timezone.now()))
+    return erasure.erase(
+        user_id=account.user_id, brand_id=account.brand_id, audit_context=AuditContext(None, timezone.now())
+    )
 
 
 def test_google_hears_that_the_object_is_over(brand, customer, account, google, deliver_wallets):

@@ -102,7 +102,7 @@ def test_a_change_is_patched_once_per_burst(kept, account, google, deliver_walle
     kept.refresh_from_db()
     assert len(google.calls) == before + 1
     assert google.objects()[0]["loyaltyPoints"]["balance"] == {"int": 50}
-    assert (kept.held_version, kept.pushed_version, kept.state) == (kept.version, kept.version, "held")
+    assert (kept.current_version, kept.pushed_version, kept.state) == (kept.version, kept.version, "held")
     assert google.grants == 1
 
 
@@ -115,7 +115,7 @@ def test_customer_is_notified_three_times_a_day_and_silently_updated_after(kept,
     assert told == [None, *["NOTIFY_ON_UPDATE"] * 3, None, None]
     assert google.objects()[0]["loyaltyPoints"]["balance"] == {"int": 50}
     yesterday = (timezone.now() - timedelta(hours=25)).isoformat()
-    WalletPass.objects.update(told_at=[yesterday] * 3)
+    WalletPass.objects.update(notified_at=[yesterday] * 3)
     adjust(account)
     deliver_wallets()
     assert google.sent("loyaltyObject")[-1]["notifyPreference"] == "NOTIFY_ON_UPDATE"
@@ -128,7 +128,7 @@ def test_refused_call_has_notified_nobody_and_counts_not(kept, account, google, 
         deliver_wallets()
 
     kept.refresh_from_db()
-    assert len(kept.told_at) == 1
+    assert len(kept.notified_at) == 1
     assert google.sent("loyaltyObject")[-1]["notifyPreference"] == "NOTIFY_ON_UPDATE"
 
 
@@ -191,7 +191,7 @@ def test_account_that_google_does_not_know_is_told_to_staff(brand, account, goog
 def test_new_look_reaches_the_class_once(kept, brand, google, deliver_wallets):
     brand.colour_background = "#0a0b0c"
     brand.save()
-    issuers.change_look(brand_id=brand.pk)
+    issuers.change_design(brand_id=brand.pk)
     for _ in range(2):
         passes.refresh_all(brand_id=brand.pk, at=timezone.now())
         deliver_wallets()

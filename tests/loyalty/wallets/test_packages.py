@@ -17,7 +17,8 @@ from loyalty.members import numbers
 from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
 from loyalty.rewards import cancellation
-from loyalty.wallets import passes, renders
+from loyalty.wallets import cards, passes, renders
+from loyalty.wallets.google import objects
 from tests.support import factories, wallets
 
 
@@ -106,7 +107,7 @@ def test_points_that_came_back_bring_nobody_nearer_to_a_level(package, brand, cu
     factories.level(brand, "Silver", 100)
     factories.points(customer, brand, 60)
     deed = AuditContext(factories.user(is_staff=True), timezone.now(), "", "A mistake")
-    cancellation.cancel(redemption=factories.redemption(customer, factories.reward(brand, cost=60)), deed=deed)
+    cancellation.cancel(redemption=factories.redemption(customer, factories.reward(brand, cost=60)), audit_context=deed)
 
     card = json.loads(package()["pass.json"])["storeCard"]
 
@@ -173,3 +174,24 @@ def test_token_is_encrypted_where_it_is_stored(package, django_assert_num_querie
 @pytest.mark.parametrize("text", ["", "0000000001", "0000000001.forged", "x", "٣.a", "a" * 5000])
 def test_barcode_that_we_did_not_make_names_nobody(text):
     assert numbers.read(text) is None
+
+
+def test_a_sandboxes_pass_says_so(db, tmp_path):
+    brand = factories.brand(name="Olive", is_sandbox=True)
+    wallets.apple(brand)
+    account = factories.account(factories.customer(brand), brand)
+    issued, _new = passes.issue(account=account, platform="apple", at=timezone.now())
+
+    content = renders.apple_package(wallet_pass=issued, at=timezone.now())
+
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        told = json.loads(archive.read("pass.json"))
+    assert (told["organizationName"], told["logoText"]) == ("Sandbox: Olive", "Sandbox: Olive")
+
+
+def test_a_sandboxes_google_class_says_so(db):
+    brand = factories.brand(name="Olive", is_sandbox=True)
+
+    told = objects.loyalty_class(cards.design_of(brand), "3388000000000000001")
+
+    assert (told["issuerName"], told["programName"]) == ("Sandbox: Olive", "Sandbox: Olive")

@@ -96,7 +96,7 @@ def test_a_device_registers_hears_of_a_change_and_fetches_it(phone, account):
     assert (again.status_code, balance_of(again.content)) == (200, 30)
     assert phone.changes(changed.json()["lastUpdated"]).status_code == 204
     held = WalletPass.objects.get()
-    assert (held.state, held.held_version, held.fetched_at is not None) == ("held", held.version, True)
+    assert (held.state, held.current_version, held.fetched_at is not None) == ("held", held.version, True)
 
 
 def test_registering_again_takes_the_new_push_token(phone):

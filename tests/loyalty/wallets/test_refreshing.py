@@ -24,7 +24,7 @@ from tests.support import factories, wallets
 
 def adjust(account, points=10):
     deed = AuditContext(None, timezone.now(), "", "For you")
-    adjustments.adjust(account=account, points=Decimal(points), key=uuid.uuid4(), deed=deed)
+    adjustments.adjust(account=account, points=Decimal(points), key=uuid.uuid4(), audit_context=deed)
 
 
 def points_of(account):
@@ -49,7 +49,7 @@ def test_a_scan_pushes_to_the_device(brand, customer, account, apns, deliver, de
     held.refresh_from_db()
     assert apns.tokens == ["aaaaaaaaaaaa"]
     assert (apns.pushes[0]["proof"] == "certificate") is not token
-    assert (held.version, held.pushed_version, held.held_version) == (2, 2, 1)
+    assert (held.version, held.pushed_version, held.current_version) == (2, 2, 1)
     assert ("refresh-pass", "done") in kinds()
 
 

@@ -166,6 +166,6 @@ def test_reissuing_by_command_queues_each_pass_once(brand, capsys):
 
     assert capsys.readouterr().out == "3 passes are to be updated.\n" * 2
     assert Event.objects.filter(detail_type="refresh-pass").count() == 3
-    assert WalletIssuer.objects.get().look == 3
+    assert WalletIssuer.objects.get().design == 3
     with pytest.raises(CommandError):
         call_command("reissue_passes", "nobody")

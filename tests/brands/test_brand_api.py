@@ -1,0 +1,411 @@
+"""The brand's own API: who may call what, one brand at a time; lists, ETags, and writes that happen once."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from authcodes.models.batches import BatchRange
+from authcodes.models.products import Product
+from brands.access import idempotent_requests
+from brands.identity import api_keys
+from brands.models.audit import AuditLogEntry
+from brands.models.credentials import ApiKey
+from brands.models.idempotent_requests import IdempotentRequest
+from brands.models.tenants import Brand
+from jobs.models import Job
+from loyalty.members import numbers
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.notifications import NotificationPreference
+from loyalty.models.rewards import Reward
+from tests.support import factories
+from tests.support.api import Api, error
+from tests.support.endpoints import BRAND, BRAND_LISTS, BRAND_WRITES, ENDPOINTS, make_scenario
+from tests.support.portal import staff
+
+NEEDED = {
+    "create_product": "admin",
+    "change_product": "admin",
+    "create_reward": "admin",
+    "change_reward": "admin",
+    "recall_batch": "admin",
+    "create_batch": "codes",
+    "change_codes": "codes",
+    "list_members": "members",
+    "read_member": "members",
+    "enrol_brand_member": "members",
+    "change_member": "members",
+    "adjust_points": "points",
+}
+
+
+@pytest.fixture
+def scenario(api):
+    return make_scenario(api)
+
+
+def hub(scenario, *scopes):
+    _, text = api_keys.create(brand=scenario.brand, kind="hub", name="x", at=timezone.now(), scopes=scopes)
+    return replace(scenario.api, headers={"api-key": text})
+
+
+@pytest.mark.parametrize("name", BRAND)
+def test_hub_needs_the_endpoints_scope(scenario, name):
+    ApiKey.objects.all().update(revoked_at=timezone.now())
+    scope = NEEDED.get(name, "read")
+    lacking = hub(scenario, *(set(ApiKey.Scope.values) - {scope}))
+
+    refused = scenario.call(name, caller=lacking)
+    allowed = scenario.call(name, caller=hub(scenario, scope))
+
+    assert (error(refused), refused.json()["details"]) == ((403, "FORBIDDEN"), {"scope": scope})
+    assert allowed.status_code in {200, 201, 202}
+
+
+@pytest.mark.parametrize("name", BRAND)
+def test_app_keys_customers_and_strangers_are_refused(scenario, name):
+    _, text = api_keys.create(brand=scenario.brand, kind="app", name="x", at=timezone.now())
+    app = replace(scenario.api, headers={"api-key": text})
+
+    assert error(scenario.call(name, caller=app)) == (403, "FORBIDDEN")
+    assert error(scenario.call(name, caller=scenario.mine)) == (403, "FORBIDDEN")
+    assert error(scenario.call(name, caller=scenario.guest)) == (401, "AUTHENTICATION_REQUIRED")
+
+
+FORBIDDEN = {
+    "owner": set(),
+    "manager": set(),
+    "printer": {
+        *["create_product", "change_product", "recall_batch", "list_scans", "list_members", "read_member"],
+        *["enrol_brand_member", "change_member", "adjust_points", "create_reward", "change_reward", "list_levels"],
+        *["list_brand_rewards", "read_brand_reward", "list_brand_redemptions", "list_brand_transactions"],
+        *["list_earning_rules", "create_batch"],  # of a batch, what its scans earn
+    },
+    "support": {
+        *["create_product", "change_product", "recall_batch", "create_batch", "change_codes", "enrol_brand_member"],
+        *["adjust_points", "create_reward", "change_reward", "change_member"],
+    },
+}
+
+
+@pytest.mark.parametrize("role", FORBIDDEN)
+def test_staff_may_do_what_their_role_may_in_the_portal(scenario, subtests, role):
+    caller = scenario.api.as_customer(staff(scenario.brand, role=role))
+    for name in BRAND:
+        with subtests.test(name), transaction.atomic():
+            answer = scenario.call(name, caller=caller)
+            assert (answer.status_code == 403) == (name in FORBIDDEN[role]), answer.json()
+            transaction.set_rollback(True)
+
+
+def test_printer_sets_no_scan_value_and_support_blocks_nobody(scenario):
+    printer = scenario.api.as_customer(staff(scenario.brand, role="printer"))
+    support = scenario.api.as_customer(staff(scenario.brand, role="support"))
+    batch = {"range_name": "Plain", "quantity": 2, "prefix": "PRINTED"}
+
+    assert printer.post("brand/batches", batch).status_code == 202
+    for value in ({"points_per_scan": 1}, {"scan_limit": None}, {"expiration_date": "2099-01-01"}):
+        assert error(printer.post("brand/batches", {**batch, "range_name": "More", **value})) == (403, "FORBIDDEN")
+    path, named = f"brand/members/{scenario.customer.pk}", {"first_name": "Ada", "reason": "x"}
+    assert support.call("PATCH", path, data=json.dumps(named).encode()).status_code == 200
+    blocked = json.dumps({"status": "blocked", "reason": "x"}).encode()
+    assert error(support.call("PATCH", path, data=blocked)) == (403, "FORBIDDEN")
+
+
+@pytest.mark.parametrize("name", BRAND)
+def test_nothing_of_another_brand_is_reached(scenario, name):
+    """The neighbour's hub asks with our rows' numbers: it is told what it would be told of rows that nobody has."""
+    foreign = scenario.api.hub(of=scenario.other)
+    before = rows_of(scenario)
+
+    response = scenario.call(name, caller=foreign)
+
+    if name in BRAND_LISTS:
+        ours = scenario.call(name).json()["data"]
+        assert [row for row in response.json()["data"] if row in ours] == []
+    elif name in {"create_product", "create_reward"}:
+        assert response.status_code == 201
+    else:
+        assert response.status_code in {400, 404}
+    assert rows_of(scenario) == before
+
+
+def rows_of(scenario):
+    brand = scenario.brand.pk
+    return [
+        list(Product.objects.filter(brand=brand).order_by("pk").values()),
+        list(Reward.objects.filter(brand=brand).order_by("pk").values()),
+        list(UserPoints.objects.filter(brand=brand).order_by("pk").values()),
+        list(BatchRange.objects.filter(brand=brand).order_by("pk").values()),
+        LoyaltyTransaction.objects.filter(user_point__brand=brand).count(),
+        Job.objects.filter(brand=brand).count(),
+    ]
+
+
+@pytest.mark.parametrize("name", BRAND_LISTS)
+def test_unknown_parameters_are_refused_by_name(scenario, name):
+    refused = scenario.call(name, query="?productid=1")
+
+    assert error(refused) == (400, "VALIDATION_ERROR")
+    assert refused.json()["details"] == {"field": "productid"}
+
+
+FILTERS = {
+    "list_products": ["sku=", "gtin=", "is_active=yes", "is_active=", "updated_since=2026-01-01", "sku=" + "x" * 65],
+    "list_batches": ["product_id=x", "product_id=0", "product_id=%D9%A3", "product_id=9223372036854775808"],
+    "list_codes": ["batch_id=-1", "product_id=1.0", "batch_id="],
+    "list_scans": ["outcome=ok", "from=yesterday", "to=2026-13-01", "batch_id=x"],
+    "list_members": ["email=", "status=gone", "updated_since=2026-01-01T00:00:00", "updated_since=x", "phone=%0A"],
+    "list_brand_transactions": ["reason=x", "user_id=x", "from=2026-02-30"],
+    "list_brand_redemptions": ["status=x", "user_id=0"],
+    "list_jobs": ["status=x"],
+    "list_brand_campaigns": ["type=x", "is_active=1"],
+    "list_earning_rules": ["kind=x"],
+}
+
+
+@pytest.mark.parametrize(("name", "query"), [(name, query) for name, all_of in FILTERS.items() for query in all_of])
+def test_filters_that_are_none_are_refused_by_name(scenario, name, query):
+    refused = scenario.call(name, query=f"?{query}")
+
+    assert error(refused) == (400, "VALIDATION_ERROR")
+    assert refused.json()["details"] == {"field": query.partition("=")[0]}
+
+
+def test_filters_find_their_rows(scenario):
+    product = scenario.code.product
+    code = factories.code(scenario.brand, scan_limit=None)
+    scenario.mine.verify(scenario.code)
+
+    def found(path, **query):
+        return [row.get("id") or row.get("code") or row["scan_id"] for row in ask(path, **query)]
+
+    def ask(path, **query):
+        return scenario.bare_hub.get(path, **query).json()["data"]
+
+    assert found("brand/products", sku=product.sku) == [product.pk]
+    assert found("brand/products", is_active="false") == []
+    assert found("brand/batches", product_id=product.pk) == [scenario.code.batch_id]
+    assert found("brand/codes", batch_id=code.batch_id) == [code.code]
+    assert found("brand/codes", product_id=product.pk) == [scenario.code.code]
+    assert [row["code"] for row in ask("brand/scans", outcome="success", product_id=product.pk)] == [scenario.code.code]
+    assert ask("brand/scans", outcome="error") == []
+    today = timezone.now().astimezone(scenario.brand.zone).date()
+    assert len(ask("brand/scans", **{"from": today.isoformat(), "to": today.isoformat()})) == len(ask("brand/scans"))
+    assert ask("brand/scans", **{"from": (today + timedelta(days=1)).isoformat()}) == []
+    assert found("brand/batches", is_recalled="true") == []
+
+
+def test_batches_say_that_they_are_recalled(scenario):
+    scenario.call("recall_batch")
+
+    [batch] = scenario.bare_hub.get("brand/batches", is_recalled="true").json()["data"]
+    [recall] = scenario.bare_hub.get("brand/recalls").json()["data"]
+    assert (
+        (batch["id"], batch["recall_id"])
+        == (recall["batch_id"], recall["recall_id"])
+        == (scenario.code.batch_id, "R-1")
+    )
+    entry = AuditLogEntry.objects.get(kind="authcodes.recall")
+    assert (entry.reason, entry.actor) == ("Glass", entry.api_key)
+
+
+# --- Members ---------------------------------------------------------------------------------------------------------
+
+
+def test_member_is_found_by_each_of_four_ways(scenario):
+    member = UserPoints.objects.get(user=scenario.customer, brand=scenario.brand)
+    UserPoints.objects.filter(pk=member.pk).update(external_id="CRM-7")
+    NotificationPreference.objects.create(brand=scenario.brand, user=scenario.customer, phone="+41791234567")
+    factories.points(factories.customer(scenario.brand), scenario.brand, 1)
+    ways = {
+        "email": scenario.customer.email.upper(),
+        "phone": "+41791234567",
+        "external_id": "CRM-7",
+        "barcode": numbers.barcode(member.pk),
+    }
+
+    for name, value in ways.items():
+        [found] = scenario.bare_hub.get("brand/members", **{name: value}).json()["data"]
+        assert (found["user_id"], found["phone"]) == (scenario.customer.pk, "+41791234567"), name
+        assert scenario.bare_hub.get("brand/members", **{name: f"{value}0"}).json()["data"] == [], name
+        elsewhere = scenario.api.hub(of=scenario.other)
+        assert elsewhere.get("brand/members", **{name: value}).json()["data"] == [], name
+
+
+def test_feed_lists_what_changed_since(scenario):
+    newer = factories.customer(scenario.brand)
+    factories.points(newer, scenario.brand, 1)
+    moment = timezone.now() + timedelta(seconds=1)
+    UserPoints.objects.filter(user=newer).update(updated_at=moment)
+
+    fed = scenario.bare_hub.get("brand/members", updated_since=moment.isoformat()).json()["data"]
+
+    assert [row["user_id"] for row in fed] == [newer.pk]
+
+
+def test_product_feed_follows_every_change(scenario):
+    since = timezone.now().isoformat()
+    assert scenario.bare_hub.get("brand/products", updated_since=since).json()["data"] == []
+
+    Product.objects.filter(pk=scenario.code.product_id).update(title="Other")
+
+    [fed] = scenario.bare_hub.get("brand/products", updated_since=since).json()["data"]
+    assert fed["title"] == "Other"
+
+
+def test_member_is_changed_and_audited_with_the_key(scenario):
+    answer = scenario.call("change_member", body={"status": "blocked", "external_id": "CRM-9", "reason": "Ticket 9"})
+
+    assert {answer.json()["data"][name] for name in ("status", "external_id")} == {"blocked", "CRM-9"}
+    entries = AuditLogEntry.objects.filter(kind="loyalty.userpoints").order_by("id")
+    key = ApiKey.objects.get(brand=scenario.brand, kind="hub")
+    assert [(it.action, it.reason, it.actor) for it in entries] == [
+        ("External id changed", "Ticket 9", key),
+        ("Blocked", "Ticket 9", key),
+    ]
+
+
+def test_external_id_belongs_to_one_member(scenario):
+    other = factories.customer(scenario.brand)
+    factories.points(other, scenario.brand, 1)
+    UserPoints.objects.filter(user=other).update(external_id="CRM-1")
+
+    refused = scenario.call("change_member")
+
+    assert error(refused) == (400, "VALIDATION_ERROR")
+    assert refused.json()["details"] == {"field": "external_id"}
+
+
+def test_points_are_adjusted_once_and_within_the_keys_ceiling(scenario):
+    balance = UserPoints.objects.get(user=scenario.customer).points
+
+    first = scenario.call("adjust_points", idempotency_key="a")
+    again = scenario.call("adjust_points", idempotency_key="a")
+
+    assert (first.json(), first.status_code) == (again.json(), again.status_code)
+    assert UserPoints.objects.get(user=scenario.customer).points == balance + 5
+    ceiling = 100 * scenario.brand.max_points_per_scan
+    assert error(scenario.call("adjust_points", body={"points": ceiling, "reason": "x"})) == (400, "VALIDATION_ERROR")
+    too_few = {"points": -(10**7), "reason": "x"}
+    assert error(scenario.call("adjust_points", body=too_few)) == (400, "VALIDATION_ERROR")
+
+
+def test_products_above_the_ceiling_need_a_second_person(scenario):
+    most = scenario.brand.max_points_per_scan
+
+    refused = scenario.call("change_product", body={"points_per_scan": most + 1})
+
+    assert (error(refused), refused.json()["details"]) == ((400, "VALIDATION_ERROR"), {"field": "points_per_scan"})
+    Product.objects.filter(pk=scenario.code.product_id).update(redeem_point_value=most)
+    Brand.objects.filter(pk=scenario.brand.pk).update(max_points_per_scan=most - 1)
+    kept = {"title": "As approved", "points_per_scan": most}
+    assert scenario.call("change_product", body=kept).status_code == 200
+
+
+def test_sku_twice_is_refused(scenario):
+    refused = scenario.call("create_product", body={"sku": scenario.code.product.sku, "title": "Again"})
+
+    assert error(refused) == (400, "VALIDATION_ERROR")
+    assert Product.objects.filter(brand=scenario.brand, title="Again").count() == 0
+
+
+# --- ETags -----------------------------------------------------------------------------------------------------------
+
+
+def test_unchanged_answer_is_not_sent_again(scenario):
+    first = scenario.call("read_product")
+    known = {"if_none_match": first["ETag"]}
+
+    assert scenario.call("read_product", **known).status_code == 304
+    scenario.call("change_product", body={"title": "Changed"})
+    assert scenario.call("read_product", **known).status_code == 200
+
+
+# --- Writes that happen once -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BRAND_WRITES)
+def test_same_request_again_is_answered_the_same_and_does_nothing(scenario, name):
+    body = ENDPOINTS[name].body(scenario)
+    first = scenario.call(name, body=body, idempotency_key="once")
+    before, audited = rows_of(scenario), AuditLogEntry.objects.count()
+
+    again = scenario.call(name, body=body, idempotency_key="once")
+
+    assert (again.status_code, again.json()) == (first.status_code, first.json())
+    assert (rows_of(scenario), AuditLogEntry.objects.count()) == (before, audited)
+
+
+@pytest.mark.parametrize("name", BRAND_WRITES)
+def test_key_of_another_request_is_refused(scenario, name):
+    scenario.call("create_product", idempotency_key="taken")
+
+    other = scenario.call(name, body={**ENDPOINTS[name].body(scenario), "reason": "Other"}, idempotency_key="taken")
+
+    assert error(other) == (422, "IDEMPOTENCY_KEY_REUSED")
+
+
+def test_refused_request_keeps_no_key(scenario):
+    assert scenario.call("create_product", body={"sku": "A"}, idempotency_key="k").status_code == 400
+    assert scenario.call("create_product", idempotency_key="k").status_code == 201
+
+
+def test_keys_of_other_senders_do_not_meet(scenario):
+    scenario.call("create_product", idempotency_key="same")
+    owner = scenario.api.as_customer(staff(scenario.brand, role="owner"))
+    elsewhere = scenario.api.hub(of=scenario.other)
+
+    for caller in (owner, elsewhere):
+        made = scenario.call("create_product", body={"sku": "B", "title": "B"}, idempotency_key="same", caller=caller)
+        assert made.status_code == 201
+
+
+def test_answers_are_forgotten_after_a_day(scenario):
+    scenario.call("create_product", idempotency_key="old")
+    now = timezone.now()
+
+    assert idempotent_requests.purge_old(at=now + timedelta(hours=23)) == 0
+    assert idempotent_requests.purge_old(at=now + timedelta(hours=25)) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("guarded", [True, False], ids=["with a key", "control: without"])
+def test_of_two_at_once_one_happens(api: Api, guarded):
+    scenario = make_scenario(api)
+    start = UserPoints.objects.get(user=scenario.customer).points
+    headers = {"idempotency_key": "race"} if guarded else {}
+
+    def adjust(_number):
+        try:
+            return scenario.call("adjust_points", **headers)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(adjust, range(8)))
+
+    assert {answer.status_code for answer in answers} == {201}
+    times = 1 if guarded else 8
+    assert UserPoints.objects.get(user=scenario.customer).points == start + 5 * times
+    assert len({answer.json()["data"]["transaction_id"] for answer in answers}) == times
+    assert IdempotentRequest.objects.count() == (1 if guarded else 0)
+
+
+def test_every_operation_of_the_brand_is_in_these_tables():
+    described = json.loads((Path(__file__).parents[2] / "docs/openapi.json").read_text())["paths"]
+
+    operations = {
+        operation["operationId"]
+        for verbs in described.values()
+        for operation in verbs.values()
+        if isinstance(operation, dict) and "Brand" in operation.get("tags", ())
+    }
+
+    assert operations == set(BRAND)

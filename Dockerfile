@@ -16,7 +16,7 @@ RUN apt-get update \
 COPY locks/image.txt /build/
 # bin/lock leaves the servers of bin/run out, and adds what optional settings need (S3, SQS, Sentry, OpenTelemetry).
 RUN python3 -m venv /opt/venv \
- && /opt/venv/bin/pip install --no-cache-dir --require-hashes --requirement /build/image.txt \
+ && /opt/venv/bin/pip install --no-cache-dir --no-deps --require-hashes --requirement /build/image.txt \
  && /opt/venv/bin/pip check \
  && /opt/venv/bin/python -m compileall -q /opt/venv/lib
 
@@ -37,6 +37,7 @@ COPY --from=packages /opt/venv /opt/venv
 WORKDIR /app
 COPY manage.py ./
 COPY config config
+COPY locale locale
 COPY brands brands
 COPY core core
 COPY events events

@@ -1,1 +1,1 @@
-"""What a product carries: batches and codes, scans, recalls, imports, print and the dashboard."""
+"""What a product carries: batches and codes, their scans, recalls, imports, printing, signs of fraud and figures."""

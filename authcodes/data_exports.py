@@ -14,6 +14,7 @@ from django.core import signing
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -21,15 +22,16 @@ from core import personal_data
 from core.db import row_guard
 from core.errors import Invalid, NotFound, RateLimited, raises
 from jobs import files, queue, runner
+from jobs.kinds import JobKind
 from jobs.models import Job
 
-KIND = Job.Kind.EXPORT_CUSTOMER_DATA
+KIND = "export-customer-data"
 SALT = "authcodes.data-exports"
 LINK_LASTS = timedelta(minutes=15)
 MAX_LINK_LENGTH = 200
 MAX_QUEUED_EXPORTS = 100  # of a brand; to find out whose turn it is, each of them is compared with the others
 RETRY_SECONDS = 300  # after which a brand whose line is full may be asked again
-TELL_SECONDS = 0.5  # between two looks whether it is cancelled, by an erasure above all
+PROGRESS_SECONDS = 0.5  # between two looks whether it is cancelled, by an erasure above all
 EXPIRED = "expired"
 STATES = [*Job.Status.values, EXPIRED]
 
@@ -50,7 +52,7 @@ class DataExport:
 def start(*, brand: Brand, customer: User, by: User | None, at: datetime) -> Job:
     """Have a worker write the customer's data, or return the job that is about to.
 
-    Call in a transaction that holds the lock on the customer (`members.lock_person`), after a look whether the brand
+    Call in a transaction that holds the lock on the customer (`members.lock_user`), after a look whether the brand
     still knows them: an erasure finds every job that was started before it. Raises RateLimited.
     """
     if found := _unfinished(brand.pk, customer.pk):
@@ -80,23 +82,33 @@ def run(run: runner.Run) -> None:
         raise Invalid(_("The customer no longer exists."))
     with row_guard.within([brand.pk], user_id=customer_id), files.workspace() as file:
         parts = personal_data.parts(user_id=customer_id, brand_id=brand.pk)
-        write(file, parts, told=lambda number: run.progress(number, 0))
+        write(file, parts, progress=lambda number: run.progress(number, 0))
         file.seek(0)
         day = timezone.now().astimezone(brand.zone).date()
-        run.keep(file, name=f"customer-data-{brand.slug}-{day}.json")
+        run.save_file(file, name=f"customer-data-{brand.slug}-{day}.json")
 
 
-def write(file: IO[bytes], parts: Iterator[str], *, told: Callable[[int], None]) -> None:
-    """Write parts of JSON as the API answers them. `told` hears now and then how many there were, and may raise."""
+EXPORT = JobKind(
+    name=KIND,
+    label=gettext_lazy("Export a customer's data"),
+    run=run,
+    on_cancel=gettext_lazy("No file is created. You or the customer can start the export again."),
+    visible_with="loyalty.userpoints",
+    for_customer=True,
+)
+
+
+def write(file: IO[bytes], parts: Iterator[str], *, progress: Callable[[int], None]) -> None:
+    """Write parts of JSON as the API answers them. `progress` hears now and then how many there were, and may raise."""
     file.write(b'{"success": true, "data": ')
     due, number = time.monotonic(), 0
     for number, part in enumerate(parts, 1):
         file.write(part.encode())
         if time.monotonic() >= due:
-            told(number)
-            due = time.monotonic() + TELL_SECONDS
+            progress(number)
+            due = time.monotonic() + PROGRESS_SECONDS
     file.write(b"}")
-    told(number)
+    progress(number)
 
 
 @raises(NotFound)

@@ -39,7 +39,7 @@ class CodeRecalled(DomainError):
     default_message = _("This product has been recalled and earns no points.")
 
 
-class BatchRefused(DomainError):
+class BatchRejected(DomainError):
     """Batch settings that cannot be; `details` names the field."""
 
     code = "VALIDATION_ERROR"

@@ -11,6 +11,7 @@ from authcodes.models.scans import Scan
 from authcodes.rollups import rollups
 from authcodes.scanning import guest_scans
 from brands.models.people import User
+from brands.personal_data import erase_saved_lists_naming
 from core.personal_data import Topic, rows, table
 from jobs import erasure as job_erasure
 from loyalty.members import erasure
@@ -30,11 +31,12 @@ def erase_scans(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """
     mentions = erasure.mentions_of(User.objects.get(pk=user_id), brand_id)
     pseudonym = User.objects.get(pk=to).email if to != user_id else "•••"
-    history.forget_person(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
-    job_erasure.forget_person(user_id=user_id, brand_id=brand_id, to=to, mentions=mentions, pseudonym=pseudonym, at=at)
-    guest_scans.forget(user_id=user_id, brand_id=brand_id, to=to)
+    history.erase_user(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
+    job_erasure.erase_user(user_id=user_id, brand_id=brand_id, to=to, mentions=mentions, pseudonym=pseudonym, at=at)
+    erase_saved_lists_naming(brand_id=brand_id, mentions=mentions)
+    guest_scans.erase(user_id=user_id, brand_id=brand_id, to=to)
     if to != user_id:
-        rollups.hand_over(user_id=user_id, brand_id=brand_id, to=to)
+        rollups.reassign(user_id=user_id, brand_id=brand_id, to=to)
 
 
 SCANS = Topic(export_scans, erase_scans)

@@ -9,7 +9,7 @@ from authcodes.imports import retention
 from authcodes.places import geocoder
 from authcodes.rollups import rollups
 from authcodes.scanning import locate, lookups
-from jobs import files
+from jobs import files, staged_uploads
 
 PORTION = 500
 
@@ -30,15 +30,16 @@ def locate_scans() -> int:
 
 
 @shared_task
-def forget_files() -> int:
-    """Every minute: files of jobs and imports that have been kept long enough."""
-    return files.forget_files() + retention.forget_old(at=timezone.now())
+def purge_files() -> int:
+    """Every minute: files of jobs, imports and previews that have been kept long enough."""
+    now = timezone.now()
+    return files.purge_files() + retention.purge_old(at=now) + staged_uploads.purge(at=now)
 
 
 @shared_task
-def forget_lookups() -> int:
+def purge_lookups() -> int:
     """Every day: lookups of codes that have been kept long enough."""
-    return lookups.forget_old(at=timezone.now())
+    return lookups.purge_old(at=timezone.now())
 
 
 @shared_task

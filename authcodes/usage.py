@@ -7,12 +7,13 @@ from typing import Any
 from django.db.models import BigIntegerField, Count, F, QuerySet, Sum, TextField, Value
 from django.db.models.functions import Coalesce, Length
 
+from authcodes import data_exports
 from authcodes.models.batches import BatchRange
 from authcodes.models.imports import Import
 from brands.models.quotas import BrandQuota
 from brands.models.tenants import Picture
 from brands.tenants.quotas import Used
-from jobs.models import Job
+from jobs.models import Job, StagedUpload
 
 Resource = BrandQuota.Resource
 
@@ -33,13 +34,13 @@ def counted(brand_ids: Sequence[int], since: datetime, resources: Collection[str
 
 
 def tables(since: datetime) -> Iterator[tuple[Resource, "QuerySet[Any]", Sum | Count]]:
-    """Where each resource is counted; storage in three."""
+    """Where each resource is counted; storage in four."""
     yield Resource.CODES, BatchRange.objects.all(), Sum("quantity")
     yield Resource.UPLOADS, Import.objects.filter(uploaded_at__gte=since), Count("pk")
-    customers_own = Job.Kind.EXPORT_CUSTOMER_DATA
-    yield Resource.JOBS, Job.objects.filter(created_at__gte=since).exclude(kind=customers_own), Count("pk")
+    yield Resource.JOBS, Job.objects.filter(created_at__gte=since).exclude(kind=data_exports.KIND), Count("pk")
     yield Resource.STORAGE, Job.objects.exclude(result=""), Sum("result_bytes")
     yield Resource.STORAGE, Import.objects.exclude(file=""), Sum("file_bytes")
+    yield Resource.STORAGE, StagedUpload.objects.all(), Sum("file_bytes")
     yield Resource.STORAGE, Picture.objects.all(), Sum(Length(F("content")) + Length(F("small")))
 
 

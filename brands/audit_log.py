@@ -8,18 +8,21 @@ from operator import or_
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.core.exceptions import FieldDoesNotExist
 from django.db import connection
 from django.db.models import BinaryField, Field, ForeignKey, Model, Q, TextField
 from django.db.models.fields.files import FieldFile
 from django.db.models.functions import Cast
+from django.utils import translation
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from brands.identity.person_mentions import Mentions, without
+from brands.identity.user_mentions import Mentions, without
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
 from core.encryption import EncryptedTextField
+from core.translations import TranslationsField
 
 # Of secrets the trail says that they changed, never what they are; digests are binary and not even that.
 SECRET = frozenset({"password", "current_jti", "previous_jti"})
@@ -34,12 +37,13 @@ Changes = Mapping[str, tuple[Any, Any]]  # of each changed field the value befor
 
 @dataclass(frozen=True, slots=True)
 class AuditContext:
-    """Who does something, when, in which request, and why. `person` None: the system itself."""
+    """Who does something, when, in which request, and why. Neither `user` nor `key_id`: the system itself."""
 
-    person: User | None
+    user: User | None
     at: datetime
     request_id: str = ""
     reason: str = ""
+    key_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +55,23 @@ class AuditedChange:
     changes: Changes = field(default_factory=dict)
 
 
-def record(*, deed: AuditContext, action: Any, rows: Iterable[AuditedChange]) -> None:
-    """Write an entry for each row, in the transaction that changes them."""
+def record(*, audit_context: AuditContext, action: Any, rows: Iterable[AuditedChange]) -> None:
+    """Write an entry for each row, in the transaction that changes them. The log is English, whoever caused it."""
+    with translation.override(settings.LANGUAGE_CODE):
+        action = str(action)
     AuditLogEntry.objects.bulk_create(
         AuditLogEntry(
-            at=deed.at,
-            person=deed.person,
+            at=audit_context.at,
+            user=audit_context.user,
+            api_key_id=audit_context.key_id,
             brand_id=each.brand_id,
             kind=each.row._meta.label_lower,  # noqa: SLF001 - Django's public API of models
             row_id=str(each.row.pk),
             row_name=name_of(each.row)[:200],
-            action=str(action)[:200],
+            action=action[:200],
             changes=each.changes,
-            reason=deed.reason,
-            request_id=deed.request_id,
+            reason=audit_context.reason,
+            request_id=audit_context.request_id,
         )
         for each in rows
     )
@@ -72,8 +79,8 @@ def record(*, deed: AuditContext, action: Any, rows: Iterable[AuditedChange]) ->
 
 def name_of(row: Model) -> str:
     """What the trail calls a row, for good: entries cannot be changed, so a row that is called after a customer has a
-    `trail_name` that tells nothing of them."""
-    return str(getattr(row, "trail_name", row))
+    `audit_name` that tells nothing of them."""
+    return str(getattr(row, "audit_name", row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,7 @@ class Line:
 def lines(entry: AuditLogEntry) -> list[Line]:
     """What an entry says changed, as people read it."""
     return [
-        Line(_name(entry.kind, name), _words(before), _words(after)) for name, (before, after) in entry.changes.items()
+        Line(_name(entry.kind, name), _text(before), _text(after)) for name, (before, after) in entry.changes.items()
     ]
 
 
@@ -100,12 +107,12 @@ def _name(kind: str, field: str) -> str:
         return capfirst(field)
 
 
-def _words(value: Any) -> str:
+def _text(value: Any) -> str:
     if value is None:
         return "—"
     if isinstance(value, bool):
         return str(_("Yes") if value else _("No"))
-    return str(value)
+    return ", ".join(map(str, value)) or "—" if isinstance(value, list) else str(value)
 
 
 def changes(before: Model | None, after: Model | None) -> dict[str, tuple[Any, Any]]:
@@ -116,7 +123,7 @@ def changes(before: Model | None, after: Model | None) -> dict[str, tuple[Any, A
     stored = [each for each in fields if not isinstance(each, BinaryField)]
     values = [(each, _value(before, each), _value(after, each)) for each in stored]
     return {
-        each.name: (_shown(before, each, old), _shown(after, each, new))
+        each.name: (_displayed(before, each, old), _displayed(after, each, new))
         for each, old, new in values
         if old != new and not (old in EMPTY and new in EMPTY)
     }
@@ -126,7 +133,7 @@ def _value(row: Model | None, field: "Field[Any, Any]") -> Any:
     return None if row is None else field.value_from_object(row)
 
 
-def _shown(row: Model | None, field: "Field[Any, Any]", value: Any) -> Any:
+def _displayed(row: Model | None, field: "Field[Any, Any]", value: Any) -> Any:
     """A value as JSON keeps it and people read it."""
     if value in EMPTY or row is None:
         return None
@@ -135,6 +142,8 @@ def _shown(row: Model | None, field: "Field[Any, Any]", value: Any) -> Any:
     if isinstance(field, ForeignKey):
         related = getattr(row, field.name, None)
         return f"{related} (#{value})" if related else f"#{value}"
+    if isinstance(field, TranslationsField):
+        return field.as_text(value)[:LONGEST] or None
     if isinstance(value, FieldFile):
         return value.name
     return value[:LONGEST] if isinstance(value, str) else value
@@ -144,7 +153,7 @@ def _shown(row: Model | None, field: "Field[Any, Any]", value: Any) -> Any:
 ERASING = "SELECT set_config('audit.erasing', %s, true)"
 
 
-def forget_person(*, own_rows: Sequence[Model], mentions: Mentions, brand_id: int | None, pseudonym: str) -> int:
+def erase_user(*, own_rows: Sequence[Model], mentions: Mentions, brand_id: int | None, pseudonym: str) -> int:
     """Put a pseudonym where a brand's entries, or with None those of any, name a person. Returns in how many.
 
     Addresses, and both names together, are replaced wherever they stand; one name, which may be any word, in the

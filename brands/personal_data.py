@@ -1,11 +1,15 @@
-"""What brands know of a person beside the account: that they were invited to work there."""
+"""What brands know of a person beside the account: invitations to work there, and what they saved as staff."""
 
+import json
 from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
 
+from brands.identity.user_mentions import Mentions
+from brands.models.idempotent_requests import IdempotentRequest
 from brands.models.people import User
+from brands.models.saved_lists import SavedList
 from brands.staff_login import invitations
 from brands.staff_login.models import Invitation
 from core.db import row_guard
@@ -25,7 +29,46 @@ def export_invitations(user_id: int, brand_id: int) -> list[dict[str, Any]]:
 def erase_invitations(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
     """Call before the person's own e-mail address is taken away."""
     email = User.objects.values_list("email", flat=True).get(pk=user_id)
-    invitations.forget_address(brand_id=brand_id, email=email)
+    invitations.erase_address(brand_id=brand_id, email=email)
 
 
 INVITATIONS = Topic(export_invitations, erase_invitations)
+
+
+def export_answers(user_id: int, brand_id: int) -> list[dict[str, Any]]:
+    """As JSON: what the brand's systems were answered about the person in the last day, kept for repeated requests."""
+    with row_guard.brand_wide("answers to the brand's own systems are no customer's to list"):
+        told = IdempotentRequest.objects.filter(brand=brand_id, customer=user_id).order_by("id")
+        return [{"at": row.created_at.isoformat(), "answer": json.loads(row.answer)} for row in told]
+
+
+def erase_answers(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
+    IdempotentRequest.objects.filter(brand=brand_id, customer=user_id).delete()
+
+
+ANSWERS = Topic(export_answers, erase_answers)
+
+
+def export_saved_lists(user_id: int, brand_id: int) -> list[dict[str, Any]]:
+    """As JSON: the lists that the person saved while working for the brand."""
+    with row_guard.brand_wide("saved lists are staff's, and no customer's to list"):
+        found = SavedList.objects.filter(owner=user_id, brand=brand_id).order_by("id")
+        return [{"saved_at": row.created_at.isoformat(), "name": row.name, "filters": row.query} for row in found]
+
+
+def erase_saved_lists(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
+    SavedList.objects.filter(owner=user_id, brand=brand_id).delete()
+
+
+SAVED_LISTS = Topic(export_saved_lists, erase_saved_lists)
+
+
+def erase_saved_lists_naming(*, brand_id: int, mentions: Mentions) -> None:
+    """Delete what staff saved with a search for the person, or under their name."""
+    texts = SavedList.objects.filter(brand=brand_id).values_list("pk", "name", "query")
+    naming = [key for key, name, query in texts if mentions.anywhere.search("\n".join([name, *values_in(query)]))]
+    SavedList.objects.filter(pk__in=naming).delete()
+
+
+def values_in(query: dict[str, list[str]]) -> list[str]:
+    return [text for values in query.values() for text in values]

@@ -3,19 +3,21 @@
 from celery import shared_task
 from django.utils import timezone
 
+from brands.access import idempotent_requests
 from brands.identity import tokens
-from brands.staff_login import invitations, mails, quota_notices, sessions
+from brands.staff_login import invitations, mails, quota_mails, sessions
 from brands.tenants import stopped_attempts
 
 
 @shared_task
-def forget_ended_sessions() -> int:
-    """Every day: login sessions that have ended take no more room."""
+def purge_ended_sessions() -> int:
+    """Every day: login sessions that have ended, and answers kept for repeated requests, take no more room."""
     now = timezone.now()
-    sessions.forget_ended(at=now)
-    mails.forget_old(at=now)
-    invitations.forget_old(at=now)
-    return tokens.forget_ended(at=now)
+    idempotent_requests.purge_old(at=now)
+    sessions.purge_ended(at=now)
+    mails.purge_old(at=now)
+    invitations.purge_old(at=now)
+    return tokens.purge_ended(at=now)
 
 
 @shared_task
@@ -27,7 +29,7 @@ def send_staff_mails() -> int:
 @shared_task
 def warn_of_quotas() -> int:
     """Every ten minutes: owners hear of quotas that run out."""
-    return quota_notices.send_due(at=timezone.now())
+    return quota_mails.send_due(at=timezone.now())
 
 
 @shared_task

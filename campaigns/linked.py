@@ -21,7 +21,7 @@ def _counted(rows: Any) -> dict[str, str | int]:
     return {"batches": found["batches"], "codes": f"{found['codes']:,}"}
 
 
-def words_of(campaign: Campaign) -> list[str]:
+def terms_of(campaign: Campaign) -> list[str]:
     """How many batches and codes name the campaign, and how many of them earn nothing without it."""
     every, silent = _counted(_batches(campaign)), _counted(_batches(campaign).filter(EARNS_NOTHING))
     if not every["batches"]:

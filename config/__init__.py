@@ -1,4 +1,4 @@
-"""Wiring: settings, addresses, Celery and the API's error envelope."""
+"""Wiring: settings, ports between apps, addresses, Celery, the web server's threads, health and metrics."""
 
 from config.celery import app as celery_app
 

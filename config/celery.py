@@ -21,8 +21,8 @@ FORMER_NAMES = {
     "authcodes.tasks.resume_jobs": "jobs.tasks.resume_jobs",
     "authcodes.tasks.run_job": "jobs.tasks.run_job",
     "loyalty.tasks.deliver_due": "events.tasks.deliver_due",
-    "loyalty.tasks.forget_events": "events.tasks.forget_events",
-    "loyalty.tasks.forget_paid_events": "events.tasks.forget_paid_events",
+    "loyalty.tasks.forget_events": "events.tasks.purge_events",
+    "loyalty.tasks.forget_paid_events": "events.tasks.purge_paid_events",
     "loyalty.tasks.sweep": "events.tasks.sweep",
 }
 

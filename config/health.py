@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.celery import app
-from core.api.openapi.endpoint import ANYBODY, endpoint
+from core.api.openapi.endpoint import PUBLIC, endpoint
 from core.api.openapi.examples import answer_example
 from core.api.outputs import Output
 from core.errors import Unavailable
@@ -80,7 +80,7 @@ class Alive(Probe):
         "check_alive",
         tag="Service",
         summary="Is it alive?",
-        needs=[ANYBODY],
+        needs=[PUBLIC],
         responses=AliveOutput,
         examples=[answer_example("Alive", {"status": "ok"})],
     )
@@ -113,7 +113,7 @@ class Ready(Probe):
         "check_ready",
         tag="Service",
         summary="Is it ready?",
-        needs=[ANYBODY],
+        needs=[PUBLIC],
         error_examples={"UNAVAILABLE": {"details": NOT_READY}},
         responses=ReadyOutput,
         examples=CHECK_READY_EXAMPLES,

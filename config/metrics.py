@@ -2,7 +2,10 @@
 
 import hmac
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -17,6 +20,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
 from config.celery import app
+from core.db.statements import query, query_values
 from core.observability import metrics
 from core.web.client_address import client_address
 from events import messages
@@ -28,28 +32,47 @@ logger = logging.getLogger(__name__)
 PATIENCE_SECONDS = 2
 # A backlog is counted up to here: a scrape must not become a load of its own.
 MAX_COUNTED = 100_000
-PENDING = """
-    SELECT lane, detail_type, count(*), min(created_at), min(due_at)
-      FROM (SELECT lane, detail_type, created_at, due_at FROM events_event
-             WHERE status = 'pending' AND held_for IS NULL LIMIT %s) AS pending
-     GROUP BY lane, detail_type
-"""
-DEAD = """
-    SELECT detail_type, count(*)
-      FROM (SELECT detail_type FROM events_event WHERE status = 'dead' LIMIT %s) AS dead
-     GROUP BY detail_type
-"""
-JOBS = "SELECT kind, status, count(*) FROM jobs_job GROUP BY kind, status"
-SILENCE = "SELECT extract(epoch FROM statement_timestamp() - min(alive_at)) FROM jobs_job WHERE status = 'running'"
-# Of passes in a wallet that are not as new as their member's balance: whether we have told the platform yet.
-WALLETS = """
-    SELECT platform, count(*) FILTER (WHERE pushed_version < version),
-           count(*) FILTER (WHERE changed_at < %s),
-           extract(epoch FROM statement_timestamp() - min(changed_at) FILTER (WHERE pushed_version < version))
-      FROM (SELECT platform, version, pushed_version, changed_at FROM loyalty_walletpass
-             WHERE held_version < version AND state = 'held' LIMIT %s) AS behind
-     GROUP BY platform
-"""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingEvents:
+    """So many events of a kind wait in a lane; since when the oldest exists, and since when one could have gone."""
+
+    lane: str
+    kind: str
+    number: int
+    created_at: datetime
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeadEvents:
+    kind: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    kind: str
+    status: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class StalePasses:
+    """Of passes in a platform's wallets that are not as new as their member's balance."""
+
+    platform: str
+    unpushed: int = 0
+    behind: int = 0
+    seconds: Decimal | None = None  # since the first that is not pushed changed
+
+
+COUNT_PENDING = query("config/sql/count_pending_events.sql", returns=PendingEvents)
+COUNT_DEAD = query("config/sql/count_dead_events.sql", returns=DeadEvents)
+COUNT_JOBS = query("config/sql/count_jobs.sql", returns=Jobs)
+FETCH_JOB_SILENCE = query_values("config/sql/fetch_job_silence.sql", "seconds")
+COUNT_STALE_PASSES = query("config/sql/count_stale_passes.sql", returns=StalePasses)
 
 
 class Source:
@@ -113,34 +136,40 @@ def state() -> Iterator[Metric]:
 
 def database() -> Iterator[Metric]:
     now = timezone.now()
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_SECONDS * 1000])
-        cursor.execute(PENDING, [MAX_COUNTED])
-        pending = cursor.fetchall()
-        cursor.execute(DEAD, [MAX_COUNTED])
-        dead = cursor.fetchall()
-        cursor.execute(JOBS)
-        jobs = cursor.fetchall()
-        cursor.execute(SILENCE)
-        [silence] = cursor.fetchone() or [None]
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_SECONDS * 1000])
+        pending = COUNT_PENDING.all(limit=MAX_COUNTED)
+        dead = [(row.kind, row.number) for row in COUNT_DEAD.all(limit=MAX_COUNTED)]
+        jobs = [(row.kind, row.status, row.number) for row in COUNT_JOBS.all()]
+        silence = float(FETCH_JOB_SILENCE.first() or 0)
         job_wait = overdue_seconds(now)
-        cursor.execute(WALLETS, [now - STALE_AFTER, MAX_COUNTED])
-        wallets = {platform: found for platform, *found in cursor.fetchall()}
-    yield gauge("loyalty_events_pending", "Events to be delivered.", ["lane", "kind"], [row[:3] for row in pending])
-    ages, waits = dict.fromkeys(lanes(), 0.0), dict.fromkeys(lanes(), 0.0)
-    for lane, _kind, _number, created_at, due_at in pending:
-        ages[lane] = max(ages.get(lane, 0), (now - created_at).total_seconds())
-        waits[lane] = max(waits.get(lane, 0), (now - due_at).total_seconds())
-    yield gauge("loyalty_oldest_event_seconds", "Age of the oldest event to be delivered.", ["lane"], ages.items())
-    yield gauge("loyalty_overdue_event_seconds", "How long one that may go has waited.", ["lane"], waits.items())
+        stale = COUNT_STALE_PASSES.all(stale_before=now - STALE_AFTER, limit=MAX_COUNTED)
+    yield from pending_gauges(pending, now)
     yield gauge("loyalty_events_dead", "Events given up, which wait for staff.", ["kind"], dead)
     yield gauge("loyalty_jobs", "Jobs, by what they do and how far they are.", ["kind", "status"], jobs)
-    yield gauge("loyalty_job_silence_seconds", "Since a running job last gave a sign.", [], [(float(silence or 0),)])
+    yield gauge("loyalty_job_silence_seconds", "Since a running job last gave a sign.", [], [(silence,)])
     yield gauge("loyalty_job_wait_seconds", "How long a job that a worker could take has waited.", [], [(job_wait,)])
-    platforms = {platform: wallets.get(platform, (0, 0, None)) for platform in Platform.values}
-    unpushed = [(platform, found[0]) for platform, found in platforms.items()]
-    behind = [(platform, found[1]) for platform, found in platforms.items()]
-    oldest = [(platform, found[2] or 0) for platform, found in platforms.items()]
+    yield from wallet_gauges(stale)
+
+
+def pending_gauges(pending: Sequence[PendingEvents], now: datetime) -> Iterator[Metric]:
+    numbers = [(row.lane, row.kind, row.number) for row in pending]
+    ages, waits = dict.fromkeys(lanes(), 0.0), dict.fromkeys(lanes(), 0.0)
+    for row in pending:
+        ages[row.lane] = max(ages.get(row.lane, 0), (now - row.created_at).total_seconds())
+        waits[row.lane] = max(waits.get(row.lane, 0), (now - row.due_at).total_seconds())
+    yield gauge("loyalty_events_pending", "Events to be delivered.", ["lane", "kind"], numbers)
+    yield gauge("loyalty_oldest_event_seconds", "Age of the oldest event to be delivered.", ["lane"], ages.items())
+    yield gauge("loyalty_overdue_event_seconds", "How long one that may go has waited.", ["lane"], waits.items())
+
+
+def wallet_gauges(stale: Iterable[StalePasses]) -> Iterator[Metric]:
+    by_platform = {row.platform: row for row in stale}
+    platforms = [by_platform.get(platform, StalePasses(platform)) for platform in Platform.values]
+    unpushed = [(row.platform, row.unpushed) for row in platforms]
+    oldest = [(row.platform, row.seconds or 0) for row in platforms]
+    behind = [(row.platform, row.behind) for row in platforms]
     yield gauge("loyalty_wallet_unpushed", "Passes changed, of which nobody was told yet.", ["platform"], unpushed)
     yield gauge("loyalty_wallet_unpushed_seconds", "Since the first of them changed.", ["platform"], oldest)
     yield gauge("loyalty_wallet_behind", "Passes that a wallet has not taken for an hour.", ["platform"], behind)

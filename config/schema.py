@@ -11,7 +11,7 @@ from django.utils.module_loading import import_string
 from drf_spectacular.plumbing import get_lib_doc_excludes
 
 from core.api.inputs import Input
-from core.api.openapi.endpoint import ANYBODY, KEY_AND_BEARER, raised_by
+from core.api.openapi.endpoint import KEY_AND_BEARER, PUBLIC, raised_by
 from core.api.openapi.shared_examples import REQUEST_ID
 from core.api.outputs import Output
 from core.errors import DomainError, error_classes
@@ -28,6 +28,15 @@ SUCCESS = {"200": "Done.", "201": "Made.", "202": "Taken in.", "204": "Done; the
 SUCCESS["304"] = "The caller has it already: its `ETag` came back as `If-None-Match`."
 # These answer no JSON, and take every Accept header.
 FILES = {"read_qr_image", "read_qr_image_svg", "read_apple_pass"}
+
+# Asked for where customers are answered, and never needed.
+ACCEPT_LANGUAGE: dict[str, Any] = {
+    "name": "Accept-Language",
+    "in": "header",
+    "description": "The customer's language: en, de or ar; else that of the profile, else of the brand.",
+    "schema": {"type": "string"},
+}
+LANGUAGE_TAGS = {"Tokens", "Scanning", "Account", "Rewards"}
 
 NEEDS = {
     "bearer": "an access token (`Authorization: Bearer ...`)",
@@ -58,6 +67,7 @@ TAGS = [
     {"name": "Tokens", "description": "Logging in and out, and becoming a customer."},
     {"name": "Scanning", "description": "Whether a product is genuine, and what its scan earns."},
     {"name": "Account", "description": "What a customer holds."},
+    {"name": "Brand", "description": "What the brand's own systems and staff read and change."},
     {"name": "Rewards", "description": "What points buy, and the codes that a till takes for it."},
     {"name": "Wallets", "description": "A customer's card in Apple's and Google's wallets."},
     {"name": "Points", "description": "Actions that earn, reported by apps and hubs."},
@@ -70,12 +80,40 @@ HEADERS = {
         "required": True,
         "schema": {"type": "string"},
     },
+    "Content-Language": {
+        "description": "The language of the texts in it, where it has any: as `Accept-Language` asks.",
+        "schema": {"type": "string", "enum": [code for code, _name in settings.LANGUAGES]},
+    },
     "Retry-After": {
         "description": "Seconds until the request may pass.",
         "required": True,
         "schema": {"type": "integer", "minimum": 1},
     },
     "WWW-Authenticate": {"required": True, "schema": {"type": "string", "const": "Bearer"}},
+}
+# Of the calls that the service makes to webhooks (Standard Webhooks).
+WEBHOOK_HEADERS = {
+    "WebhookId": {
+        "name": "webhook-id",
+        "in": "header",
+        "required": True,
+        "description": "The event's id, the same at each attempt and resend.",
+        "schema": {"type": "string"},
+    },
+    "WebhookTimestamp": {
+        "name": "webhook-timestamp",
+        "in": "header",
+        "required": True,
+        "description": "When this attempt was made, in seconds since 1970.",
+        "schema": {"type": "integer"},
+    },
+    "WebhookSignature": {
+        "name": "webhook-signature",
+        "in": "header",
+        "required": True,
+        "description": "`v1,` and the base64 of the HMAC-SHA256; two of them, with a space between, after a rotation.",
+        "schema": {"type": "string"},
+    },
 }
 # With a name of its own, for generators of clients: what repeats it without one is another type each time.
 ERROR_DETAILS: Schema = {
@@ -110,19 +148,24 @@ NOWHERE: Schema = {"properties": {"latitude": {"type": "null"}, "longitude": {"t
 OTHER_PAYLOAD: Schema = {"type": "object", "description": "Of any other kind of event: kept, and credits nothing."}
 
 
-def complete(result: Schema, **_: Any) -> Schema:
+def complete(result: Schema, generator: Any, **_: Any) -> Schema:
     """drf-spectacular's postprocessing hook."""
     result["info"]["description"] = render_to_string("api.md", {"errors": table()})
     result["tags"] = TAGS
     components = result.setdefault("components", {})
     components["securitySchemes"] = SECURITY_SCHEMES
     components["headers"] = HEADERS
+    # The library collects the schemas before it comes to the webhooks, which bring more.
+    components["schemas"] |= generator.registry.build({})["schemas"]
+    components["parameters"] = {"Accept-Language": ACCEPT_LANGUAGE, **WEBHOOK_HEADERS}
     components["schemas"] |= {"ErrorAnswer": error_answer(), "ErrorDetails": ERROR_DETAILS, "InvalidCode": INVALID_CODE}
     components["schemas"]["LocationInput"] |= {"if": WITH_A_LATITUDE, "then": HERE, "else": NOWHERE}
     payloads = components["schemas"].pop("Payload")["oneOf"]
     components["schemas"]["Payload"] = {"anyOf": [*payloads, OTHER_PAYLOAD]}
     for operation in operations(result):
         describe(operation)
+    for item in result["webhooks"].values():
+        describe_webhook(item["post"])
     strip(result)
     return result
 
@@ -181,9 +224,26 @@ def describe(operation: Schema) -> None:
     for status, response in operation["responses"].items():
         response["description"] = SUCCESS[status]
         response.setdefault("headers", {})["X-Request-ID"] = header("X-Request-ID")
+    if speaks_to_customers(operation):
+        operation.setdefault("parameters", []).append({"$ref": "#/components/parameters/Accept-Language"})
+        for response in operation["responses"].values():
+            response["headers"]["Content-Language"] = header("Content-Language")
     for failure, errors in groupby(all_errors(operation, needs, codes), key=attrgetter("status")):
         operation["responses"][str(failure)] = error_response(name, failure, list(errors), examples)
     operation["responses"] = dict(sorted(operation["responses"].items()))
+
+
+def describe_webhook(operation: Schema) -> None:
+    """Add the headers that each call bears; nobody logs in to receive it."""
+    operation["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in WEBHOOK_HEADERS]
+    operation["requestBody"]["required"] = True
+    operation["responses"] = {"204": {"description": "Received. Any other status from 200 to 299 says the same."}}
+    operation["security"] = []
+
+
+def speaks_to_customers(operation: Schema) -> bool:
+    """Whether customers, rather than a brand's programs alone, read what it answers."""
+    return bool(LANGUAGE_TAGS & set(operation["tags"])) and operation["security"] != [{"apiKey": []}]
 
 
 def describe_needs(needs: Sequence[Sequence[str]]) -> str:
@@ -198,7 +258,7 @@ def describe_needs(needs: Sequence[Sequence[str]]) -> str:
 
 def all_errors(operation: Schema, needs: Sequence[Sequence[str]], own: Iterable[str]) -> list[type[DomainError]]:
     """The errors that the endpoint names, and those that follow from what it is, in the order of the table."""
-    where = {parameter["in"] for parameter in operation.get("parameters", [])}
+    where = {parameter.get("in") for parameter in operation.get("parameters", [])}
     also = [*ALWAYS, *(WITH_A_BODY if "requestBody" in operation else []), *(WITH_A_PATH if "path" in where else [])]
     if operation["operationId"] in FILES:
         also.remove("NOT_ACCEPTABLE")
@@ -211,7 +271,7 @@ def of_credentials(needs: Sequence[Sequence[str]]) -> list[str]:
     """What is wrong with credentials: bad ones, a key and a token of two brands, or none where some are needed."""
     named = {scheme for alternative in needs for scheme in alternative}
     codes = [*(["API_KEY_INVALID"] if "apiKey" in named else []), *(["TOKEN_INVALID"] if "bearer" in named else [])]
-    if ANYBODY not in needs and named != {"apiKey"}:
+    if PUBLIC not in needs and named != {"apiKey"}:
         codes.append("AUTHENTICATION_REQUIRED")
     return [*codes, *(["BRAND_MISMATCH"] if KEY_AND_BEARER in needs else [])]
 

@@ -13,8 +13,10 @@ from config.ports import (  # noqa: F401 - settings
     EVENT_BATCH_HANDLERS,
     EVENT_HANDLERS,
     EVENT_LANES,
-    JOB_HANDLERS,
+    JOB_END_HANDLERS,
+    JOB_KINDS,
     PERSONAL_DATA,
+    WEBHOOKS,
 )
 from core.observability.log_format import SUSPICIOUS
 
@@ -71,9 +73,11 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "core.web.security_headers.SecurityHeaders",
+    "core.languages.Languages",
     "core.web.middleware.RequestId",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "brands.access.cross_origin.CrossOrigin",
     "brands.identity.session_middleware.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -81,6 +85,7 @@ MIDDLEWARE = [
     "brands.identity.session_middleware.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "core.api.exception_handler.DatabaseErrors",
+    "brands.access.key_calls.KeyCallsLog",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -202,10 +207,10 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": EVENT_SWEEP_SECONDS,
         "options": {"expires": EVENT_SWEEP_SECONDS},
     },
-    "forget-webhook-messages": {"task": "loyalty.tasks.forget_webhook_messages", "schedule": 3_600},
-    "forget-events": {"task": "events.tasks.forget_events", "schedule": 3_600, "options": {"expires": 3_600}},
+    "forget-webhook-messages": {"task": "loyalty.tasks.purge_webhook_messages", "schedule": 3_600},
+    "forget-events": {"task": "events.tasks.purge_events", "schedule": 3_600, "options": {"expires": 3_600}},
     "forget-paid-events": {
-        "task": "events.tasks.forget_paid_events",
+        "task": "events.tasks.purge_paid_events",
         "schedule": 3_600,
         "options": {"expires": 3_600},
     },
@@ -220,12 +225,17 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 300},
     },
     "warn-of-quotas": {"task": "brands.tasks.warn_of_quotas", "schedule": 600, "options": {"expires": 600}},
-    "forget-sessions": {"task": "brands.tasks.forget_ended_sessions", "schedule": 86_400},
-    "forget-confirmations": {"task": "loyalty.tasks.forget_confirmations", "schedule": 3_600},
+    "run-scheduled-reports": {
+        "task": "portal.tasks.run_scheduled_reports",
+        "schedule": 60,
+        "options": {"expires": 60},
+    },
+    "forget-sessions": {"task": "brands.tasks.purge_ended_sessions", "schedule": 86_400},
+    "forget-confirmations": {"task": "loyalty.tasks.purge_confirmations", "schedule": 3_600},
     "resume-jobs": {"task": "jobs.tasks.resume_jobs", "schedule": 2, "options": {"expires": 2}},
-    "forget-files": {"task": "authcodes.tasks.forget_files", "schedule": 60, "options": {"expires": 60}},
+    "forget-files": {"task": "authcodes.tasks.purge_files", "schedule": 60, "options": {"expires": 60}},
     "purge-fake-reports": {"task": "authcodes.tasks.purge_fake_reports", "schedule": 3_600},
-    "forget-lookups": {"task": "authcodes.tasks.forget_lookups", "schedule": 86_400},
+    "forget-lookups": {"task": "authcodes.tasks.purge_lookups", "schedule": 86_400},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
 }
 WEBHOOK_TIMEOUT_SECONDS = 10
@@ -322,7 +332,7 @@ RATE_LIMITS = env.changed(
 )
 # Wrong passwords for one account at one door (the portal, or the API at a brand) from devices it was never used from.
 LOGIN_TRIES_PER_DAY = 50
-LOGIN_PAUSED_NOTICE = "loyalty.notifications.account_mail.login_paused"
+LOGIN_PAUSED_MAIL = "loyalty.members.account_mail.login_paused"
 # Called with a user_id in the transaction that notes that their e-mail address is theirs.
 ADDRESS_CONFIRMED = "events.holds.release"
 UNKNOWN_CODE_LOCK_SECONDS = 900
@@ -479,6 +489,7 @@ SPECTACULAR_SETTINGS = {
     "ENFORCE_NON_BLANK_FIELDS": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": ["config.schema.complete"],
+    "WEBHOOKS": WEBHOOKS,
     "GET_LIB_DOC_EXCLUDES": "config.schema.undocumented",
     "PATH_CONVERTER_OVERRIDES": {
         "scanned": {"type": "string", "minLength": 1, "maxLength": 600},
@@ -499,8 +510,13 @@ SPECTACULAR_SETTINGS = {
 
 # --- Pages, files, words ---------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
-# What the scan page speaks, each by its own name; the portal is English.
+# What customers read on the scan page and in the API's answers, each by its own name; the portal is English.
 LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+# Which of them a customer reads who asks for none: a function of brand_id and user_id, which is None for a guest.
+CUSTOMER_LANGUAGE = "loyalty.members.languages.language_of"
+# What a message's names are in its language: functions of brand_id, the message's values and the language.
+TRANSLATED_NAMES = ["campaigns.progress.names.in_language", "authcodes.recalls.names.in_language"]
 FORMAT_MODULE_PATH = ["config.formats"]
 TIME_ZONE = "UTC"
 USE_TZ = True
@@ -554,7 +570,7 @@ LOGGING = {
     },
     "filters": {
         "routes": {"()": "core.observability.log_format.RoutesInsteadOfPaths"},
-        "refusals": {"()": "core.observability.log_format.ExpectedRefusals"},
+        "refusals": {"()": "core.observability.log_format.ExpectedErrors"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},

@@ -36,6 +36,7 @@ api = [
     path("", include("authcodes.api.urls")),
     path("", include("campaigns.api.urls")),
     path("", include("loyalty.api.urls")),
+    path("", include("jobs.api.urls")),
 ]
 
 # What stands behind a printed code, on a brand's own hostname.

@@ -5,13 +5,29 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
+from core.db.statements import query
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """What a check's statement returns: what it is about, what was expected, what was found."""
+
+    about: str
+    expected: str
+    actual: str
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     check: str
     about: str
     expected: str
-    found: str
+    actual: str
+
+
+def check(path: str, **parts: str) -> str:
+    """The text of the statement in a file, which returns Contradiction; to be run without parameters."""
+    return query(path, returns=Contradiction, **parts).text.replace("%%", "%")
 
 
 def differences(checks: Mapping[str, str]) -> Iterator[Difference]:

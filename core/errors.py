@@ -118,25 +118,25 @@ class IdempotencyKeyReused(DomainError):
 class MethodNotAllowed(DomainError):
     code = "METHOD_NOT_ALLOWED"
     status = 405
-    default_message = "This address does not take this method; see Allow."
+    default_message = _("This address does not take this method; see Allow.")
 
 
 class NotAcceptable(DomainError):
     code = "NOT_ACCEPTABLE"
     status = 406
-    default_message = "The answer is application/json, which the Accept header excludes."
+    default_message = _("The answer is application/json, which the Accept header excludes.")
 
 
 class PayloadTooLarge(DomainError):
     code = "PAYLOAD_TOO_LARGE"
     status = 413
-    default_message = "The body is too long."
+    default_message = _("The body is too long.")
 
 
 class UnsupportedMediaType(DomainError):
     code = "UNSUPPORTED_MEDIA_TYPE"
     status = 415
-    default_message = "Send the body as 'Content-Type: application/json'."
+    default_message = _("Send the body as 'Content-Type: application/json'.")
 
 
 class InternalError(DomainError):
@@ -144,4 +144,4 @@ class InternalError(DomainError):
 
     code = "INTERNAL_ERROR"
     status = 500
-    default_message = "Something went wrong on our side. The request id helps us to find it."
+    default_message = _("Something went wrong on our side. The request id helps us to find it.")

@@ -65,9 +65,9 @@ def grouped(topics: Mapping[str, Topic]) -> Topic:
     return Topic(export, erase)
 
 
-def rows(found: QuerySet[Any, Any]) -> Iterator[Any]:
+def rows(queryset: QuerySet[Any, Any]) -> Iterator[Any]:
     """The rows of a query, of which a few hundred at a time are in memory."""
-    return found.iterator(chunk_size=ROWS_AT_A_TIME)
+    return queryset.iterator(chunk_size=ROWS_AT_A_TIME)
 
 
 def parts(*, user_id: int, brand_id: int) -> Iterator[str]:

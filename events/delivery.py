@@ -18,25 +18,25 @@ from core.observability.tracing import TraceContext
 from events import leases
 from events.holds import hold
 from events.leases import (
-    TOGETHER_AT_MOST,
+    MAX_BATCH,
     begin,
-    give_back_later,
     give_up,
     keeper,
-    refuse,
+    reject,
     reroute,
     retry_later,
+    return_leases_later,
 )
 from events.messages import (
     CLOCK,
     CrashedTooOften,
-    Held,
     LeasedEvent,
     LeaseLostError,
+    OnHold,
     RerouteEvent,
     RetryLater,
+    batch_settings_of,
     handler_of,
-    together_of,
 )
 from events.models import Event
 
@@ -48,7 +48,7 @@ KIND = attrgetter("kind")
 def deliver_turn(taken: Sequence[LeasedEvent], *, stay: Callable[[], None]) -> int:
     """One at a time, those that came by often last, until the turn is over; the rest is put back. Returns how many."""
     began = CLOCK()
-    waiting = deque(sorted(taken, key=lambda each: (each.attempts > TOGETHER_AT_MOST, random.random())))  # noqa: S311
+    waiting = deque(sorted(taken, key=lambda each: (each.attempts > MAX_BATCH, random.random())))  # noqa: S311
     while waiting:
         stay()
         deliver(waiting.popleft())
@@ -66,8 +66,8 @@ def deliver_events(taken: Sequence[LeasedEvent], *, stay: Callable[[], None] = l
     keep those that are taken with it from ever being tried, and none could say which it was. `stay` is called before
     each that goes alone.
     """
-    often = [delivery for delivery in taken if delivery.attempts > TOGETHER_AT_MOST]
-    seldom = sorted((delivery for delivery in taken if delivery.attempts <= TOGETHER_AT_MOST), key=KIND)
+    often = [delivery for delivery in taken if delivery.attempts > MAX_BATCH]
+    seldom = sorted((delivery for delivery in taken if delivery.attempts <= MAX_BATCH), key=KIND)
     for kind, several in groupby(seldom, key=KIND):
         for delivery in deliver_batch(kind, list(several)):
             stay()
@@ -80,7 +80,7 @@ def deliver_events(taken: Sequence[LeasedEvent], *, stay: Callable[[], None] = l
 
 def deliver_batch(kind: str, several: list[LeasedEvent]) -> Sequence[LeasedEvent]:
     """Those left to deliver one at a time: such as are refused, were overtaken, or spoilt it for the others."""
-    together = together_of(kind)
+    together = batch_settings_of(kind)
     if together is None or len(several) == 1:
         return several
     began = time.perf_counter()
@@ -95,7 +95,7 @@ def deliver_batch(kind: str, several: list[LeasedEvent]) -> Sequence[LeasedEvent
     for delivery in several:
         if delivery not in left:
             with work_on(delivery):
-                tell(delivery, "done", seconds)
+                record_attempt(delivery, "done", seconds)
     return left
 
 
@@ -107,10 +107,10 @@ def deliver(delivery: LeasedEvent) -> None:
             result = _attempt(delivery)
         except (OperationalError, InterfaceError) as error:
             if is_outage(error):
-                keeper.lose([leases.lease(delivery)], give_back=give_back_later)
+                keeper.lose([leases.lease(delivery)], return_leases=return_leases_later)
             raise
         keeper.release([leases.lease(delivery)])  # it may have been put off
-        tell(delivery, result, time.perf_counter() - began)
+        record_attempt(delivery, result, time.perf_counter() - began)
 
 
 def work_on(delivery: LeasedEvent) -> TraceContext:
@@ -120,7 +120,7 @@ def work_on(delivery: LeasedEvent) -> TraceContext:
     )
 
 
-def tell(delivery: LeasedEvent, result: str, seconds: float) -> None:
+def record_attempt(delivery: LeasedEvent, result: str, seconds: float) -> None:
     """For whoever watches: how an attempt ended."""
     metrics.attempted(kind=delivery.kind, result=result)
     if activity.isEnabledFor(logging.INFO):
@@ -138,9 +138,9 @@ def _attempt(delivery: LeasedEvent) -> str:
         begin(delivery)
         handler(delivery)
     except DomainError as refusal:
-        refuse(delivery, refusal)
+        reject(delivery, refusal)
         return "refused"
-    except Held as wish:
+    except OnHold as wish:
         return hold(delivery, wish)
     except LeaseLostError:
         logger.warning("event %s: another worker took it over", delivery.event_id)

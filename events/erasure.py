@@ -8,8 +8,9 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
+from core.db.statements import command, part
 from events import leases
 from events.messages import LeasedEvent, NewEvent
 from events.models import Event
@@ -17,33 +18,15 @@ from events.models import Event
 KIND = "erase-events"
 PORTION = 50_000  # ids looked at in one transaction
 
-# `type` says what kind of action it was, `campaigns` what it advanced, which progress is held against; everything else
-# may say who, where or what.
-FORGET = """
-    UPDATE events_event e
-       SET detail = jsonb_build_object(
-               'arguments', jsonb_build_object('brand_id', e.brand_id, 'user_id', %(to)s::bigint),
-               'payload', jsonb_strip_nulls(jsonb_build_object('type', e.detail -> 'payload' -> 'type'))),
-           status = CASE WHEN e.status = 'pending' THEN 'refused' ELSE e.status END,
-           outcome = CASE e.status
-               WHEN 'pending' THEN %(refused)s::jsonb
-               WHEN 'done' THEN jsonb_strip_nulls(jsonb_build_object('campaigns', e.outcome -> 'campaigns'))
-               WHEN 'refused' THEN jsonb_build_object(
-                   'error', e.outcome -> 'error', 'message', '', 'details', jsonb_build_object()) END,
-           finished_at = coalesce(e.finished_at, %(at)s::timestamptz), last_error = '', held_for = NULL
-     WHERE e.brand_id = %(brand_id)s::bigint
-       AND e.detail -> 'arguments' -> 'user_id' = to_jsonb(%(user_id)s::bigint)
-       AND e.detail_type NOT IN ('erase-events', 'expire-pass')  -- the erasure's own
-       AND {which}
-"""
-WAITING = FORGET.format(which="e.status = 'pending'")
-IN_PORTION = FORGET.format(which="e.id > %(after)s::bigint AND e.id <= %(until)s::bigint")
-REFUSED = '{"error": "PERSON_ERASED", "message": "The person\'s data was erased.", "details": {}}'
+ERASE_EVENTS = part("events/sql/erase_events.sql")
+ERASE_WAITING = command("events/sql/erase_waiting_events.sql", erase_events=ERASE_EVENTS)
+ERASE_PORTION = command("events/sql/erase_portion_of_events.sql", erase_events=ERASE_EVENTS)
+ERASED_OUTCOME = '{"error": "PERSON_ERASED", "message": "The person\'s data was erased.", "details": {}}'
 
 
 def drop_waiting(*, user_id: int, brand_id: int, to: int, at: datetime) -> int:
     """Nothing that waits for a worker, or is with one, happens any more. Call inside the transaction that erases."""
-    return run(WAITING, {"user_id": user_id, "brand_id": brand_id, "to": to, "at": at, "refused": REFUSED})
+    return ERASE_WAITING.run(user_id=user_id, brand_id=brand_id, to=to, at=at, refused=ERASED_OUTCOME)
 
 
 def later(*, user_id: int, brand_id: int, to: int) -> NewEvent:
@@ -67,14 +50,14 @@ def on_erase_events(delivery: LeasedEvent) -> None:
         "brand_id": delivery.brand_id,
         "to": delivery.arguments["user_id"],
         "at": delivery.time,
-        "refused": REFUSED,
+        "refused": ERASED_OUTCOME,
     }
     changed, reached = delivery.payload.get("changed", 0), delivery.payload.get("reached", 0)
     while reached < delivery.id:
         until = min(reached + PORTION, delivery.id)
         with transaction.atomic():
-            leases.keep(delivery)
-            changed += run(IN_PORTION, {**about, "after": reached, "until": until})
+            leases.renew(delivery)
+            changed += ERASE_PORTION.run(**about, after=reached, until=until)
             note(delivery, {**delivery.payload, "changed": changed, "reached": until})
         reached = until
     with transaction.atomic():
@@ -84,9 +67,3 @@ def on_erase_events(delivery: LeasedEvent) -> None:
 
 def note(delivery: LeasedEvent, payload: dict[str, Any]) -> None:
     Event.objects.filter(pk=delivery.id).update(detail={"arguments": delivery.arguments, "payload": payload})
-
-
-def run(statement: str, parameters: dict[str, Any]) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return int(cursor.rowcount)

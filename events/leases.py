@@ -37,17 +37,17 @@ from events.retention import CRASHES_ALLOWED
 
 logger = logging.getLogger(__name__)
 # After so many attempts an event is delivered alone: nobody else could say which of a portion ended the process.
-TOGETHER_AT_MOST = 1
+MAX_BATCH = 1
 
 CLAIM_DUE = query("events/sql/claim_due.sql", returns=LeasedEvent)
 CLAIM_DUE_OF_BRAND = query("events/sql/claim_due_of_brand.sql", returns=LeasedEvent)
 PUT_BACK_CLAIMED = command("events/sql/put_back_claimed.sql")
-FINISH_EVENT = query_values("events/sql/finish_event.sql", "id", insert_events=insert_events(beside="finished"))
+FINISH_EVENT = query_values("events/sql/finish_event.sql", "id", insert_events=insert_events(source_cte="finished"))
 BEGIN_ATTEMPT = query_values("events/sql/begin_attempt.sql", "crashes")
-KEEP_LEASE = command("events/sql/keep_lease.sql")
+RENEW_LEASE = command("events/sql/keep_lease.sql")
 RENEW_LEASES = command("events/sql/renew_leases.sql")
-GIVE_BACK_LEASES = command("events/sql/give_back_leases.sql")
-GIVE_BACK_LEASES_LATER = command("events/sql/give_back_leases_later.sql")
+RETURN_LEASES = command("events/sql/give_back_leases.sql")
+RETURN_LEASES_LATER = command("events/sql/give_back_leases_later.sql")
 
 # Whoever has delivered in a slow lane for so long lets the next brand go first.
 TURN_SECONDS = 1.0
@@ -74,18 +74,18 @@ def claim_of(*, brand_id: int, limit: int, lane: str) -> list[LeasedEvent]:
     return sorted(taken, key=attrgetter("id"))
 
 
-def _renew(held: Sequence[tuple[int, int, float]]) -> None:
-    ids, attempts, leases = zip(*held, strict=True)
+def _renew(leased: Sequence[tuple[int, int, float]]) -> None:
+    ids, attempts, leases = zip(*leased, strict=True)
     try:
         RENEW_LEASES.run(ids=list(ids), attempts=list(attempts), lease_seconds=list(leases))
     finally:
         connection.close()  # seldom needed, and every process would keep one more
 
 
-def _give_back(lost: Sequence[tuple[int, int, float]]) -> None:
+def _return_leases(lost: Sequence[tuple[int, int, float]]) -> None:
     ids, attempts, _leases = zip(*lost, strict=True)
     try:
-        GIVE_BACK_LEASES.run(ids=list(ids), attempts=list(attempts))
+        RETURN_LEASES.run(ids=list(ids), attempts=list(attempts))
     finally:
         connection.close()
 
@@ -96,11 +96,11 @@ def put_back(waiting: Sequence[LeasedEvent]) -> None:
     PUT_BACK_CLAIMED.run(ids=[each.id for each in waiting], attempts=[each.attempts for each in waiting])
 
 
-def give_back_later(lost: Sequence[tuple[int, int, float]]) -> None:
+def return_leases_later(lost: Sequence[tuple[int, int, float]]) -> None:
     ids, attempts, _leases = zip(*lost, strict=True)
     pauses = [pause(each).total_seconds() for each in attempts]
     try:
-        GIVE_BACK_LEASES_LATER.run(ids=list(ids), attempts=list(attempts), pauses=pauses)
+        RETURN_LEASES_LATER.run(ids=list(ids), attempts=list(attempts), pauses=pauses)
     finally:
         connection.close()
 
@@ -121,7 +121,7 @@ def holding(taken: Sequence[LeasedEvent]) -> Iterator[None]:
             yield
         except (OperationalError, InterfaceError) as error:
             if is_outage(error):
-                keeper.lose(leases, give_back=_give_back)
+                keeper.lose(leases, return_leases=_return_leases)
             raise
 
 
@@ -131,15 +131,15 @@ def begin(delivery: LeasedEvent) -> None:
     Raises CrashedTooOften where too many ended so; and LeaseLostError when another attempt has taken over.
     """
     if delivery.lane != POINTS and is_late(delivery):
-        keep(delivery)
-    if delivery.attempts <= TOGETHER_AT_MOST:
+        renew(delivery)
+    if delivery.attempts <= MAX_BATCH:
         return
     crashes = BEGIN_ATTEMPT.first(event_id=delivery.id, event_attempts=delivery.attempts)
     if crashes is None:
         raise LeaseLostError
     deaths = crashes - 1
-    if delivery.attempts == deaths + TOGETHER_AT_MOST + 1:  # no attempt came to any other end, so the first did not
-        deaths += TOGETHER_AT_MOST
+    if delivery.attempts == deaths + MAX_BATCH + 1:  # no attempt came to any other end, so the first did not
+        deaths += MAX_BATCH
     if deaths >= CRASHES_ALLOWED:
         raise CrashedTooOften(deaths)
 
@@ -149,13 +149,13 @@ def is_late(delivery: LeasedEvent) -> bool:
     return CLOCK() - delivery.taken_at > LATE * lane_named(delivery.lane).lease_seconds
 
 
-def keep(delivery: LeasedEvent) -> None:
+def renew(delivery: LeasedEvent) -> None:
     """Still at work on it: its lease begins anew. Raises LeaseLostError when another attempt has taken over.
 
     For what takes long: before each of several that share a worker, and between the steps of a long one.
     """
     lease_seconds = lane_named(delivery.lane).lease_seconds
-    if not KEEP_LEASE.run(event_id=delivery.id, event_attempts=delivery.attempts, lease_seconds=lease_seconds):
+    if not RENEW_LEASE.run(event_id=delivery.id, event_attempts=delivery.attempts, lease_seconds=lease_seconds):
         raise LeaseLostError
 
 
@@ -196,11 +196,11 @@ def endings(items: Sequence[tuple[LeasedEvent, dict[str, Any], Sequence[NewEvent
     return {"endings": ENCODER.encode(ended), **insertion_of(following, at)}
 
 
-def refuse(delivery: LeasedEvent, refusal: DomainError) -> None:
+def reject(delivery: LeasedEvent, error: DomainError) -> None:
     """A refusal is a final answer. Joins the caller's transaction, if there is one."""
-    outcome = {"error": refusal.code, "message": refusal.message, "details": refusal.details}
+    outcome = {"error": error.code, "message": error.message, "details": error.details}
     try:
-        finish(delivery, status=Event.Status.REFUSED, outcome=outcome)
+        finish(delivery, status=Event.Status.REJECTED, outcome=outcome)
     except LeaseLostError:
         logger.warning("event %s: refused here, but another worker took it over", delivery.event_id)
 
@@ -219,13 +219,13 @@ def retry_later(delivery: LeasedEvent, error: Exception) -> bool:
     return over
 
 
-def reroute(delivery: LeasedEvent, wish: RerouteEvent) -> None:
+def reroute(delivery: LeasedEvent, error: RerouteEvent) -> None:
     """Put the event into another lane, due at once."""
     held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     now = timezone.now()
-    longest = Greatest(F("give_up_at"), F("created_at") + timedelta(hours=wish.retry_hours))
-    if held.update(lane=wish.lane, due_at=now, give_up_at=longest, crashes=0):
-        transaction.on_commit(partial(call_worker, wish.lane))
+    longest = Greatest(F("give_up_at"), F("created_at") + timedelta(hours=error.retry_hours))
+    if held.update(lane=error.lane, due_at=now, give_up_at=longest, crashes=0):
+        transaction.on_commit(partial(call_worker, error.lane))
 
 
 def give_up(delivery: LeasedEvent, why: str) -> None:

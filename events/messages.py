@@ -41,16 +41,16 @@ class RetryLater(Exception):
         self.after = after
 
 
-class Held(Exception):
+class OnHold(Exception):
     """Raised by a handler for an event that waits for its customer: until `release`, for HELD_LIFE at most.
 
     `still_holds` locks what it waits for, so that `release` comes before or after, and says whether it is missing yet.
     `refusal` is the event's answer when it has waited in vain.
     """
 
-    def __init__(self, refusal: DomainError, *, user_id: int, still_holds: Callable[[], bool]) -> None:
-        super().__init__(refusal.message)
-        self.refusal, self.user_id, self.still_holds = refusal, user_id, still_holds
+    def __init__(self, error: DomainError, *, user_id: int, still_holds: Callable[[], bool]) -> None:
+        super().__init__(error.message)
+        self.error, self.user_id, self.still_holds = error, user_id, still_holds
 
 
 class RerouteEvent(Exception):
@@ -134,7 +134,7 @@ class LeasedEvent:
 
 
 Handler = Callable[[LeasedEvent], None]
-Together = Callable[[Sequence[LeasedEvent]], Sequence[LeasedEvent]]
+EventBatch = Callable[[Sequence[LeasedEvent]], Sequence[LeasedEvent]]
 
 
 @cache
@@ -148,7 +148,7 @@ def handler_of(kind: str) -> Handler | None:
 
 
 @cache
-def together_of(kind: str) -> Together | None:
+def batch_settings_of(kind: str) -> EventBatch | None:
     """What settings.EVENT_BATCH_HANDLERS names for this detail-type: it finishes many deliveries in one transaction.
 
     It returns those that it left alone. If it raises, nothing of it may stay.

@@ -32,7 +32,7 @@ class Event(models.Model):
     class Status(models.TextChoices):
         PENDING = "pending", _("Pending")
         DONE = "done", _("Done")
-        REFUSED = "refused", _("Rejected")
+        REJECTED = "refused", _("Rejected")
         IGNORED = "ignored", _("Ignored (no handler)")
         DEAD = "dead", _("Failed")
 
@@ -65,7 +65,7 @@ class Event(models.Model):
         max_length=64, blank=True, default="", db_default="", help_text=_("The request that caused it.")
     )
     last_error = models.TextField(blank=True)
-    held_for = models.BigIntegerField(
+    on_hold_for = models.BigIntegerField(
         _("held for"), null=True, blank=True, help_text=_("The customer whose confirmed e-mail address it waits for.")
     )
     created_at = MomentField(default=timezone.now, editable=False)
@@ -84,7 +84,9 @@ class Event(models.Model):
                 condition=Q(status="pending") & ~Q(lane="points"),
             ),
             models.Index(fields=["id"], name="event_dead", condition=Q(status="dead")),
-            models.Index(fields=["held_for"], name="event_held", condition=Q(status="pending", held_for__isnull=False)),
+            models.Index(
+                fields=["on_hold_for"], name="event_held", condition=Q(status="pending", on_hold_for__isnull=False)
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["brand", "source", "event_id"], name="event_once_per_source"),

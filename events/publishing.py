@@ -23,14 +23,16 @@ SOURCE, ACCOUNT, REGION = "loyalty.customer-app", "000000000000", "local"
 EVENTS = "jsonb_array_elements(%(events)s::jsonb) AS o (event)"
 
 
-def insert_events(*, beside: str) -> str:
-    """The part of a statement that publishes, where it has a CTE `beside` of one row: no row there, no event."""
-    return part("events/sql/insert_events.sql", origin=f"{beside} CROSS JOIN {EVENTS}")
+def insert_events(*, source_cte: str) -> str:
+    """The part of a statement that publishes, where it has a CTE `source_cte` of one row: no row there, no event."""
+    return part("events/sql/insert_events.sql", origin=f"{source_cte} CROSS JOIN {EVENTS}")
 
 
-def insert_events_of(held: str) -> str:
-    """The same, where the statement has a CTE `held` with the `item` of each of several that it writes."""
-    return part("events/sql/insert_events.sql", origin=f"{held} JOIN {EVENTS} ON (o.event->>8)::int = {held}.item")
+def insert_events_of(items_cte: str) -> str:
+    """The same, where the statement has a CTE `items_cte` with the `item` of each of several that it writes."""
+    return part(
+        "events/sql/insert_events.sql", origin=f"{items_cte} JOIN {EVENTS} ON (o.event->>8)::int = {items_cte}.item"
+    )
 
 
 INSERT_ALONE = part("events/sql/insert_events.sql", origin=EVENTS)
@@ -92,6 +94,8 @@ def publish(*, messages: Sequence[NewEvent], brand_id: int, at: datetime, once: 
 
     `once`: an event whose id is here already is left as it is; otherwise that is an error.
     """
+    if not messages:
+        return 0
     statement = PUBLISH_EVENTS_ONCE if once else PUBLISH_EVENTS
     stored = statement.all(**insertion(messages=messages, brand_id=brand_id, at=at))
     wake_after_commit(messages)
@@ -123,7 +127,7 @@ def receive(*, event: Event) -> bool:
     return True
 
 
-def receive_held(*, event: Event) -> LeasedEvent | None:
+def receive_postponed(*, event: Event) -> LeasedEvent | None:
     """Store an event and hold its first attempt, for the caller to deliver at once. None: it was here already."""
     event.attempts = 1
     event.due_at = timezone.now() + timedelta(seconds=settings.EVENT_LEASE_SECONDS)

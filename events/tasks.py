@@ -33,16 +33,16 @@ def sweep() -> int:
 
 
 @shared_task
-def forget_events() -> int:
+def purge_events() -> int:
     """Every hour: delete consequences of accruals that were over settings.EVENT_LOG_DAYS ago, a bounded number."""
     before = timezone.now() - timedelta(days=settings.EVENT_LOG_DAYS)
-    return with_fresh_connection(partial(retention.forget, before=before))
+    return with_fresh_connection(partial(retention.purge, before=before))
 
 
 @shared_task
-def forget_paid_events() -> int:
+def purge_paid_events() -> int:
     """Every hour: delete events about points that were over settings.POINT_EVENT_DAYS ago, a bounded number."""
     if not settings.POINT_EVENT_DAYS:
         return 0
     before = timezone.now() - timedelta(days=settings.POINT_EVENT_DAYS)
-    return with_fresh_connection(partial(retention.forget_paid, before=before))
+    return with_fresh_connection(partial(retention.purge_paid, before=before))

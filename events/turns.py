@@ -7,29 +7,12 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from core.db import sql
+from core.db.statements import query_values
 from core.redis.client import ask, command
 from events import worker_signals
 from events.worker_signals import ConcurrencySlot
 
-# The brands that have something due in a lane: from one to the next along the index, however much each has.
-DUE = """
-    WITH RECURSIVE waiting AS (
-        (SELECT brand_id FROM events_event
-          WHERE status = 'pending' AND lane <> 'points' AND lane = %(lane)s::text ORDER BY brand_id LIMIT 1)
-        UNION ALL
-        SELECT (SELECT e.brand_id FROM events_event e
-                 WHERE e.status = 'pending' AND e.lane <> 'points' AND e.lane = %(lane)s::text
-                   AND e.brand_id > w.brand_id
-                 ORDER BY e.brand_id LIMIT 1)
-          FROM waiting w WHERE w.brand_id IS NOT NULL
-    )
-    SELECT w.brand_id FROM waiting w
-     WHERE w.brand_id IS NOT NULL
-       AND EXISTS (SELECT 1 FROM events_event e
-                    WHERE e.status = 'pending' AND e.lane <> 'points' AND e.lane = %(lane)s::text
-                      AND e.brand_id = w.brand_id AND e.due_at <= statement_timestamp())
-"""
+FETCH_BRANDS_WITH_DUE = query_values("events/sql/fetch_brands_with_due.sql", "brand_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +20,7 @@ class Turn:
     """A worker delivers one brand's events; `seats` are what the brand has of the lane and of all lanes."""
 
     brand_id: int
-    seats: Sequence[ConcurrencySlot]
+    slots: Sequence[ConcurrencySlot]
 
 
 @contextmanager
@@ -53,7 +36,7 @@ def turn(*, lane: str, workers: int) -> Iterator[Turn | None]:
 def stay(*seated: ConcurrencySlot | Turn) -> None:
     """Still at work: keep the seats."""
     for each in seated:
-        for seat in each.seats if isinstance(each, Turn) else [each]:
+        for seat in each.slots if isinstance(each, Turn) else [each]:
             seat.stay()
 
 
@@ -63,7 +46,7 @@ def of_a_brand(workers: int) -> int:
 
 
 def _in_order(lane: str, workers: int) -> list[int]:
-    brand_ids = [brand_id for (brand_id,) in sql.rows(DUE, {"lane": lane})]
+    brand_ids: list[int] = FETCH_BRANDS_WITH_DUE.all(lane=lane)
     random.shuffle(brand_ids)
     names = [_name(lane, brand_id, number) for brand_id in brand_ids for number in range(of_a_brand(workers))]
     taken = ask(lambda: command("MGET", *names)) if len(brand_ids) > 1 else None
@@ -78,7 +61,7 @@ def _seated(brand_id: int, lane: str, workers: int, outer: ExitStack) -> Turn | 
     with ExitStack() as seated:
         wanted = {f"{lane}:brand:{brand_id}": of_a_brand(workers), f"brand:{brand_id}": settings.OUTGOING_PER_BRAND}
         seats = [
-            seated.enter_context(worker_signals.acquire_slot(lane=name, seats=most)) for name, most in wanted.items()
+            seated.enter_context(worker_signals.acquire_slot(lane=name, count=most)) for name, most in wanted.items()
         ]
         if not all(seats):
             return None
@@ -87,4 +70,4 @@ def _seated(brand_id: int, lane: str, workers: int, outer: ExitStack) -> Turn | 
 
 
 def _name(lane: str, brand_id: int, number: int) -> str:
-    return f"{worker_signals.SEAT}:{lane}:brand:{brand_id}:{number}"
+    return f"{worker_signals.SLOT}:{lane}:brand:{brand_id}:{number}"

@@ -56,7 +56,7 @@ def drain_slow(*, lane: str) -> int:
     for it may last as long as somebody else's server likes.
     """
     terms = lane_named(lane)
-    with worker_signals.acquire_slot(lane=lane, seats=terms.workers) as seated:
+    with worker_signals.acquire_slot(lane=lane, count=terms.workers) as seated:
         if not seated:
             return 0
         if not settings.FAIR_SHARES:

@@ -17,18 +17,18 @@ logger = logging.getLogger(__name__)
 
 CALL = "loyalty:worker-called"
 HELP = "loyalty:help-called"
-SEAT = "loyalty:seat"
+SLOT = "loyalty:seat"
 # A call that nobody answers stops counting after this; until then the next ones would add nothing to it.
 CALL_LASTS_MS = 1_000
 # What a worker promises that is at work: to look again within this. One that dies keeps others waiting no longer.
-LOOK_LASTS_MS = 200
+CHECK_LASTS_MS = 200
 HELP_LASTS_MS = 200
 # For so long a process that has called, or has found a call, calls no more. Whoever ends a call looks once more that
 # much later, so what was published meanwhile is seen.
 QUIET_SECONDS = 0.02
 # Of a worker that dies the seat is free again after this; the others' are kept for them.
-SEAT_LASTS_MS = 8_000
-SEAT_RENEWED_SECONDS = 2.0
+SLOT_LASTS_MS = 8_000
+SLOT_RENEWED_SECONDS = 2.0
 # KEYS: a seat. ARGV: who sits there, milliseconds. One that was lost meanwhile is taken again, if it is free.
 STAY = """
 local sitting = redis.call('get', KEYS[1])
@@ -59,19 +59,19 @@ class ConcurrencySlot:
     def stay(self) -> None:
         """Still at work: keep the seat for a while more. Without this it is free for others after a time."""
         if self.name:
-            ask(lambda: run(STAY, [self.name], [self.holder, SEAT_LASTS_MS]))
+            ask(lambda: run(STAY, [self.name], [self.holder, SLOT_LASTS_MS]))
 
     def leave(self) -> None:
         """What has become somebody else's meanwhile stays theirs."""
         ask(lambda: run(LEAVE, [self.name], [self.holder]))
 
 
-def _stay_seated(seats: Sequence[ConcurrencySlot]) -> None:
-    for each in seats:
+def _stay_seated(slots: Sequence[ConcurrencySlot]) -> None:
+    for each in slots:
         each.stay()
 
 
-keeper = Keeper[ConcurrencySlot]("seats", every=SEAT_RENEWED_SECONDS, renew=_stay_seated)
+keeper = Keeper[ConcurrencySlot]("seats", every=SLOT_RENEWED_SECONDS, renew=_stay_seated)
 
 
 def wake_worker(*, lane: str, queue: str) -> None:
@@ -99,7 +99,7 @@ def pass_on(*, lane: str, queue: str) -> None:
 
 def promise_recheck(*, lane: str, worker: str) -> None:
     """Spare publishers the call for a moment. Whoever promises this must look after `done` once more."""
-    ask(lambda: command("SET", f"{CALL}:{lane}", worker, "PX", LOOK_LASTS_MS))
+    ask(lambda: command("SET", f"{CALL}:{lane}", worker, "PX", CHECK_LASTS_MS))
 
 
 def done(*, lane: str, worker: str) -> None:
@@ -112,22 +112,22 @@ def done(*, lane: str, worker: str) -> None:
 
 
 @contextmanager
-def acquire_slot(*, lane: str, seats: int | None) -> Iterator[ConcurrencySlot | None]:
+def acquire_slot(*, lane: str, count: int | None) -> Iterator[ConcurrencySlot | None]:
     """A seat for one more worker of the lane, given back at the end; None: all are taken.
 
     Bounds how many deliver at once, no more: while Redis is away everybody sits down, and the leases decide.
     """
     holder = uuid4().hex
-    for number in range(seats or 0):
-        mine = ConcurrencySlot(f"{SEAT}:{lane}:{number}", holder)
-        if ask(lambda mine=mine: command("SET", mine.name, holder, "NX", "PX", SEAT_LASTS_MS)):  # type: ignore[misc]
+    for number in range(count or 0):
+        slot = ConcurrencySlot(f"{SLOT}:{lane}:{number}", holder)
+        if ask(lambda slot=slot: command("SET", slot.name, holder, "NX", "PX", SLOT_LASTS_MS)):  # type: ignore[misc]
             try:
-                with keeper.holding([mine]):
-                    yield mine
+                with keeper.holding([slot]):
+                    yield slot
             finally:
-                mine.leave()
+                slot.leave()
             return
-    yield ConcurrencySlot() if not seats or ask(lambda: command("PING")) is None else None
+    yield ConcurrencySlot() if not count or ask(lambda: command("PING")) is None else None
 
 
 def _call(key: str, milliseconds: int, lane: str, queue: str) -> bool:

@@ -1,43 +1,47 @@
 """The erasure of a person's data from jobs: files that may name the person are taken back, and running exports stop."""
 
+import re
 from datetime import datetime
+from typing import Any
 
+from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from brands.identity.person_mentions import Mentions, without
+from brands.identity.user_mentions import Mentions, without
+from jobs import kinds
 from jobs.models import Job
 
-# Kinds whose files name customers.
-NAMING = (
-    Job.Kind.EXPORT_SCANS,
-    Job.Kind.EXPORT_AFFECTED,
-    Job.Kind.EXPORT_MEMBERS,
-    Job.Kind.EXPORT_LEDGER,
-    Job.Kind.EXPORT_REDEMPTIONS,
-    Job.Kind.EXPORT_CLAIMS,
-    Job.Kind.EXPORT_PROGRESS,
-    Job.Kind.EXPORT_AUDIT,
-)
 
-
-def forget_person(*, user_id: int, brand_id: int, to: int, mentions: Mentions, pseudonym: str, at: datetime) -> None:
+def erase_user(*, user_id: int, brand_id: int, to: int, mentions: Mentions, pseudonym: str, at: datetime) -> None:
     """For the erasure of a person's data: files that may name them are on offer no more, and deleted at the next sweep.
 
     Exports that run stop; they can be started again. Call inside the transaction that erases.
     """
-    _forget_exports_of(customer_id=user_id, brand_id=brand_id, to=to, at=at)
-    exports = Job.objects.filter(brand_id=brand_id, kind__in=NAMING).order_by("pk")
+    _delete_exports_of(customer_id=user_id, brand_id=brand_id, to=to, at=at)
+    naming = kinds.names(lambda kind: kind.names_customers)
+    exports = Job.objects.filter(brand_id=brand_id, kind__in=naming).order_by("pk")
     held = list(exports.select_for_update(no_key=True).exclude(expires_at__lte=at, cancel_requested=True))
     for job in held:
         job.title = without(job.title, mentions.anywhere, pseudonym)[:200]
-        job.parameters = without(job.parameters, mentions.anywhere, pseudonym)
+        job.parameters = parameters_without(job.parameters, mentions.anywhere, pseudonym)
         job.log = without(job.log, mentions.anywhere, pseudonym)
         job.cancel_requested = job.cancel_requested or job.status == Job.Status.RUNNING
         job.expires_at = at if job.result else job.expires_at
     Job.objects.bulk_update(held, ["title", "parameters", "log", "cancel_requested", "expires_at"], batch_size=500)
 
 
-def _forget_exports_of(*, customer_id: int, brand_id: int, to: int, at: datetime) -> None:
+def parameters_without(parameters: dict[str, Any], pattern: "re.Pattern[str]", pseudonym: str) -> dict[str, Any]:
+    """The same without mentions; `query`, the filters of a list, is looked through as people typed it."""
+    found: dict[str, Any] = without(parameters, pattern, pseudonym)
+    if isinstance(found.get("query"), str):
+        query = QueryDict(mutable=True)
+        for name, values in QueryDict(found["query"]).lists():
+            query.setlist(name, without(values, pattern, pseudonym))
+        found["query"] = query.urlencode()
+    return found
+
+
+def _delete_exports_of(*, customer_id: int, brand_id: int, to: int, at: datetime) -> None:
     """Exports of the customer's own data: none begins any more, what runs keeps no file, what is done is gone."""
     theirs = list(
         Job.objects.select_for_update(no_key=True).filter(brand=brand_id, customer=customer_id).order_by("pk")

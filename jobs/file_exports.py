@@ -19,7 +19,7 @@ from core.spreadsheets.report import Format, Report, write_xlsx
 from jobs import files, runner
 
 # Between two words about how far it is, in which a wish to cancel is heard too.
-TELL_SECONDS = 0.5
+PROGRESS_SECONDS = 0.5
 ASK_EVERY = 1_000  # rows between two looks at the clock
 PATIENCE_SECONDS = 10  # that a replica may take to catch up; the primary has better things to do than exports
 
@@ -32,12 +32,17 @@ def export(*, run: runner.Run, report: Report, rows: QuerySet[Any]) -> int:
     run.progress(0, total)
     with files.workspace() as file:
         done = write(
-            file, report=report, rows=rows, wanted=wanted, brand=run.job.brand, told=lambda n: run.progress(n, total)
+            file,
+            report=report,
+            rows=rows,
+            file_format=wanted,
+            brand=run.job.brand,
+            progress=lambda n: run.progress(n, total),
         )
         run.progress(done, max(done, total))
         day = timezone.now().astimezone(run.job.brand.zone).date()
         file.seek(0)
-        run.keep(file, name=f"{report.name}-{run.job.brand.slug}-{day}.{wanted}")
+        run.save_file(file, name=f"{report.name}-{run.job.brand.slug}-{day}.{wanted}")
     run.log(_("%(number)s rows written.") % {"number": f"{done:,}"})
     return done
 
@@ -47,32 +52,32 @@ def write(
     *,
     report: Report,
     rows: QuerySet[Any],
-    wanted: Format,
+    file_format: Format,
     brand: Brand,
-    told: Callable[[int], None],
+    progress: Callable[[int], None],
 ) -> int:
-    """Write `rows` to `file` in one statement, so of one moment; `told` hears how many there are so far, and may raise.
+    """Write `rows` to `file` in one statement, so of one moment; `progress` hears how many there are, and may raise.
 
     Returns how many there were.
     """
-    into = reports.write_csv if wanted is Format.CSV else write_xlsx
+    into = reports.write_csv if file_format is Format.CSV else write_xlsx
     try:
-        statement, parameters = report.statement(rows, csv=wanted is Format.CSV)
+        statement, parameters = report.statement(rows, csv=file_format is Format.CSV)
     except EmptyResultSet:
         return into(file, report, iter(()))
-    options = "FORMAT csv, FORCE_QUOTE *" if wanted is Format.CSV else "FORMAT text"
+    options = "FORMAT csv, FORCE_QUOTE *" if file_format is Format.CSV else "FORMAT text"
     copied = f"COPY ({statement}) TO STDOUT WITH ({options})"
     with separate_connection(brand, rows.db) as own, own.cursor().copy(copied, parameters) as copy:
-        lines = iter(copy) if wanted is Format.CSV else copy.rows()
-        return into(file, report, _telling(lines, told))
+        lines = iter(copy) if file_format is Format.CSV else copy.rows()
+        return into(file, report, _telling(lines, progress))
 
 
-def _telling(rows: Iterator[Any], told: Callable[[int], None]) -> Iterator[Any]:
-    due = time.monotonic() + TELL_SECONDS
+def _telling(rows: Iterator[Any], progress: Callable[[int], None]) -> Iterator[Any]:
+    due = time.monotonic() + PROGRESS_SECONDS
     for number, row in enumerate(rows):
         if number % ASK_EVERY == 0 and time.monotonic() >= due:
-            told(number)
-            due = time.monotonic() + TELL_SECONDS
+            progress(number)
+            due = time.monotonic() + PROGRESS_SECONDS
         yield row
 
 

@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 MAX_FAILURES = 3  # of a storage, before it is taken to be away
 
 
-def forget_files() -> int:
+def purge_files() -> int:
     """Delete the files of jobs that have expired; the jobs stay. Returns how many.
 
     A file that cannot be deleted holds no other up, and stays on its job until it can; a storage that is away is
@@ -23,7 +23,7 @@ def forget_files() -> int:
     gone = failed = 0
     ended = Job.objects.exclude(status=Job.Status.RUNNING)  # which may not have stored its file yet
     for job in ended.filter(expires_at__lte=timezone.now()).exclude(result="").order_by("?"):
-        if forget(job.result.storage, str(job.result.name)):
+        if delete(job.result.storage, str(job.result.name)):
             Job.objects.filter(pk=job.pk).update(result="")
             gone += 1
         else:
@@ -33,7 +33,7 @@ def forget_files() -> int:
     return gone
 
 
-def forget(storage: Storage, name: str) -> bool:
+def delete(storage: Storage, name: str) -> bool:
     """Delete a file that nobody shall have any more. False: the storage failed, which the log tells."""
     try:
         storage.delete(name)

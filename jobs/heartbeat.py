@@ -29,13 +29,13 @@ def beating(sign: Callable[[], bool], *, every: timedelta) -> Iterator[None]:
 
 def _beat(sign: Callable[[], bool], over: Event, seconds: float) -> None:
     try:
-        while not over.wait(seconds) and _is_wanted(sign):
+        while not over.wait(seconds) and _is_due(sign):
             pass
     finally:
         connection.close()
 
 
-def _is_wanted(sign: Callable[[], bool]) -> bool:
+def _is_due(sign: Callable[[], bool]) -> bool:
     try:
         return sign()
     except Error as error:

@@ -1,7 +1,8 @@
-"""Long work that staff start and watch."""
+"""Long work that staff start and watch, and reports that start it on a schedule."""
 
 from datetime import datetime
 
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, OuterRef, Q, Subquery, Value
 from django.db.models.expressions import Combinable
@@ -10,8 +11,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
+from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand
 from core.moments import MomentField
+from core.spreadsheets.report import Format
+from jobs import kinds
 
 Moment = datetime | Combinable  # by this process's clock, or by the database's
 
@@ -31,20 +35,22 @@ class JobQuerySet(models.QuerySet["Job"]):
         brands that have fewest come first. Exports of customers' data, which any number of customers may ask for, run
         one at a time and wait in a line of their own: no other job of the brand waits behind those that wait.
         """
+        urgent, for_customer = kinds.names(lambda kind: kind.is_urgent), kinds.names(lambda kind: kind.for_customer)
+        is_for_customer = ExpressionWrapper(Q(kind__in=for_customer), BooleanField())
         running = Q(status=Job.Status.RUNNING, alive_at__gte=silent)
-        unfinished = Job.objects.unfinished().alias(for_customer=FOR_CUSTOMER)
-        others = unfinished.filter(brand=OuterRef("brand")).exclude(kind=Job.Kind.NOTIFY_RECALL)
+        unfinished = Job.objects.unfinished().alias(for_customer=is_for_customer)
+        others = unfinished.filter(brand=OuterRef("brand")).exclude(kind__in=urgent)
         earlier = Q(pk__lt=OuterRef("pk"), for_customer=OuterRef("for_customer"))
         before = others.filter(running | earlier).order_by().values("brand")
         waiting = self.filter(Q(status=Job.Status.QUEUED) | Q(status=Job.Status.RUNNING, alive_at__lt=silent))
-        in_line = waiting.alias(for_customer=FOR_CUSTOMER).exclude(
+        in_line = waiting.alias(for_customer=is_for_customer).exclude(
             Exists(others.filter(running, for_customer=True)), for_customer=True
         )
         counted = in_line.alias(before=Coalesce(Subquery(before.annotate(many=Count("pk")).values("many")), 0))
         all_running = Job.objects.filter(running).order_by().values(one=Value(1)).annotate(many=Count("pk"))
         is_first_or_leaves_one = Q(before=0) | Q(running__lt=workers - 1)
         turns = counted.alias(running=Coalesce(Subquery(all_running.values("many")), 0)).filter(
-            Q(is_first_or_leaves_one, before__lt=of_a_brand) | Q(kind=Job.Kind.NOTIFY_RECALL)
+            Q(is_first_or_leaves_one, before__lt=of_a_brand) | Q(kind__in=urgent)
         )
         return turns.order_by("before", "for_customer", "pk")
 
@@ -53,29 +59,6 @@ class Job(models.Model):
     """Generation, import, export or print as one row: what to do, how far it is, and the file that came of it."""
 
     customer_by = ("customer",)
-
-    class Kind(models.TextChoices):
-        GENERATE = "generate", _("Generate codes")
-        CHANGE_CODES = "change-codes", _("Change codes in bulk")
-        CHECK_IMPORT = "check-import", _("Check an import")
-        COMMIT_IMPORT = "commit-import", _("Commit an import")
-        UNDO_IMPORT = "undo-import", _("Undo an import")
-        EXPORT_SCANS = "export-scans", _("Export the scan report")
-        EXPORT_UNSCANNED = "export-unscanned", _("Export unscanned codes")
-        EXPORT_CODES = "export-codes", _("Export codes")
-        EXPORT_BATCHES = "export-batches", _("Export batches")
-        EXPORT_PRODUCTS = "export-products", _("Export products")
-        EXPORT_MEMBERS = "export-members", _("Export members")
-        EXPORT_LEDGER = "export-ledger", _("Export the points ledger")
-        EXPORT_REDEMPTIONS = "export-redemptions", _("Export redemptions")
-        EXPORT_CLAIMS = "export-claims", _("Export reward claims")
-        EXPORT_PROGRESS = "export-progress", _("Export campaign progress")
-        EXPORT_AUDIT = "export-audit", _("Export the audit log")
-        EXPORT_AFFECTED = "export-affected", _("Export customers affected by a recall")
-        EXPORT_CUSTOMER_DATA = "export-customer-data", _("Export a customer's data")
-        NOTIFY_RECALL = "notify-recall", _("Notify customers of a recall")
-        PRINT_BATCH = "print-batch", _("Print a batch's codes")
-        PRINT_LIST = "print-list", _("Print codes from a list")
 
     class Status(models.TextChoices):
         QUEUED = "queued", _("Queued")
@@ -87,7 +70,7 @@ class Job(models.Model):
     UNFINISHED = (Status.QUEUED, Status.RUNNING)
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="jobs")
-    kind = models.CharField(max_length=32, choices=Kind.choices)
+    kind = models.CharField(max_length=32, choices=kinds.choices)
     title = models.CharField(max_length=200, help_text=_("A short description."))
     parameters = models.JSONField(default=dict, editable=False)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
@@ -160,5 +143,117 @@ class Job(models.Model):
         return min(99, self.done * 100 // self.total) if self.total else 0
 
 
-# Customers ask for these, and nobody's quota bounds how many.
-FOR_CUSTOMER = ExpressionWrapper(Q(kind=Job.Kind.EXPORT_CUSTOMER_DATA), BooleanField())
+class StagedUpload(models.Model):
+    """A file of reference data between its preview and its confirmation; deleted by either, or when it expires."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    resource = models.CharField(max_length=60, help_text="The label of the model whose rows the file holds.")
+    file = models.FileField(upload_to="imports/staged/", max_length=255)
+    file_name = models.CharField(max_length=200)
+    file_bytes = models.PositiveBigIntegerField()
+    sha256 = models.CharField(max_length=64)
+    expires_at = MomentField(db_index=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "brand", "resource"], name="one_staged_upload_per_person"),
+        ]
+
+    def __str__(self) -> str:
+        return self.file_name
+
+
+class ReportSchedule(models.Model):
+    """When a saved list is exported, and who gets a mail once the file is there."""
+
+    class Frequency(models.TextChoices):
+        DAILY = "daily", _("Daily")
+        WEEKLY = "weekly", _("Weekly")
+        MONTHLY = "monthly", _("Monthly")
+
+    class Weekday(models.IntegerChoices):
+        MONDAY = 0, _("Monday")
+        TUESDAY = 1, _("Tuesday")
+        WEDNESDAY = 2, _("Wednesday")
+        THURSDAY = 3, _("Thursday")
+        FRIDAY = 4, _("Friday")
+        SATURDAY = 5, _("Saturday")
+        SUNDAY = 6, _("Sunday")
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", verbose_name=_("brand"))
+    saved_list = models.ForeignKey(
+        SavedList, on_delete=models.SET_NULL, null=True, related_name="schedules", verbose_name=_("saved list")
+    )
+    owner = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="report_schedules", editable=False, verbose_name=_("owner")
+    )
+    frequency = models.CharField(_("frequency"), max_length=10, choices=Frequency.choices)
+    weekday = models.PositiveSmallIntegerField(
+        _("weekday"), choices=Weekday.choices, default=Weekday.MONDAY, help_text=_("Only for weekly reports.")
+    )
+    day = models.PositiveSmallIntegerField(
+        _("day of the month"),
+        default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(28)],
+        help_text=_("1 to 28. Only for monthly reports."),
+    )
+    hour = models.PositiveSmallIntegerField(
+        _("hour"), default=7, validators=[MaxValueValidator(23)], help_text=_("0 to 23, in the brand's time zone.")
+    )
+    file_format = models.CharField(_("file"), max_length=4, choices=Format.choices, default=Format.CSV)
+    is_paused = models.BooleanField(_("paused"), default=False, help_text=_("No report is sent until you untick this."))
+    next_at = MomentField(_("next report"), editable=False)
+    time_zone = models.CharField(
+        _("time zone"), max_length=64, editable=False, help_text=_("The brand's, when the next report was planned.")
+    )
+    job = models.ForeignKey(
+        Job, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("last job")
+    )
+    is_running = models.BooleanField(
+        _("running"), default=False, editable=False, help_text=_("The end of its job was not reported yet.")
+    )
+    failures = models.PositiveSmallIntegerField(
+        _("failures"), default=0, editable=False, help_text=_("In a row; the third one pauses the schedule.")
+    )
+    last_error = models.CharField(_("last error"), max_length=500, blank=True, editable=False)
+    last_run_at = MomentField(_("last report"), null=True, editable=False)
+    created_at = MomentField(_("created"), default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("scheduled report")
+        verbose_name_plural = _("scheduled reports")
+        ordering = ["brand_id", "-id"]
+        indexes = [
+            models.Index(fields=["next_at", "id"], name="report_due", condition=Q(is_paused=False, is_running=False)),
+            models.Index(fields=["id"], name="report_running", condition=Q(is_running=True)),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(frequency__in=["daily", "weekly", "monthly"]), name="report_frequency_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(weekday__lte=6, day__gte=1, day__lte=28, hour__lte=23), name="report_time_exists"
+            ),
+            models.CheckConstraint(condition=Q(file_format__in=["csv", "xlsx"]), name="report_format_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.saved_list or _('Deleted list')}, {self.get_frequency_display()}"
+
+
+class ReportRecipient(models.Model):
+    """A member of the brand's staff who is told by mail of each report."""
+
+    guarded_by = ("schedule",)
+
+    schedule = models.ForeignKey(ReportSchedule, on_delete=models.CASCADE, related_name="recipients")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        ordering = ["schedule_id", "id"]
+        constraints = [models.UniqueConstraint(fields=["schedule", "user"], name="report_recipient_once")]
+
+    def __str__(self) -> str:
+        return str(self.user)

@@ -15,6 +15,7 @@ from brands.models.people import User
 from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
 from brands.tenants import quotas
+from jobs import endings, kinds
 from jobs.models import Job, JobQuerySet
 
 logger = logging.getLogger(__name__)
@@ -23,13 +24,12 @@ logger = logging.getLogger(__name__)
 SILENCE = timedelta(seconds=8)
 ATTEMPTS = 5
 QUOTA = BrandQuota.Resource.JOBS
-WITHOUT_QUOTA = (Job.Kind.NOTIFY_RECALL, Job.Kind.EXPORT_CUSTOMER_DATA)
 
 
 def start(
     *,
     brand: Brand,
-    kind: Job.Kind,
+    kind: str,
     title: str,
     parameters: dict[str, Any],
     by: User | None,
@@ -42,7 +42,7 @@ def start(
     rate. Raises IntegrityError while another job about `customer` is unfinished.
     """
     with transaction.atomic():
-        if kind not in WITHOUT_QUOTA:
+        if kind not in kinds.names(lambda each: each.is_urgent or each.for_customer):
             quotas.require(brand.pk, QUOTA)
         return store(brand=brand, kind=kind, title=title, parameters=parameters, by=by, total=total, customer=customer)
 
@@ -50,7 +50,7 @@ def start(
 def store(
     *,
     brand: Brand,
-    kind: Job.Kind,
+    kind: str,
     title: str,
     parameters: dict[str, Any],
     by: User | None,
@@ -90,7 +90,7 @@ def in_turn() -> JobQuerySet:
 def cancel(*, job: Job) -> bool:
     """Ask a job to stop; one that waits is cancelled at once. False: it has ended already."""
     waiting = Job.objects.filter(pk=job.pk, status=Job.Status.QUEUED)
-    if waiting.update(status=Job.Status.CANCELLED, cancel_requested=True, finished_at=timezone.now()):
+    if endings.end(waiting, status=Job.Status.CANCELLED, at=timezone.now(), cancel_requested=True):
         return True
     return bool(Job.objects.filter(pk=job.pk, status=Job.Status.RUNNING).update(cancel_requested=True))
 
@@ -98,9 +98,10 @@ def cancel(*, job: Job) -> bool:
 def resume() -> list[int]:
     """Call workers for jobs whose turn it is; bury those that end their workers. Returns the called."""
     now = timezone.now()
-    Job.objects.abandoned(silent=Now() - SILENCE).filter(attempts__gte=F("interruptions") + ATTEMPTS).update(
+    endings.end(
+        Job.objects.abandoned(silent=Now() - SILENCE).filter(attempts__gte=F("interruptions") + ATTEMPTS),
         status=Job.Status.FAILED,
-        finished_at=now,
+        at=now,
         log=Concat(F("log"), Value(f"Given up: its worker ended {ATTEMPTS} times without a word.\n")),
     )
     just_called = Q(status=Job.Status.QUEUED, created_at__gte=now - timedelta(seconds=5))

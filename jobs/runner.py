@@ -3,19 +3,15 @@
 import logging
 import time
 import traceback
-from collections.abc import Callable
 from datetime import timedelta
-from functools import cache
 from io import SEEK_END
 from typing import IO, Any
 
-from django.conf import settings
 from django.core.files import File
 from django.db import transaction
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Concat, Now
 from django.utils import timezone
-from django.utils.module_loading import import_string
 
 from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
@@ -23,8 +19,8 @@ from core.db import row_guard
 from core.db.outages import is_outage, through_outages
 from core.errors import DomainError
 from core.observability.tracing import TraceContext
-from jobs import heartbeat
-from jobs.files import forget
+from jobs import endings, heartbeat, kinds
+from jobs.files import delete
 from jobs.models import Job
 from jobs.queue import call_worker, in_turn
 
@@ -62,15 +58,15 @@ class Run:
 
     def progress(self, done: int, total: int) -> None:
         """Say how far it is. Raises JobCancelledError or JobSupersededError: stop then, keeping what is whole."""
-        if not self.tell(done, total):
+        if not self.note_progress(done, total):
             raise JobSupersededError
         if Job.objects.filter(pk=self.job.pk, cancel_requested=True).exists():
             raise JobCancelledError
 
-    def tell(self, done: int, total: int) -> bool:
+    def note_progress(self, done: int, total: int) -> bool:
         """Say how far it is where it cannot stop any more: all is committed. False: another attempt runs it now."""
         self._heard_at = CLOCK()
-        return bool(self._mine().update(done=done, total=total, alive_at=Now()))
+        return bool(self._own_row().update(done=done, total=total, alive_at=Now()))
 
     def beat(self) -> bool:
         """Say that its worker lives. False: another attempt runs it now, it has ended, or its handler hangs."""
@@ -79,18 +75,18 @@ class Run:
                 "job %s: its handler said nothing for %s; another worker may take it over", self.job.pk, MAX_STEP
             )
             return False
-        return bool(self._mine().update(alive_at=Now()))
+        return bool(self._own_row().update(alive_at=Now()))
 
-    def refuse_overtaken(self) -> None:
+    def check_superseded(self) -> None:
         """Raises JobSupersededError. Where attempts take turns by a lock, ask while it is held."""
-        if not self._mine().exists():
+        if not self._own_row().exists():
             raise JobSupersededError
 
     def log(self, line: str) -> None:
         self._heard_at = CLOCK()
-        self._mine().update(log=_logged(self.job, line), alive_at=Now())
+        self._own_row().update(log=_logged(self.job, line), alive_at=Now())
 
-    def keep(self, content: IO[bytes], *, name: str) -> None:
+    def save_file(self, content: IO[bytes], *, name: str) -> None:
         """Offer `content` for download as `name`, for FILE_LASTS. Raises as progress does.
 
         Its place is on the job before the file is there, so that no file is ever without a job that forgets it.
@@ -106,17 +102,17 @@ class Run:
         with transaction.atomic():
             more = size - (self.job.result_bytes if earlier else 0)
             quotas.require(self.job.brand_id, BrandQuota.Resource.STORAGE, more=more)
-            placed = self._mine().filter(cancel_requested=False).update(**fields)
+            placed = self._own_row().filter(cancel_requested=False).update(**fields)
         if not placed:
-            raise JobCancelledError if self._mine().exists() else JobSupersededError
+            raise JobCancelledError if self._own_row().exists() else JobSupersededError
         if earlier:
-            transaction.on_commit(lambda: forget(file.storage, earlier))
+            transaction.on_commit(lambda: delete(file.storage, earlier))
         file.name = file.storage.save(where, File(content), file.field.max_length)
-        if not self._mine().update(result=file.name):
-            forget(file.storage, file.name)
+        if not self._own_row().update(result=file.name):
+            delete(file.storage, file.name)
             raise JobSupersededError
 
-    def _mine(self) -> QuerySet[Job]:
+    def _own_row(self) -> QuerySet[Job]:
         return Job.objects.filter(pk=self.job.pk, attempts=self.attempt, status=Job.Status.RUNNING)
 
 
@@ -125,16 +121,6 @@ def _size_of(content: IO[bytes]) -> int:
     size = content.seek(0, SEEK_END)
     content.seek(place)
     return size
-
-
-Handler = Callable[[Run], None]
-
-
-@cache
-def handler_of(kind: str) -> Handler:
-    """What settings.JOB_HANDLERS names for this kind. It may be run again after a crash, and must bear that."""
-    handler: Handler = import_string(settings.JOB_HANDLERS[kind])
-    return handler
 
 
 def run(job_id: int) -> None:
@@ -155,7 +141,7 @@ def _attempt(job: Job) -> None:
     run = Run(job)
     try:
         with heartbeat.beating(run.beat, every=BEAT), row_guard.within([job.brand_id], user_id=job.created_by_id):
-            handler_of(job.kind)(run)
+            kinds.declared()[job.kind].run(run)
     except JobSupersededError:
         logger.warning("job %s: another worker took it over", job.pk)
     except JobCancelledError:
@@ -178,7 +164,7 @@ def _queue_again(job: Job) -> None:
     mine = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
     if job.interruptions >= MAX_INTERRUPTIONS:
         log = Concat(F("log"), Value(f"Given up: the database went away {MAX_INTERRUPTIONS} times during it.\n"))
-        mine.update(status=Job.Status.FAILED, finished_at=timezone.now(), log=log)
+        endings.end(mine, status=Job.Status.FAILED, at=timezone.now(), log=log)
         return
     mine.update(status=Job.Status.QUEUED, interruptions=F("interruptions") + 1, alive_at=Now())
 
@@ -193,10 +179,10 @@ def _take(job_id: int) -> Job | None:
 
 def _finish(job: Job, status: Job.Status, line: str) -> None:
     mine = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
-    fields: dict[str, Any] = {"status": status, "finished_at": timezone.now(), "alive_at": Now()}
+    fields: dict[str, Any] = {"alive_at": Now()}
     if line:
         fields["log"] = _logged(job, line)
-    through_outages(lambda: mine.update(**fields))
+    through_outages(lambda: endings.end(mine, status=status, at=timezone.now(), **fields))
 
 
 def _logged(job: Job, line: str) -> Concat:

@@ -38,7 +38,7 @@ class PointsAlreadyClaimed(DomainError):
     default_message = _("Points for this have already been credited to this customer.")
 
 
-class ExternallyRefused(DomainError):
+class ExternallyRejected(DomainError):
     code = "EXTERNALLY_REFUSED"
     status = 409
     default_message = _("The brand's external loyalty system rejected the points.")

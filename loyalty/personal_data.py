@@ -57,11 +57,11 @@ def erase_notifications(user_id: int, brand_id: int, *, to: int, at: datetime) -
     with transaction.atomic():
         email = User.objects.values_list("email", flat=True).get(pk=user_id)
         phone = preferences.read(user_id, brand_id).phone
-        suppression.forget(brand_id=brand_id, addresses=[(Channel.EMAIL, email), (Channel.SMS, phone)])
-        batching.forget(user_id, brand_id, to=to, at=at)
-        delivery.forget(user_id, brand_id, to=to, at=at)
-        devices.forget(user_id, brand_id)
-        preferences.forget(user_id, brand_id)
+        suppression.erase(brand_id=brand_id, addresses=[(Channel.EMAIL, email), (Channel.SMS, phone)])
+        batching.erase(user_id, brand_id, to=to, at=at)
+        delivery.erase(user_id, brand_id, to=to, at=at)
+        devices.erase(user_id, brand_id)
+        preferences.erase(user_id, brand_id)
 
 
 def export_wallets(user_id: int, brand_id: int) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ def erase_wallets(user_id: int, brand_id: int, *, to: int, at: datetime) -> None
     """Devices that hold the pass are turned away from now on; Google hears by an event that it is over."""
     theirs = list(WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id))
     messages = passes.revoke(passes=theirs, to=to)  # the passes first, as a device does that registers
-    wallet_devices.forget_all(theirs)
+    wallet_devices.delete_all(theirs)
     publishing.publish(messages=messages, brand_id=brand_id, at=at)
 
 
@@ -103,7 +103,7 @@ def export_webhooks(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
 
 def erase_webhooks(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
     """That something was told stays, and what it was goes; what was not told yet never will be."""
-    webhook_delivery.forget_answers(webhook_events.forget_person(user_id=user_id, brand_id=brand_id, at=at))
+    webhook_delivery.purge_answers(webhook_events.erase_user(user_id=user_id, brand_id=brand_id, at=at))
 
 
 def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
@@ -120,6 +120,7 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
         "current_level",
         "status",
         "enrolled_at",
+        "external_id",
         "first_name",
         "last_name",
     )
@@ -139,7 +140,7 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
 
 def erase_account(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """The account, with its ledger, orders and redemptions, is the pseudonym's, and closed."""
-    confirmations.forget_person(user_id, brand_id)
+    confirmations.erase_user(user_id, brand_id)
     orders.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to)
     accounts.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to, at=at)
 

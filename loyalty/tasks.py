@@ -17,16 +17,16 @@ WEBHOOK_LOG_LASTS = timedelta(days=30)
 
 
 @shared_task
-def forget_webhook_messages() -> int:
+def purge_webhook_messages() -> int:
     """Every hour: delete from the webhooks' log what is older than WEBHOOK_LOG_LASTS."""
     before = timezone.now() - WEBHOOK_LOG_LASTS
-    return with_fresh_connection(partial(webhook_events.forget, before=before))
+    return with_fresh_connection(partial(webhook_events.purge, before=before))
 
 
 @shared_task
-def forget_confirmations() -> int:
+def purge_confirmations() -> int:
     """Every hour: delete codes that went to addresses and have ended, with what was registered with them."""
-    return with_fresh_connection(partial(confirmations.forget_ended, at=timezone.now()))
+    return with_fresh_connection(partial(confirmations.purge_ended, at=timezone.now()))
 
 
 @shared_task

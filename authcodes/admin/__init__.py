@@ -1,6 +1,6 @@
-"""The portal's pages about products, codes, their scans and recalls, and the work on them."""
+"""The portal's pages about products, codes, their scans and recalls."""
 
-from authcodes.admin import fake_reports, imports, jobs, products, recalls, scans, withdrawn_recalls
+from authcodes.admin import fake_reports, imports, products, recalls, scans, withdrawn_recalls
 from authcodes.admin.codes import batches, change_log, codes, prefixes
 from authcodes.admin.printing import printers, runs
 
@@ -10,7 +10,6 @@ __all__ = [
     "codes",
     "fake_reports",
     "imports",
-    "jobs",
     "prefixes",
     "printers",
     "products",

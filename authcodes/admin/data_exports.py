@@ -17,7 +17,7 @@ from jobs.models import Job
 from loyalty.models.accounts import UserPoints
 from portal.base.reason_forms import UnnamedReasonForm
 from portal.base.tenant_admin import TenantAdmin
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import within
 
 
@@ -47,9 +47,9 @@ def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpRes
 def start(page: Any, request: HttpRequest, member: UserPoints, reason: str) -> Job:
     """Start the job and write it into the member's history, both or neither. Raises DomainError."""
     with transaction.atomic():
-        customer = users.lock_person(user_id=member.user_id)
+        customer = users.lock_user(user_id=member.user_id)
         if not UserPoints.objects.filter(pk=member.pk, user=customer).exists():  # erased while this waited
             raise Http404
-        job = data_exports.start(brand=member.brand, customer=customer, by=person(request), at=timezone.now())
+        job = data_exports.start(brand=member.brand, customer=customer, by=staff_user(request), at=timezone.now())
         page.note(request, [member], _("Data exported"), reason=reason)
     return job

@@ -17,7 +17,7 @@ from loyalty.points import accounts
 from portal.base.badges import badge
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, display
 
@@ -29,7 +29,7 @@ class FakeReportAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "support": "view act"}
     sidebar = SidebarEntry(PRODUCTS_AND_CODES, 6, "flag_circle")
     brand_path = "brand"
-    list_display = ("reported_at", "code", "place", "remark_shortened", "shown_state")
+    list_display = ("reported_at", "code", "place", "remark_shortened", "state_badge")
     list_filter = (("state", ChoicesFilter), ("reported_at", DayFilter))
     search_fields = ("code__startswith", "place__istartswith")
     search_help_text = gettext_lazy("The start of a code or place.")
@@ -37,11 +37,11 @@ class FakeReportAdmin(TenantAdmin):
     readonly_fields = ("customer",)
     fieldsets = (
         (None, {"fields": (("code", "auth_code"), "place", "remark", ("contact", "customer"), "reported_at")}),
-        (gettext_lazy("State"), {"fields": ("shown_state", ("closed_at", "closed_by"))}),
+        (gettext_lazy("State"), {"fields": ("state_badge", ("closed_at", "closed_by"))}),
     )
 
     @display(description=gettext_lazy("state"))
-    def shown_state(self, report: FakeReport) -> SafeString:
+    def state_badge(self, report: FakeReport) -> SafeString:
         return badge(COLOURS[report.state], report.get_state_display())
 
     @display(description=gettext_lazy("remark"))
@@ -56,7 +56,7 @@ class FakeReportAdmin(TenantAdmin):
 
     @admin.action(description=gettext_lazy("Close"), permissions=["act"])
     def close(self, request: HttpRequest, queryset: QuerySet[FakeReport]) -> None:
-        by, at = person(request), timezone.now()
+        by, at = staff_user(request), timezone.now()
         self.change(request, queryset, lambda rows: fake_reports.close(reports=rows, by=by, at=at), _("Closed"))
 
     @admin.action(description=gettext_lazy("Reopen"), permissions=["act"])
@@ -68,6 +68,6 @@ class FakeReportAdmin(TenantAdmin):
         request: HttpRequest,
         queryset: QuerySet[FakeReport],
         how: Callable[[Iterable[FakeReport]], list[Any]],
-        words: str,
+        text: str,
     ) -> None:
-        self.report(request, how(self.chosen(request, queryset)), words)
+        self.report(request, how(self.chosen(request, queryset)), text)

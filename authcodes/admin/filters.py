@@ -29,7 +29,7 @@ class StatusFilter(StateFilter):
     parameter_name = "status"
     states = STATES
 
-    def asked(self, state: str, brands: Sequence[Brand]) -> Q:
+    def condition(self, state: str, brands: Sequence[Brand]) -> Q:
         if state == "recalled":
             return Q(batch__recall__isnull=False)
         if state == "unassigned":
@@ -43,7 +43,7 @@ class CodeStatusFilter(StatusFilter):
 
     title = _("the code's status")
 
-    def asked(self, state: str, brands: Sequence[Brand]) -> Q:
+    def condition(self, state: str, brands: Sequence[Brand]) -> Q:
         if state == "recalled":
             return Q(batch__recall__isnull=False)
         if state == "unassigned":
@@ -58,7 +58,7 @@ class BatchStateFilter(StateFilter):
     parameter_name = "state"
     states = {"ready": _("Ready"), "unfinished": _("Not finished"), "expired": _("Expired"), "recalled": _("Recalled")}
 
-    def asked(self, state: str, brands: Sequence[Brand]) -> Q:
+    def condition(self, state: str, brands: Sequence[Brand]) -> Q:
         recalled, expired = Q(recall__isnull=False), filters.batches_expired(brands=brands)
         made = Q(generated_count=F("quantity"))
         return {
@@ -74,22 +74,22 @@ class AssignedFilter(StateFilter):
     parameter_name = "assigned"
     states = {"yes": _("Has a product"), "no": _("Without a product")}
 
-    def asked(self, state: str, _brands: Sequence[Brand]) -> Q:
+    def condition(self, state: str, _brands: Sequence[Brand]) -> Q:
         return Q(product__isnull=state == "no")
 
 
 class FirstScanFilter(DayFilter):
     """Codes first scanned on these days."""
 
-    def asked(self, brands: Sequence[Brand], first: date | None, last: date | None) -> Q:
+    def condition(self, brands: Sequence[Brand], first: date | None, last: date | None) -> Q:
         return filters.codes_first_scanned(brands=brands, first_day=first, last_day=last)
 
 
 class PlaceForm(TypedForm):
     """A part of a place; a script offers those that it is a part of."""
 
-    def __init__(self, *given: Any, of: str, **more: Any) -> None:
-        super().__init__(*given, **more)
+    def __init__(self, *arguments: Any, of: str, **more: Any) -> None:
+        super().__init__(*arguments, **more)
         address = f"{reverse('admin:authcodes_authcode_places')}?{urlencode({'of': of})}"
         for field in self.fields.values():
             field.widget.attrs |= {"data-suggestions": address, "autocomplete": "off"}
@@ -100,15 +100,15 @@ class KnownPlaceFilter(TextFilter):
 
     of = search.SCANNED
 
-    def form_class(self, **given: Any) -> PlaceForm:
-        return PlaceForm(of=self.of, **given)
+    def form_class(self, **arguments: Any) -> PlaceForm:
+        return PlaceForm(of=self.of, **arguments)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         with report_search_error(request, queryset) as shown:
             shown.rows = super().queryset(request, queryset)
         return shown.rows
 
-    def asked(self, typed: str, brands: Sequence[Brand]) -> Q:
+    def condition(self, typed: str, brands: Sequence[Brand]) -> Q:
         return self.there(self.meant(typed, brands), brands)
 
     def meant(self, typed: str, brands: Sequence[Brand]) -> list[str]:
@@ -163,9 +163,9 @@ class OtherFirstScanFilter(BrandsFilter, DropdownFilter):
             return queryset
         if not filters.read_when_and_where(value).by_scan:
             raise IncorrectLookupParameters
-        return queryset.exclude(self.asked(value, self.page.brands_seen(request)))
+        return queryset.exclude(self.condition(value, self.page.brands_seen(request)))
 
-    def asked(self, value: str, brands: Sequence[Brand]) -> Q:
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:
         then = filters.read_when_and_where(value)
         known = search.known(search.SCANNED, brands) if then.location else []
         places = (search.meant(then.location, known) or [then.location]) if then.location else []
@@ -175,7 +175,7 @@ class OtherFirstScanFilter(BrandsFilter, DropdownFilter):
 
 
 class ScanDayFilter(DayFilter):
-    def asked(self, brands: Sequence[Brand], first: date | None, last: date | None) -> Q:
+    def condition(self, brands: Sequence[Brand], first: date | None, last: date | None) -> Q:
         return filters.scans_made(brands=brands, first_day=first, last_day=last)
 
 
@@ -190,8 +190,8 @@ class PlaceFilter(KnownPlaceFilter):
 class CustomerFilter(OwnRowsFilter):
     """Whoever is another brand's customer stays unknown, by number too."""
 
-    def __init__(self, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
         self.title = _("customer")
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:

@@ -31,7 +31,7 @@ from core.errors import DomainError
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
 from portal.lists.live import LiveAdmin
 from portal.unfold import ChoicesFilter, FileWidget, display
@@ -64,7 +64,7 @@ GUIDE = {
     ),
 }
 ERRORS_PER_PAGE = 100
-MENDABLE = (Import.Status.REFUSED, Import.Status.CHECKED, Import.Status.DISCARDED)
+MENDABLE = (Import.Status.REJECTED, Import.Status.CHECKED, Import.Status.DISCARDED)
 
 
 class UploadForm(TenantForm):
@@ -160,7 +160,7 @@ class ImportAdmin(LiveAdmin):
             product=chosen["product"],
             file=chosen["file"],
             name=chosen["file"].name,
-            by=person(request),
+            by=staff_user(request),
         )
 
     def response_add(self, request: HttpRequest, obj: Import, post_url_continue: str | None = None) -> HttpResponse:  # noqa: ARG002
@@ -181,24 +181,24 @@ class ImportAdmin(LiveAdmin):
         told = preview_of(upload, request.GET.get("errors", "1"))
         told |= {"upload_state": self.state(upload), "upload_acts": self.acts(request, upload)}
         if upload.status in MENDABLE and (upload.problem or upload.bad_rows):
-            told["upload_again"] = CorrectedFileForm() if upload.brand_id in self.reach(request, ADD) else None
+            told["upload_again"] = CorrectedFileForm() if upload.brand_id in self.brand_scope(request, ADD) else None
         return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
 
     def acts(self, request: HttpRequest, upload: Import) -> bool:
         """Whether the person may commit, discard or undo it."""
-        return uploads.may_act(upload, person(request)) and upload.brand_id in self.reach(request, ACT)
+        return uploads.may_act(upload, staff_user(request)) and upload.brand_id in self.brand_scope(request, ACT)
 
     def again(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Upload the corrected file, with everything else as it was chosen for this import."""
         before = self.get_object(request, str(pk))
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        if before.brand_id not in self.reach(request, ADD):
+        if before.brand_id not in self.brand_scope(request, ADD):
             raise PermissionDenied
         form = CorrectedFileForm(request.POST, request.FILES)
         try:
             if not form.is_valid():
-                raise uploads.ImportRefused(_("Choose the corrected file."))
+                raise uploads.ImportRejected(_("Choose the corrected file."))
             file = form.cleaned_data["file"]
             made = uploads.upload(
                 brand=before.brand,
@@ -206,7 +206,7 @@ class ImportAdmin(LiveAdmin):
                 product=before.product,
                 file=file,
                 name=file.name,
-                by=person(request),
+                by=staff_user(request),
             )
         except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
@@ -219,18 +219,18 @@ class ImportAdmin(LiveAdmin):
         return self.act(
             request,
             pk,
-            lambda upload: imports.commit(upload=upload, skip_bad=skip_bad, by=person(request)),
+            lambda upload: imports.commit(upload=upload, skip_bad=skip_bad, by=staff_user(request)),
             _("The codes are being assigned."),
         )
 
     def discard(self, request: HttpRequest, pk: int) -> HttpResponse:
         done = _("Discarded. Nothing was imported.")
-        return self.act(request, pk, lambda upload: retention.discard(upload=upload, by=person(request)), done)
+        return self.act(request, pk, lambda upload: retention.discard(upload=upload, by=staff_user(request)), done)
 
     def undo(self, request: HttpRequest, pk: int) -> HttpResponse:
         done = _("The import is being undone. Every code returns to its previous values.")
         return self.act(
-            request, pk, lambda upload: imports.undo(upload=upload, by=person(request), at=timezone.now()), done
+            request, pk, lambda upload: imports.undo(upload=upload, by=staff_user(request), at=timezone.now()), done
         )
 
     def act(self, request: HttpRequest, pk: int, action: Any, done: str) -> HttpResponse:

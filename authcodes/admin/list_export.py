@@ -1,6 +1,6 @@
 """Exports of what a list shows: the page that starts one, and the job that asks the same list for all its rows."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin
@@ -21,12 +21,16 @@ from brands.models.tenants import Brand
 from core.errors import Forbidden
 from core.forms.digits import AsciiDigits
 from core.spreadsheets.report import Format
-from jobs import file_exports, queue, runner
+from jobs import file_exports, runner
+from jobs.kinds import NO_FILE, JobKind
 from jobs.models import Job
-from portal.base.tenant_scope import person
-from portal.import_export.exportable import ExportingAdmin, within
-from portal.lists.selection import filters_of, shown_to
+from portal.base.tenant_scope import staff_user
+from portal.import_export.exportable import ExportingAdmin, start_export, within
+from portal.lists.selection import displayed_to, filters_of
 from portal.unfold import SelectWidget
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 class ExportForm(AsciiDigits, forms.Form):
@@ -35,8 +39,8 @@ class ExportForm(AsciiDigits, forms.Form):
     brand = forms.ModelChoiceField(Brand.objects.none(), label=gettext_lazy("Brand"), widget=SelectWidget)
     format = forms.ChoiceField(choices=Format.choices, label=gettext_lazy("File"), widget=SelectWidget)
 
-    def __init__(self, brands: QuerySet[Brand], *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
+    def __init__(self, brands: QuerySet[Brand], *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
         self.fields["brand"].queryset = brands  # type: ignore[attr-defined]
         self.fields["brand"].empty_label = None  # type: ignore[attr-defined]
 
@@ -70,13 +74,7 @@ def start(page: ExportingAdmin, request: HttpRequest, *, brand: Brand, format: s
     query.pop("p", None)
     zone = timezone.get_current_timezone_name()
     with transaction.atomic():
-        return queue.start(
-            brand=brand,
-            kind=Job.Kind(page.export_kind_of(query)),
-            title=page.export_name(query),
-            parameters={"query": query.urlencode(), "format": format, "time_zone": zone},
-            by=person(request),
-        )
+        return start_export(page, query=query, brand=brand, file_format=format, time_zone=zone, by=staff_user(request))
 
 
 def run(run: runner.Run) -> None:
@@ -88,7 +86,32 @@ def run(run: runner.Run) -> None:
         message = _("The person who started this may no longer export these rows.")
         raise Forbidden(message)
     with timezone.override(run.parameters["time_zone"]):
-        rows = shown_to(by, model, run.parameters["query"]).filter(**{page.brand_path: run.job.brand})
-        if run.job.kind == Job.Kind.EXPORT_UNSCANNED:
+        rows = displayed_to(by, model, run.parameters["query"]).filter(**{page.brand_path: run.job.brand})
+        if run.job.kind == UNSCANNED.name:
             rows = rows.filter(scan_count=0)
         file_exports.export(run=run, report=report, rows=rows)
+
+
+def kind_of(name: str, label: "StrOrPromise", *, names_customers: bool = False) -> JobKind:
+    model, _report = REPORTS[name]
+    return JobKind(
+        name=name,
+        label=label,
+        run=run,
+        on_cancel=NO_FILE,
+        visible_with=model._meta.label_lower,  # noqa: SLF001 - Django's public API
+        names_customers=names_customers,
+    )
+
+
+SCANS = kind_of("export-scans", gettext_lazy("Export the scan report"), names_customers=True)
+UNSCANNED = kind_of("export-unscanned", gettext_lazy("Export unscanned codes"))
+CODES = kind_of("export-codes", gettext_lazy("Export codes"))
+BATCHES = kind_of("export-batches", gettext_lazy("Export batches"))
+PRODUCTS = kind_of("export-products", gettext_lazy("Export products"))
+MEMBERS = kind_of("export-members", gettext_lazy("Export members"), names_customers=True)
+LEDGER = kind_of("export-ledger", gettext_lazy("Export the points ledger"), names_customers=True)
+REDEMPTIONS = kind_of("export-redemptions", gettext_lazy("Export redemptions"), names_customers=True)
+CLAIMS = kind_of("export-claims", gettext_lazy("Export reward claims"), names_customers=True)
+PROGRESS = kind_of("export-progress", gettext_lazy("Export campaign progress"), names_customers=True)
+AUDIT = kind_of("export-audit", gettext_lazy("Export the audit log"), names_customers=True)

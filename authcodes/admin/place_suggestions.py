@@ -9,7 +9,7 @@ from brands.models.tenants import Brand
 from core.errors import DomainError
 
 SCRIPT = "authcodes/place_suggestions.js"
-KINDS = (search.SCANNED, *search.OF_CODES)
+KINDS = (search.SCANNED, *search.FETCH_PLACES_OF_CODES)
 
 
 def suggestions(request: HttpRequest, brands: Sequence[Brand]) -> JsonResponse:

@@ -11,16 +11,18 @@ from django.utils.translation import gettext_lazy
 
 from authcodes.admin.printing.access import LABEL
 from authcodes.admin.product_lookup import SOLD_ONLY
+from authcodes.admin.resources import ProductResource
 from authcodes.models.products import Product
 from brands.identity import roles
 from brands.identity.roles import ACT
 from brands.tenants import pictures
 from brands.tenants.pictures import Drawn
-from jobs.models import Job
 from loyalty.admin.ceiling import CeilingAdmin
 from portal.base.image_mixin import ImageAdminMixin, PictureForm
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
+from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.exportable import ExportingAdmin
+from portal.import_export.importable import ImportingAdmin
 from portal.lists.live import is_id
 from portal.unfold import action
 
@@ -31,7 +33,7 @@ class ProductForm(PictureForm):
 
 
 @admin.register(Product)
-class ProductAdmin(ExportingAdmin, CeilingAdmin, ImageAdminMixin):
+class ProductAdmin(ExportingAdmin, ImportingAdmin, TranslationsAdmin, CeilingAdmin, ImageAdminMixin):
     role_permissions: ClassVar = {
         "owner": "view add change",
         "manager": "view add change",
@@ -39,9 +41,10 @@ class ProductAdmin(ExportingAdmin, CeilingAdmin, ImageAdminMixin):
         "support": "view",
     }
     sidebar = SidebarEntry(PRODUCTS_AND_CODES, 5, "category")
-    export_kind = Job.Kind.EXPORT_PRODUCTS
+    export_kind = "export-products"
+    resource = ProductResource
     points_fields = ("redeem_point_value",)
-    form = ProductForm
+    form = translated_form(ProductForm, Product)
     picture = "picture"
     list_display = ("title", "sku", "retail_price", "redeem_point_value", "is_active")
     list_filter = ("is_active",)
@@ -71,4 +74,4 @@ class ProductAdmin(ExportingAdmin, CeilingAdmin, ImageAdminMixin):
         if not is_id(str(object_id)):
             return False
         rows = self.get_queryset(request).filter(pk=object_id)
-        return roles.reach(request.user, ACT, LABEL).of(rows, "brand").exists()
+        return roles.brand_scope(request.user, ACT, LABEL).of(rows, "brand").exists()

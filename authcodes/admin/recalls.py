@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from authcodes.dashboard import figures
 from authcodes.dashboard.filters import Filters
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.scans import Scan
 from authcodes.recalls import affected, notifications, recalls
@@ -30,7 +30,7 @@ from core.spreadsheets.report import Format
 from portal.base.forms import TenantForm
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import within
 from portal.lists.filters import OwnRowsFilter
 from portal.lists.live import is_id
@@ -38,7 +38,7 @@ from portal.unfold import SelectWidget, SwitchWidget, TextareaWidget, TextWidget
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class BatchSummary:
     """What a recall is about: the batch, how many codes it has, and who has scanned them so far."""
 
     batch: BatchRange
@@ -47,11 +47,11 @@ class Facts:
     customers: int
 
 
-def facts_of(batch: BatchRange) -> Facts:
+def summary_of(batch: BatchRange) -> BatchSummary:
     """Counted as the dashboard does: of a large batch neither all codes nor all scans are read."""
     brands, its = [batch.brand], Filters(batch_id=batch.pk)
     codes, scans = figures.codes(brands=brands, filters=its), figures.scans(brands=brands, filters=its)
-    return Facts(batch, batch.generated_count, codes.scanned, scans.scanners)
+    return BatchSummary(batch, batch.generated_count, codes.scanned, scans.unique_scanners)
 
 
 def confirmation_field() -> forms.CharField:
@@ -63,13 +63,13 @@ def confirmation_field() -> forms.CharField:
     )
 
 
-def unconfirmed(preview: Preview, given: Mapping[str, Any]) -> str:
+def unconfirmed(preview: Preview, data: Mapping[str, Any]) -> str:
     """Why the mails may not go out yet; empty once what was shown is confirmed, or where nobody gets one."""
     if not preview.customers:
         return ""
-    if preview.fingerprint != given.get("shown"):
+    if preview.fingerprint != data.get("previewed"):
         return _("Check the preview, then enter the number of customers.")
-    if given.get("confirmation", "").strip().replace(",", "") != str(preview.customers):
+    if data.get("confirmation", "").strip().replace(",", "") != str(preview.customers):
         return _("Type %(customers)d to send it to that many customers.") % {"customers": preview.customers}
     return ""
 
@@ -78,10 +78,10 @@ class RecallMailForm(forms.Form):
     """Confirms what a recall's page is about to send."""
 
     confirmation = confirmation_field()
-    shown = forms.CharField(required=False, widget=forms.HiddenInput)
+    previewed = forms.CharField(required=False, widget=forms.HiddenInput)
 
 
-class LiftForm(forms.Form):
+class WithdrawForm(forms.Form):
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
         widget=TextareaWidget,
@@ -90,7 +90,7 @@ class LiftForm(forms.Form):
 
 
 class RecallForm(TenantForm):
-    tell_customers = forms.BooleanField(
+    notify_customers = forms.BooleanField(
         label=gettext_lazy("Notify customers"),
         required=False,
         initial=True,
@@ -98,7 +98,7 @@ class RecallForm(TenantForm):
         help_text=gettext_lazy("Everyone who scanned a code of this batch is notified, at least by e-mail."),
     )
     confirmation = confirmation_field()
-    shown = forms.CharField(required=False, widget=forms.HiddenInput)
+    previewed = forms.CharField(required=False, widget=forms.HiddenInput)
     preview: Preview | None = None
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -108,7 +108,7 @@ class RecallForm(TenantForm):
     def clean(self) -> dict[str, Any]:
         """Nothing is sent that nobody has looked at: first the mail is shown, then its number of customers typed."""
         cleaned = super().clean()
-        if self.errors or self.instance.pk or not cleaned.get("tell_customers") or not cleaned.get("batch"):
+        if self.errors or self.instance.pk or not cleaned.get("notify_customers") or not cleaned.get("batch"):
             return cleaned
         words = {name: cleaned.get(name, "") for name in ("recall_id", "contact", "message")}
         self.preview = recall_preview.of(Recall(batch=cleaned["batch"], **words))
@@ -116,9 +116,9 @@ class RecallForm(TenantForm):
             self.fields["confirmation"].widget = confirmation_field().widget
         if complaint := unconfirmed(self.preview, cleaned):
             self.add_error("confirmation", complaint)
-        if self.preview.fingerprint != cleaned.get("shown"):
+        if self.preview.fingerprint != cleaned.get("previewed"):
             data = self.data.copy()  # type: ignore[attr-defined] # a QueryDict
-            data["shown"], data["confirmation"] = self.preview.fingerprint, ""
+            data["previewed"], data["confirmation"] = self.preview.fingerprint, ""
             self.data = data
         return cleaned
 
@@ -145,7 +145,7 @@ class RecallAdmin(TenantAdmin):
             {
                 "fields": (
                     ("batch", "recall_id"),
-                    *("contact", "message", "reason", "tell_customers", "confirmation", "shown"),
+                    *("contact", "message", "reason", "notify_customers", "confirmation", "previewed"),
                 )
             },
         ),
@@ -154,7 +154,7 @@ class RecallAdmin(TenantAdmin):
     change_form_outer_before_template = "admin/authcodes/recall_panel.html"
 
     def get_urls(self) -> list[Any]:
-        views = {"withdraw": self.withdraw, "affected": self.export_affected, "tell": self.tell}
+        views = {"withdraw": self.withdraw, "affected": self.export_affected, "tell": self.notify_customers}
         own = [
             path(f"<id:pk>/{name}/", self.admin_site.admin_view(view), name=f"authcodes_recall_{name}")
             for name, view in views.items()
@@ -165,10 +165,10 @@ class RecallAdmin(TenantAdmin):
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         if request.method == "POST" and not request.GET.get("batch"):
-            return self.facts_first(request)
+            return self.enter_details(request)
         return super().add_view(request, form_url, {**(extra_context or {}), **self.before(request)})
 
-    def facts_first(self, request: HttpRequest) -> HttpResponse:
+    def enter_details(self, request: HttpRequest) -> HttpResponse:
         """Nobody recalls what they have not been told the extent of."""
         words = _("Nothing has been recalled yet. Check what the recall changes, then confirm it on this page.")
         self.message_user(request, words, messages.ERROR)
@@ -194,9 +194,9 @@ class RecallAdmin(TenantAdmin):
         chosen = request.POST.get("batch") or request.GET.get("batch") or ""
         if not is_id(chosen):
             return {}
-        mine = self.admin_site.get_model_admin(BatchRange).choices(request, self.reach(request, ADD))
+        mine = self.admin_site.get_model_admin(BatchRange).choices(request, self.brand_scope(request, ADD))
         batch = mine.filter(pk=chosen, recall__isnull=True).first()
-        return {"facts": facts_of(batch)} if batch else {}
+        return {"facts": summary_of(batch)} if batch else {}
 
     def about(self, request: HttpRequest, recall: Recall) -> dict[str, Any]:
         """What came of a recall, and what may be done about it."""
@@ -205,7 +205,7 @@ class RecallAdmin(TenantAdmin):
         log = urlencode({"notification__key": notifications.key_of(recall)})
         sees_customers = recall.batch.brand_id in within(request.user, "authcodes.scan")
         return {
-            "facts": facts_of(recall.batch),
+            "facts": summary_of(recall.batch),
             "recalled_scans": since.filter(reason=Scan.Reason.RECALLED, batch=recall.batch).count(),
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{query}",
             "withdraw_address": self.address("withdraw", recall) if self.may(request, ACT, recall) else "",
@@ -222,10 +222,10 @@ class RecallAdmin(TenantAdmin):
 
     def create(self, request: HttpRequest, obj: Recall, form: Any) -> Recall:
         told = {name: form.cleaned_data[name] for name in ("recall_id", "contact", "message", "reason")}
-        made = recalls.recall_batch(batch=obj.batch, at=timezone.now(), by=person(request), **told)
+        made = recalls.recall_batch(batch=obj.batch, at=timezone.now(), by=staff_user(request), **told)
         self.note_on_batch(request, obj.batch, _("Recalled: %(recall)s") % {"recall": made}, made.reason)
-        if form.cleaned_data["tell_customers"]:
-            notifications.start(recall=made, by=person(request))
+        if form.cleaned_data["notify_customers"]:
+            notifications.start(recall=made, by=staff_user(request))
         return made
 
     def response_add(self, request: HttpRequest, obj: Recall, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
@@ -235,7 +235,7 @@ class RecallAdmin(TenantAdmin):
         )
         return redirect("admin:authcodes_recall_change", obj.pk)
 
-    def tell(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def notify_customers(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Tell those who were not told yet: all of them, or those who came to be known since. First it shows how."""
         recall = self.get_object(request, str(pk))
         if not self.may(request, ADD, recall):
@@ -246,9 +246,9 @@ class RecallAdmin(TenantAdmin):
             if complaint := unconfirmed(preview, form.cleaned_data):
                 form.add_error("confirmation", complaint)
             else:
-                return self.told(request, recall)
-        if form.data.get("shown") != preview.fingerprint:
-            form = RecallMailForm(initial={"shown": preview.fingerprint})
+                return self.start_notifications(request, recall)
+        if form.data.get("previewed") != preview.fingerprint:
+            form = RecallMailForm(initial={"previewed": preview.fingerprint})
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -260,9 +260,9 @@ class RecallAdmin(TenantAdmin):
         }
         return TemplateResponse(request, "admin/authcodes/recall_tell.html", context)
 
-    def told(self, request: HttpRequest, recall: Recall) -> HttpResponse:
+    def start_notifications(self, request: HttpRequest, recall: Recall) -> HttpResponse:
         with transaction.atomic():
-            notifications.start(recall=recall, by=person(request))
+            notifications.start(recall=recall, by=staff_user(request))
             self.note(request, [recall], _("Customer notifications"))
         self.message_user(request, _("Sending e-mails. This page shows how many customers have been notified."))
         return redirect("admin:authcodes_recall_change", recall.pk)
@@ -272,7 +272,7 @@ class RecallAdmin(TenantAdmin):
         recall = self.get_object(request, str(pk))
         if not self.may(request, ACT, recall):
             raise PermissionDenied
-        form = LiftForm(request.POST or None)
+        form = WithdrawForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             return self.withdrawn(request, recall, form.cleaned_data["reason"])
         context = {
@@ -280,7 +280,7 @@ class RecallAdmin(TenantAdmin):
             "opts": self.opts,
             "title": _("Withdraw recall %(recall)s?") % {"recall": recall},
             "recall": recall,
-            "facts": facts_of(recall.batch),
+            "facts": summary_of(recall.batch),
             "form": form,
         }
         return TemplateResponse(request, "admin/authcodes/recall_withdraw.html", context)
@@ -288,19 +288,19 @@ class RecallAdmin(TenantAdmin):
     def withdrawn(self, request: HttpRequest, recall: Recall, reason: str) -> HttpResponse:
         try:
             with transaction.atomic():
-                recalls.withdraw_recall(recall=recall, reason=reason, at=timezone.now(), by=person(request))
+                recalls.withdraw_recall(recall=recall, reason=reason, at=timezone.now(), by=staff_user(request))
                 self.note(request, [recall], _("Withdrawn"), reason=reason)
                 words = _("Recall withdrawn: %(recall)s") % {"recall": recall}
                 self.note_on_batch(request, recall.batch, words, reason)
-        except BatchRefused as refusal:
+        except BatchRejected as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
         else:
             self.message_user(request, _("Recall withdrawn. The codes scan as before."))
         return redirect("admin:authcodes_recall_changelist")
 
-    def note_on_batch(self, request: HttpRequest, batch: BatchRange, words: str, reason: str) -> None:
+    def note_on_batch(self, request: HttpRequest, batch: BatchRange, text: str, reason: str) -> None:
         """Write it into the batch's history too: the recall's own page goes when it is withdrawn."""
-        page_of(batch, self.admin_site).note(request, [batch], words, reason=reason)
+        page_of(batch, self.admin_site).note(request, [batch], text, reason=reason)
 
     def export_affected(self, request: HttpRequest, pk: int) -> HttpResponse:
         recall = self.get_object(request, str(pk))
@@ -310,5 +310,5 @@ class RecallAdmin(TenantAdmin):
             raise PermissionDenied
         wanted = Format.XLSX if request.POST.get("format") == Format.XLSX else Format.CSV
         with transaction.atomic():
-            job = affected.start_affected(batch=recall.batch, wanted=wanted, by=person(request))
+            job = affected.start_affected(batch=recall.batch, file_format=wanted, by=staff_user(request))
         return redirect("admin:jobs_job_change", job.pk)

@@ -18,7 +18,6 @@ from authcodes.reports.columns import CUSTOMER_IS_OURS
 from brands.identity.roles import VIEW
 from brands.models.people import User
 from brands.models.tenants import Brand
-from jobs.models import Job
 from portal.base import customer_panels
 from portal.base.badges import badge
 from portal.base.customer_panels import Line, Panel
@@ -41,7 +40,7 @@ CUSTOMER = Case(
 class ScanAdmin(ExportingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
     sidebar = SidebarEntry(PRODUCTS_AND_CODES, 4, "qr_code_scanner")
-    export_kind = Job.Kind.EXPORT_SCANS
+    export_kind = "export-scans"
     list_display = ("scanned_at", "code", "result", "reason", "product", "customer", "place", "points_awarded")
     list_filter = (
         ("outcome", ChoicesFilter),
@@ -76,7 +75,7 @@ class ScanAdmin(ExportingAdmin):
     def keyset_partitions(self, request: HttpRequest) -> list[Q]:
         """Brand by brand, and what belongs to none: the index of their moments begins with the brand."""
         brands = self.brands_seen(request)
-        everywhere = [Q(brand__isnull=True)] if self.reach(request, VIEW).everywhere else []
+        everywhere = [Q(brand__isnull=True)] if self.brand_scope(request, VIEW).everywhere else []
         parts = [*(Q(brand=brand.pk) for brand in brands), *everywhere]
         return parts if 1 < len(parts) <= MAX_BRANDS else [Q()]
 
@@ -126,7 +125,7 @@ def panel(customer: User, brand: Brand) -> Panel:
         gettext("Scans"),
         [
             Line(
-                local_time.told(scan.scanned_at, brand.zone),
+                local_time.display_moment(scan.scanned_at, brand.zone),
                 result_of(scan),
                 scan.code,
                 detail_of(scan),

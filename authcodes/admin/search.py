@@ -38,17 +38,17 @@ class Search:
     What a scanner types into the box may be a whole address or carry a tag.
     """
 
-    def __init__(self, page: Any, request: HttpRequest, words: str) -> None:
+    def __init__(self, page: Any, request: HttpRequest, text: str) -> None:
         self.site, self.request = page.admin_site, request
-        self.words = words.strip()
-        reading = read(self.words)
+        self.text = text.strip()
+        reading = read(self.text)
         self.beginning = reading.code if reading else ""
 
     def codes(self, rows: QuerySet[AuthCode]) -> QuerySet[AuthCode]:
         """In the order of the codes where they begin so: theirs is the index that finds them."""
-        if not self.words:
+        if not self.text:
             return rows
-        if "@" in self.words:
+        if "@" in self.text:
             return rows.filter(pk__in=self.filter_by_customers(self.seen(Scan)).values("auth_code"))
         if not self.some_codes(1):
             return self.codes_by_name(rows)
@@ -59,14 +59,14 @@ class Search:
         """Of products, else places, else customers who are called so."""
         if products := self.products():
             return rows.filter(product__in=products)
-        if kept := self.kept():
+        if kept := self.recorded_places():
             return rows.filter(kept)
         return rows.filter(pk__in=self.filter_by_customers(self.seen(Scan)).values("auth_code"))
 
     def scans(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
-        if not self.words:
+        if not self.text:
             return rows
-        if "@" in self.words:
+        if "@" in self.text:
             return self.filter_by_customers(rows)
         codes = self.some_codes(MAX_CODES + 1)
         if len(codes) > MAX_CODES:
@@ -89,19 +89,19 @@ class Search:
         return list(found.values_list("pk", flat=True)[:most])
 
     def products(self) -> list[int]:
-        named = Q(sku__istartswith=self.words) | Q(title__icontains=self.words)
+        named = Q(sku__istartswith=self.text) | Q(title__icontains=self.text)
         return list(self.seen(Product).filter(named).order_by("pk").values_list("pk", flat=True)[:MAX_PRODUCTS])
 
-    def kept(self) -> Q | None:
+    def recorded_places(self) -> Q | None:
         """Codes of which staff or an import wrote where they are; None where no place is called so."""
         brands = self.site.get_model_admin(AuthCode).brands_seen(self.request)
-        for column in search.OF_CODES:
-            if places := search.meant(self.words, search.places_of_codes(brands, column)):
+        for column in search.FETCH_PLACES_OF_CODES:
+            if places := search.meant(self.text, search.places_of_codes(brands, column)):
                 return search.codes_at(column, places)
         return None
 
     def filter_by_customers(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
         """Scans by customers who are called so, as far as the brand knows them."""
         brands = self.site.get_model_admin(Scan).brands_seen(self.request)
-        who = customer_search.meant(self.words, [brand.pk for brand in brands])
+        who = customer_search.meant(self.text, [brand.pk for brand in brands])
         return rows.filter(CUSTOMER_IS_OURS, user__in=who) if who else rows.none()

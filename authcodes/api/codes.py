@@ -20,6 +20,7 @@ from brands.identity import roles
 from brands.identity.authentication import SESSION_OR_BEARER, caller_of, staff_may_read
 from brands.identity.roles import ACT, VIEW
 from brands.identity.tokens import Principal
+from brands.models.credentials import ApiKey
 from brands.scanned import read
 from core.api.filters import ChoiceFilter, TenantFilterSet
 from core.api.lists import ListView
@@ -67,13 +68,13 @@ class CodeScansOutput(Output):
 class BrandReader:
     """A hub key or a member of staff, and the brands whose rows they may read."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, scope: ApiKey.Scope) -> None:
         self.user = request.user
         self.caller = caller_of(request)
         if self.caller is None and not self.user.is_authenticated:
             raise AuthenticationRequired
-        if self.caller and not self.caller.is_hub:
-            raise Forbidden("An app key is published with the app; this needs a hub key or staff.")
+        if self.caller:
+            self.caller.require(scope)
         if self.caller is None and not getattr(self.user, "is_staff", False):
             raise Forbidden("Only the brand's staff or its hub may read this.")
         rate_limits.hit("read", f"reader:{self.caller.prefix if self.caller else self.user.pk}")
@@ -146,7 +147,7 @@ class CodeScans(ListView):
 
         A signed code may be given without its tag, as events name it; with a wrong one it is not found.
         """
-        reader = BrandReader(request)
+        reader = BrandReader(request, ApiKey.Scope.READ)
         with reader.guard():
             return self.scans_of(reader, code)
 
@@ -171,7 +172,7 @@ class CodeScans(ListView):
 
 
 def tag_fits(code: AuthCode, tag: str) -> bool:
-    return signed_tags.fits(given=tag, code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)
+    return signed_tags.fits(candidate=tag, code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)
 
 
 class ListQuery(ImageQuery):
@@ -225,7 +226,7 @@ class BatchQrCodes(APIView):
         It is the same all day (UTC), so images can be kept by their addresses. The `Link` header has the address of the
         next page (`rel="next"`); the last page has none.
         """
-        reader = BrandReader(request)
+        reader = BrandReader(request, ApiKey.Scope.CODES)
         with reader.guard():
             return self.images_of(request, reader, batch_id)
 

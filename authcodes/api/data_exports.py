@@ -96,7 +96,7 @@ class DataExports(APIView):
         rate_limits.hit("data_export", principal.brand_id, principal.user_id)
         now = timezone.now()
         with transaction.atomic():
-            customer = users.lock_person(user_id=principal.user_id)
+            customer = users.lock_user(user_id=principal.user_id)
             if active_user(principal.user_id, principal) is None:  # erased at this brand while this waited
                 raise TokenInvalid
             brand = Brand.objects.get(pk=principal.brand_id)

@@ -7,8 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from authcodes.api.scan_caller import ScanCaller
 from authcodes.api.scan_serializers import WHAT_IS_A_CODE
-from authcodes.api.scanner import Scanner
 from authcodes.fraud import fake_reports
 from brands.identity.authentication import BearerToken
 from brands.scanned import MAX_INPUT_LENGTH
@@ -73,7 +73,7 @@ class FakeReports(APIView):
         be anonymous. A report sent with an access token is erased with the customer's data. A customer and a network
         can send a limited number of reports.
         """
-        scanner = Scanner(request)
+        scanner = ScanCaller(request)
         if scanner.brand_id is None:
             raise AuthenticationRequired
         rate_limits.hit("fake_report", scanner.brand_id, scanner.identity)

@@ -22,7 +22,7 @@ from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level
 from authcodes.printing.qr.verification import Unreadable, proved
 from brands.tenants.hostnames import hostname_of
-from core.api.openapi.endpoint import ANYBODY, endpoint
+from core.api.openapi.endpoint import PUBLIC, endpoint
 from core.errors import NotFound
 from core.redis import rate_limits
 from core.web import client_address
@@ -69,9 +69,9 @@ class Permission(signing.TimestampSigner):
         return signing.b62_encode(int(time.time()) // DAY * DAY)
 
 
-def image_address(code: AuthCode, asked: dict[str, str] | None = None, kind: str = "png") -> str:
+def image_address(code: AuthCode, parameters: dict[str, str] | None = None, kind: str = "png") -> str:
     permission = Permission().sign(code.code).removeprefix(code.code)
-    query = urlencode({"permission": permission[1:], **(asked or {})}, safe=":")
+    query = urlencode({"permission": permission[1:], **(parameters or {})}, safe=":")
     return reverse(f"qr-image-{kind}", args=[code.code]) + f"?{query}"
 
 
@@ -124,7 +124,7 @@ class PngImage(Image):
         "read_qr_image",
         tag="Codes",
         summary="Fetch a QR image (PNG)",
-        needs=[ANYBODY],
+        needs=[PUBLIC],
         parameters=[PERMISSION, ImageQuery],
         responses={(200, "image/png"): OpenApiTypes.BINARY, 304: UNCHANGED},
     )
@@ -144,7 +144,7 @@ class SvgImage(Image):
         "read_qr_image_svg",
         tag="Codes",
         summary="Fetch a QR image (SVG)",
-        needs=[ANYBODY],
+        needs=[PUBLIC],
         parameters=[PERMISSION, ImageQuery],
         responses={(200, "image/svg+xml"): OpenApiTypes.BINARY, 304: UNCHANGED},
     )

@@ -18,6 +18,7 @@ from authcodes.models.scans import Scan
 from authcodes.scanning import guest_tokens, types
 from authcodes.scanning.types import CodeSnapshot, ScanResult
 from brands.models.tenants import Brand
+from core import languages
 from core.api.outputs import Output, PointsField, TimestampField
 from core.json_values import iso, plain
 
@@ -39,6 +40,7 @@ RESERVED_BY_CUSTOMER_MESSAGE = _(
 UNCONFIRMED_RESERVED_MESSAGE = _(
     "Someone else has just scanned this code. Confirm your e-mail address to claim it, or try again later."
 )
+TEST_MESSAGE = _("Test code, not a product.")
 INVALID_MESSAGE = _("This code is not valid. Check it and try again, or ask the brand's support.")
 
 
@@ -46,6 +48,7 @@ WAITS = (
     "Only of pending points: they follow when the customer confirms their e-mail address (send_email_verification), "
     "within 30 days."
 )
+ABOUT_TESTS = "Only of a sandbox brand's code, which is no sign of a genuine product. Say so to whoever scans it."
 ABOUT_PROOF = "Of a guest's scan: shows for some minutes that it was theirs, to adopt_scan and place_scan."
 
 
@@ -86,6 +89,7 @@ class ScanSuccess(Output):
         required=False, allow_null=True, help_text="Where it was scanned before: when first."
     )
     first_scan_location = serializers.CharField(required=False, allow_null=True, help_text="City and region.")
+    is_test = serializers.ChoiceField(choices=[True], required=False, help_text=ABOUT_TESTS)
     scan_token = serializers.CharField(required=False, help_text=ABOUT_PROOF)
 
 
@@ -113,6 +117,7 @@ class ScanWarning(Output):
         required=False, help_text="Only when it is reserved: until when the guest who scanned it may claim it."
     )
     recall = RecallOutput(required=False, help_text="Only when it is recalled.")
+    is_test = serializers.ChoiceField(choices=[True], required=False, help_text=ABOUT_TESTS)
     scan_token = serializers.CharField(required=False, help_text=ABOUT_PROOF)
 
 
@@ -128,9 +133,13 @@ def answer(result: ScanResult, *, brand_id: int | None, to_guest: bool) -> HttpR
 
     `brand_id`: the brand whose app or key asked, None for anybody. `to_guest`: nobody is named as the scan's customer.
     """
-    if result.outcome == Outcome.ERROR or result.facts is None:
+    if result.outcome == Outcome.ERROR or result.snapshot is None:
         raise invalid(result, brand_id)
+    languages.use(result.snapshot.language or "")
+    languages.mark_translated()
     body = success(result) if result.outcome == Outcome.SUCCESS else warning(result)
+    if result.snapshot.is_sandbox:
+        body |= {"message": str(TEST_MESSAGE), "is_test": True}
     if to_guest:
         scanned_at = result.scanned_at or timezone.now()
         body["scan_token"] = guest_tokens.token_of(result.scan_id, scanned_at=scanned_at)
@@ -140,12 +149,12 @@ def answer(result: ScanResult, *, brand_id: int | None, to_guest: bool) -> HttpR
 
 
 def common(result: ScanResult) -> dict[str, Any]:
-    assert result.facts is not None  # noqa: S101 - answer() has looked
+    assert result.snapshot is not None  # noqa: S101 - answer() has looked
     return {
         "scan_id": str(result.scan_id),
         "reason": result.reason.value,
         **types.public_status_fields(result.points_status),
-        "product": result.facts.product(),
+        "product": result.snapshot.product_in_language(),
     }
 
 
@@ -174,7 +183,7 @@ def points_of(result: ScanResult) -> dict[str, Any]:
 
 
 def first_scan(result: ScanResult) -> dict[str, Any]:
-    facts = result.facts
+    facts = result.snapshot
     assert facts is not None  # noqa: S101 - answer() has looked
     return {
         "first_scan_date": iso(facts.first_scan_at) if facts.first_scan_at else None,
@@ -183,7 +192,7 @@ def first_scan(result: ScanResult) -> dict[str, Any]:
 
 
 def warning(result: ScanResult) -> dict[str, Any]:
-    facts = result.facts
+    facts = result.snapshot
     assert facts is not None  # noqa: S101 - answer() has looked
     body = {
         **common(result),
@@ -200,10 +209,10 @@ def warning(result: ScanResult) -> dict[str, Any]:
     return body
 
 
-def reserved_message(facts: CodeSnapshot) -> Any:
-    if facts.unconfirmed:
+def reserved_message(snapshot: CodeSnapshot) -> Any:
+    if snapshot.unconfirmed:
         return UNCONFIRMED_RESERVED_MESSAGE
-    return RESERVED_MESSAGE if facts.reserved_for is None else RESERVED_BY_CUSTOMER_MESSAGE
+    return RESERVED_MESSAGE if snapshot.reserved_for is None else RESERVED_BY_CUSTOMER_MESSAGE
 
 
 def invalid(result: ScanResult, brand_id: int | None) -> AuthCodeInvalid:

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from authcodes.api.scan_responses import WAITS, ProductOutput, RecallOutput
+from authcodes.api.scan_responses import ABOUT_TESTS, WAITS, ProductOutput, RecallOutput
 from authcodes.models.scans import Scan
 from authcodes.scanning import evaluate, guest_tokens, types
 from brands.scanned import MAX_INPUT_LENGTH
@@ -55,6 +55,7 @@ class LocationField(serializers.CharField):
 
 class ValidateOutput(Output):
     valid = serializers.BooleanField()
+    is_test = serializers.ChoiceField(choices=[True], required=False, help_text=ABOUT_TESTS)
     product = ProductOutput(allow_null=True)
     points_awarded = PointsField(help_text="What a scan now would earn whoever asks; 0 for a guest.")
     points_available = PointsField(required=False, help_text="What a guest would earn by logging in.")

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from authcodes.api import scan_examples, scan_responses
+from authcodes.api.scan_caller import ScanCaller
 from authcodes.api.scan_responses import SCAN_ANSWER
 from authcodes.api.scan_serializers import (
     WHAT_IS_A_CODE,
@@ -25,26 +26,28 @@ from authcodes.api.scan_serializers import (
     ValidateInput,
     ValidateOutput,
 )
-from authcodes.api.scanner import Scanner
 from authcodes.errors import AuthCodeInvalid, ScanLimitReached, ScanNotAdoptable
 from authcodes.models.scans import Scan
 from authcodes.scanning import guest_scans, guest_tokens, lookups, scan
 from authcodes.scanning.types import CodePreview, ScanContext
 from brands.identity.authentication import UnseenBearer, staff_may_read
+from brands.models.credentials import ApiKey
+from brands.tenants import request_brands
 from campaigns.intake.payloads import LocationInput
+from core import languages
 from core.api.idempotency import IDEMPOTENCY_HEADER
-from core.api.openapi.endpoint import ANYBODY, BEARER, KEY, KEY_AND_BEARER, endpoint
+from core.api.openapi.endpoint import BEARER, KEY, KEY_AND_BEARER, PUBLIC, endpoint
 from core.errors import AuthenticationRequired, IdempotencyKeyReused, NotFound, TokenInvalid, raises
 from core.redis import rate_limits
 
-EVERYBODY = [ANYBODY, BEARER, KEY, KEY_AND_BEARER]
+EVERYBODY = [PUBLIC, BEARER, KEY, KEY_AND_BEARER]
 
 
 @raises(AuthCodeInvalid, ScanLimitReached, IdempotencyKeyReused, TokenInvalid)
-def record_scan(request: Request, scanner: Scanner, scanned: str, about: ScanContext) -> HttpResponse:
-    result = scan.scan(scanned=scanned, about=about, scan_id=scanner.scan_id(request))
-    scanner.note(result.reason)
-    return scan_responses.answer(result, brand_id=scanner.brand_id, to_guest=scanner.user_id is None)
+def record_scan(request: Request, caller: ScanCaller, scanned: str, about: ScanContext) -> HttpResponse:
+    result = scan.scan(scanned=scanned, about=about, scan_id=caller.scan_id(request))
+    caller.note(result.reason)
+    return scan_responses.answer(result, brand_id=caller.brand_id, to_guest=caller.user_id is None)
 
 
 class VerifyProduct(APIView):
@@ -81,7 +84,7 @@ class VerifyProduct(APIView):
         `scan_id` of their accepted scan, and the points are tried again. Only POST records a scan. The body may be
         left out.
         """
-        scanner = Scanner(request)
+        scanner = ScanCaller(request)
         scanner.check_limits(auth_code)
         place = scanner.place(LocationInput.parse(request.data))
         about = ScanContext(
@@ -101,7 +104,7 @@ class ScanCode(APIView):
         tag="Scanning",
         summary="Scan a code",
         needs=EVERYBODY,
-        calls=[Scanner.scanning_for, record_scan],
+        calls=[ScanCaller.scanning_for, record_scan],
         parameters=[IDEMPOTENCY_HEADER],
         request=ScanInput,
         responses=SCAN_ANSWER,
@@ -115,7 +118,7 @@ class ScanCode(APIView):
         would be to earn. `customer_id` is believed from a hub key, or when it is the token's own user.
         """
         given = ScanInput.parse(request.data)
-        scanner = Scanner(request)
+        scanner = ScanCaller(request)
         scanner.scanning_for(given.get("customer_id", ""))
         scanner.check_limits(given["code"])
         about = ScanContext(
@@ -141,7 +144,7 @@ class ValidateCode(APIView):
         tag="Scanning",
         summary="Look a code up",
         needs=EVERYBODY,
-        calls=[Scanner.scanning_for],
+        calls=[ScanCaller.scanning_for],
         request=ValidateInput,
         responses=ValidateOutput,
         examples=scan_examples.VALIDATE_CODE,
@@ -153,14 +156,17 @@ class ValidateCode(APIView):
         Of a code that is not valid no more is told than of one that does not exist.
         """
         given = ValidateInput.parse(request.data)
-        scanner = Scanner(request)
+        scanner = ScanCaller(request, scope=ApiKey.Scope.READ)
         scanner.scanning_for(given.get("customer_id", ""))
         scanner.check_limits(given["code"])
         about = ScanContext(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, token=scanner.token)
         result = scan.preview(scanned=given["code"], about=about)
         lookups.note(result=result, scanned=given["code"], about=about)
         scanner.note(result.reason)
-        return Response(ValidateOutput.serialize(CodePreview(result)))
+        found = CodePreview(result)
+        if found.snapshot:
+            languages.use(found.snapshot.language or "")
+        return Response(ValidateOutput.serialize(found))
 
 
 class ScanState(APIView):
@@ -181,28 +187,30 @@ class ScanState(APIView):
 
         For the customer who scanned, for the brand's hub and staff, and of a guest's scan for whoever has its id.
         """
-        scanner = Scanner(request, counted_as="")
+        scanner = ScanCaller(request, counted_as="", scope=ApiKey.Scope.READ)
         rate_limits.hit("read", scanner.identity)
-        scan = found(Scan.objects.filter(pk=scan_id), lambda scan: may_read(request, scanner, scan))
+        scan = scan_or_404(Scan.objects.filter(pk=scan_id), lambda scan: may_read(request, scanner, scan))
         return Response(ScanStateOutput.serialize(scan))
 
 
-def found(scans: QuerySet[Scan], may_see: Callable[[Scan], bool] = lambda _scan: True) -> Scan:
+def scan_or_404(scans: QuerySet[Scan], may_see: Callable[[Scan], bool] = lambda _scan: True) -> Scan:
     """The only one of `scans`. Raises NotFound, also where the caller may not see it."""
     scan = scans.first()
     if scan is None or not may_see(scan):
         raise NotFound
+    if scan.brand_id is not None:
+        request_brands.note(request_brands.ANSWER, (scan.brand_id,))
     return scan
 
 
-def may_read(request: Request, scanner: Scanner, scan: Scan) -> bool:
-    if scan.user_id is None or scan.user_id == scanner.user_id:
+def may_read(request: Request, caller: ScanCaller, scan: Scan) -> bool:
+    if scan.user_id is None or scan.user_id == caller.user_id:
         return True
     if scan.brand_id is None:
         return False
-    if scanner.caller and scanner.caller.is_hub:
-        return scanner.caller.brand_id == scan.brand_id
-    return staff_may_read(request.user, scanner.principal, scan.brand_id, "authcodes.scan")
+    if caller.caller and caller.caller.is_hub:
+        return caller.caller.brand_id == scan.brand_id
+    return staff_may_read(request.user, caller.principal, scan.brand_id, "authcodes.scan")
 
 
 class AdoptScan(APIView):
@@ -227,12 +235,12 @@ class AdoptScan(APIView):
         they had been logged in, and its points follow a moment later. A scan can be taken over once; the same customer
         may repeat the call. Not claimed in time the code is free for the next scan.
         """
-        scanner = Scanner(request)
+        scanner = ScanCaller(request)
         scanner.check_limits()
         given = AdoptInput.parse(request.data)
         if scanner.principal is None:
             raise AuthenticationRequired
-        scan = found(Scan.objects.filter(pk=scan_id, brand_id=scanner.principal.brand_id))
+        scan = scan_or_404(Scan.objects.filter(pk=scan_id, brand_id=scanner.principal.brand_id))
         if not guest_tokens.proves(given["scan_token"], scan_id=scan_id):
             raise ScanNotAdoptable
         guest_scans.adopt(scan=scan, user_id=scanner.principal.user_id, at=timezone.now())
@@ -259,16 +267,16 @@ class PlaceScan(APIView):
         For the customer who scanned; of a guest's scan for whoever has its `scan_token`. People can be asked for their
         place when they have seen what it is for. A scan that has a place keeps it. City and region are found from it.
         """
-        scanner = Scanner(request)
+        scanner = ScanCaller(request)
         scanner.check_limits()
         given = PlaceInput.parse(request.data)
         since = timezone.now() - timedelta(minutes=settings.GUEST_SCAN_MINUTES)
         recent = Scan.objects.filter(pk=scan_id, scanned_at__gte=since)
-        scan = found(recent, lambda scan: self.is_theirs(scan, scanner, given.get("scan_token", "")))
+        scan = scan_or_404(recent, lambda scan: self.is_own_scan(scan, scanner, given.get("scan_token", "")))
         guest_scans.place(scan=scan, latitude=given["latitude"], longitude=given["longitude"])
         return Response(ScanStateOutput.serialize(Scan.objects.get(pk=scan_id)))
 
-    def is_theirs(self, scan: Scan, scanner: Scanner, token: str) -> bool:
+    def is_own_scan(self, scan: Scan, caller: ScanCaller, token: str) -> bool:
         if scan.user_id is None:
             return guest_tokens.proves(token, scan_id=scan.pk)
-        return scan.user_id == scanner.user_id
+        return scan.user_id == caller.user_id

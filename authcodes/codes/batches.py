@@ -7,17 +7,18 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import BigIntegerField, Max, OuterRef
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authcodes.codes import history, prefixes, scan_value, signed_tags
 from authcodes.codes.history import CodeChangeContext, numbering_of
 from authcodes.codes.numbering import Numbering, shared
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
@@ -28,20 +29,15 @@ from brands.models.tenants import Brand
 from brands.scanned import MAX_CODE_LENGTH
 from brands.tenants import quotas
 from campaigns.models.campaigns import Campaign
+from core.db.statements import command
 from jobs import queue, runner
+from jobs.kinds import JobKind
 from jobs.models import Job, JobQuerySet
 
 Kind = CodeChange.Kind
 MAX_CODES = 10_000_000  # of one batch
 
-GENERATE = """
-    INSERT INTO authcodes_authcode
-           (code, brand_id, batch_id, product_id, scan_count, first_scan_location, inventory_location, location,
-            notes, created_at)
-    SELECT %(prefix)s::text || lpad((%(start)s::bigint + i)::text, %(width)s::int, '0'), %(brand_id)s::bigint,
-           %(batch_id)s::bigint, %(product_id)s::bigint, 0, '', '', '', '', %(at)s::timestamptz
-      FROM generate_series(%(low)s::bigint, %(high)s::bigint) AS i
-"""
+INSERT_CODES = command("authcodes/codes/sql/insert_codes.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,36 +66,36 @@ class BatchSettings:
         return Numbering(self.prefix, self.starting_number, self.number_width, self.quantity)
 
 
-def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User | None = None) -> BatchRange:
+def create_batch(*, brand: Brand, batch_settings: BatchSettings, at: datetime, by: User | None = None) -> BatchRange:
     """Store a batch whose codes are yet to be generated.
 
-    Raises BatchRefused naming the field and what to change, and QuotaReached above the codes that the brand may have.
+    Raises BatchRejected naming the field and what to change, and QuotaReached above the codes that the brand may have.
     """
-    refuse_bad_settings(brand=brand, wanted=wanted, at=at)
-    scan_value.refuse_points(brand=brand, points=wanted.points_per_scan, by=by)
-    if wanted.product:
-        scan_value.refuse_product(product=wanted.product, by=by)
-    numbering = wanted.numbering
+    check_settings(brand=brand, batch_settings=batch_settings, at=at)
+    scan_value.check_points(brand=brand, points=batch_settings.points_per_scan, by=by)
+    if batch_settings.product:
+        scan_value.check_product(product=batch_settings.product, by=by)
+    numbering = batch_settings.numbering
     with transaction.atomic():
-        prefixes.reserve(brand=brand, prefix=wanted.prefix, at=at, by=by)
-        refuse_overlap(numbering, brand)
-        quotas.require(brand.pk, BrandQuota.Resource.CODES, more=wanted.quantity, field="quantity")
-        with prefixes.refusing_taken():
+        prefixes.reserve(brand=brand, prefix=batch_settings.prefix, at=at, by=by)
+        check_overlap(numbering, brand)
+        quotas.require(brand.pk, BrandQuota.Resource.CODES, more=batch_settings.quantity, field="quantity")
+        with prefixes.reject_taken():
             return BatchRange.objects.create(
                 brand=brand,
-                range_name=wanted.range_name,
-                product=wanted.product,
-                quantity=wanted.quantity,
-                prefix=wanted.prefix,
-                starting_number=wanted.starting_number,
-                number_width=wanted.number_width,
-                points_per_scan=wanted.points_per_scan,
-                scan_limit=wanted.scan_limit,
-                expiration_date=wanted.expiration_date,
-                campaign=wanted.campaign,
-                tag_version=signed_tags.current_version() if wanted.signed else None,
-                error_correction=wanted.error_correction,
-                after_campaign=wanted.after_campaign,
+                range_name=batch_settings.range_name,
+                product=batch_settings.product,
+                quantity=batch_settings.quantity,
+                prefix=batch_settings.prefix,
+                starting_number=batch_settings.starting_number,
+                number_width=batch_settings.number_width,
+                points_per_scan=batch_settings.points_per_scan,
+                scan_limit=batch_settings.scan_limit,
+                expiration_date=batch_settings.expiration_date,
+                campaign=batch_settings.campaign,
+                tag_version=signed_tags.current_version() if batch_settings.signed else None,
+                error_correction=batch_settings.error_correction,
+                after_campaign=batch_settings.after_campaign,
                 first_code=numbering.first_code,
                 last_code=numbering.last_code,
                 created_at=at,
@@ -107,66 +103,66 @@ def create_batch(*, brand: Brand, wanted: BatchSettings, at: datetime, by: User 
             )
 
 
-def refuse_bad_settings(*, brand: Brand, wanted: BatchSettings, at: datetime) -> None:
-    """Raises BatchRefused for the first setting that cannot be."""
-    for name, message in objections(brand=brand, wanted=wanted, at=at).items():
-        raise BatchRefused(message, details={"field": name})
+def check_settings(*, brand: Brand, batch_settings: BatchSettings, at: datetime) -> None:
+    """Raises BatchRejected for the first setting that cannot be."""
+    for name, message in objections(brand=brand, batch_settings=batch_settings, at=at).items():
+        raise BatchRejected(message, details={"field": name})
 
 
-def objections(*, brand: Brand, wanted: BatchSettings, at: datetime) -> dict[str, str]:
+def objections(*, brand: Brand, batch_settings: BatchSettings, at: datetime) -> dict[str, str]:
     """What is wrong with each setting that cannot be, by field; overlaps aside."""
     found: dict[str, str] = {}
-    for name, refused, message in _complaints(brand, wanted, at):
+    for name, refused, message in _complaints(brand, batch_settings, at):
         if refused:
             found.setdefault(name, message)
     return found
 
 
-def _complaints(brand: Brand, wanted: BatchSettings, at: datetime) -> Iterable[tuple[str, bool, str]]:
-    yield "range_name", not wanted.range_name.strip(), _("Enter a name for the range.")
-    taken = BatchRange.objects.filter(brand=brand, range_name=wanted.range_name).exists()
+def _complaints(brand: Brand, batch_settings: BatchSettings, at: datetime) -> Iterable[tuple[str, bool, str]]:
+    yield "range_name", not batch_settings.range_name.strip(), _("Enter a name for the range.")
+    taken = BatchRange.objects.filter(brand=brand, range_name=batch_settings.range_name).exists()
     yield "range_name", taken, _("This brand already has a range of this name.")
-    possible = 1 <= wanted.quantity <= MAX_CODES
+    possible = 1 <= batch_settings.quantity <= MAX_CODES
     yield "quantity", not possible, _("The quantity must be between 1 and %(most)s.") % {"most": f"{MAX_CODES:,}"}
-    yield "prefix", not prefixes.PREFIX.fullmatch(wanted.prefix), str(prefixes.INVALID_PREFIX)
-    impossible = not 0 <= wanted.starting_number < 10**18
+    yield "prefix", not prefixes.PREFIX.fullmatch(batch_settings.prefix), str(prefixes.INVALID_PREFIX)
+    impossible = not 0 <= batch_settings.starting_number < 10**18
     yield "starting_number", impossible, _("The number must be between 0 and 10^18.")
-    yield "number_width", not 1 <= wanted.number_width <= 18, _("A number has 1 to 18 digits.")
-    yield "number_width", possible and wanted.numbering.overflows, _overflow(wanted)
-    too_long = len(wanted.prefix) + wanted.number_width > MAX_CODE_LENGTH
+    yield "number_width", not 1 <= batch_settings.number_width <= 18, _("A number has 1 to 18 digits.")
+    yield "number_width", possible and batch_settings.numbering.overflows, _overflow(batch_settings)
+    too_long = len(batch_settings.prefix) + batch_settings.number_width > MAX_CODE_LENGTH
     yield "prefix", too_long, _("A code has at most %(most)d characters.") % {"most": MAX_CODE_LENGTH}
-    no_limit = wanted.scan_limit is not None and wanted.scan_limit < 1
+    no_limit = batch_settings.scan_limit is not None and batch_settings.scan_limit < 1
     yield "scan_limit", no_limit, _("Enter 1 or more, or leave it empty.")
     today = at.astimezone(brand.zone).date()
-    past = wanted.expiration_date is not None and wanted.expiration_date < today
+    past = batch_settings.expiration_date is not None and batch_settings.expiration_date < today
     yield "expiration_date", past, _("The expiration date is in the past.")
-    foreign_product = wanted.product is not None and wanted.product.brand_id != brand.pk
+    foreign_product = batch_settings.product is not None and batch_settings.product.brand_id != brand.pk
     yield "product", foreign_product, _("This brand has no such product.")
-    unsold = wanted.product is not None and not wanted.product.is_active
+    unsold = batch_settings.product is not None and not batch_settings.product.is_active
     yield "product", unsold, _("This product is no longer sold.")
-    foreign_campaign = wanted.campaign is not None and wanted.campaign.brand_id != brand.pk
+    foreign_campaign = batch_settings.campaign is not None and batch_settings.campaign.brand_id != brand.pk
     yield "campaign", foreign_campaign, _("This brand has no such campaign.")
-    unknown = wanted.error_correction not in BatchRange.ErrorCorrection
+    unknown = batch_settings.error_correction not in BatchRange.ErrorCorrection
     yield "error_correction", unknown, _("Choose L, M, Q or H.")
-    unknown = wanted.after_campaign not in BatchRange.AfterCampaign
+    unknown = batch_settings.after_campaign not in BatchRange.AfterCampaign
     yield "after_campaign", unknown, _("Choose what scans earn after the campaign.")
-    unsignable = wanted.signed and signed_tags.current_version() is None
+    unsignable = batch_settings.signed and signed_tags.current_version() is None
     yield "signed", unsignable, _("No secret for signed codes is configured: set CODE_TAG_SECRETS.")
-    plain = brand.protected_batches_only and not wanted.signed
+    plain = brand.protected_batches_only and not batch_settings.signed
     yield "signed", plain, _("This brand only allows protected batches.")
 
 
-def _overflow(wanted: BatchSettings) -> str:
+def _overflow(batch_settings: BatchSettings) -> str:
     return _("The last number, %(last)d, has more than %(width)d digits. Allow more digits.") % {
-        "last": wanted.numbering.end,
-        "width": wanted.number_width,
+        "last": batch_settings.numbering.end,
+        "width": batch_settings.number_width,
     }
 
 
-def refuse_overlap(numbering: Numbering, brand: Brand) -> None:
-    """Of the brand's own ranges; the database refuses codes of another brand's. Raises BatchRefused."""
+def check_overlap(numbering: Numbering, brand: Brand) -> None:
+    """Of the brand's own ranges; the database refuses codes of another brand's. Raises BatchRejected."""
     for message in overlaps(numbering, brand):
-        raise BatchRefused(message, details={"field": "starting_number"})
+        raise BatchRejected(message, details={"field": "starting_number"})
 
 
 def overlaps(numbering: Numbering, brand: Brand) -> Iterator[str]:
@@ -201,35 +197,43 @@ def start_generation(*, batch: BatchRange, by: User | None) -> Job:
     title = _("Generate %(number)d codes of %(range)s") % {"number": batch.quantity, "range": batch.range_name}
     parameters = {"batch_id": batch.pk}
     return queue.start(
-        brand=batch.brand, kind=Job.Kind.GENERATE, title=title, parameters=parameters, by=by, total=batch.quantity
+        brand=batch.brand, kind=GENERATION.name, title=title, parameters=parameters, by=by, total=batch.quantity
     )
 
 
 def finish_generation(*, batch: BatchRange, by: User | None) -> Job:
-    """Have a worker make the codes that a job did not come to: it was cancelled, or failed. Raises BatchRefused."""
+    """Have a worker make the codes that a job did not come to: it was cancelled, or failed. Raises BatchRejected."""
     with transaction.atomic():
         held = BatchRange.objects.select_for_update(of=("self",)).select_related("brand").get(pk=batch.pk)
         if held.is_generated:
-            raise BatchRefused(_("All codes of this batch have already been generated."))
+            raise BatchRejected(_("All codes of this batch have already been generated."))
         if generations_of(held.pk).unfinished().exists():
-            raise BatchRefused(_("The codes of this batch are already being generated."))
+            raise BatchRejected(_("The codes of this batch are already being generated."))
         return start_generation(batch=held, by=by)
 
 
 def generations_of(batch_id: int | OuterRef) -> JobQuerySet:
     """The jobs that make a batch's codes, the latest first."""
     about = Cast(KeyTextTransform("batch_id", "parameters"), BigIntegerField())
-    return Job.objects.filter(kind=Job.Kind.GENERATE).alias(about=about).filter(about=batch_id)
+    return Job.objects.filter(kind=GENERATION.name).alias(about=about).filter(about=batch_id)
 
 
 def run_generation(run: runner.Run) -> None:
     """The job's handler. A cancelled batch keeps the codes it has; another run makes the rest."""
 
-    def told(done: int, quantity: int) -> None:
-        (run.progress if done < quantity else run.tell)(done, quantity)
+    def report(done: int, quantity: int) -> None:
+        (run.progress if done < quantity else run.note_progress)(done, quantity)
 
-    made = generate(batch_id=run.parameters["batch_id"], at=timezone.now(), progress=told)
+    made = generate(batch_id=run.parameters["batch_id"], at=timezone.now(), progress=report)
     run.log(_("%(number)d codes generated.") % {"number": made})
+
+
+GENERATION = JobKind(
+    name="generate",
+    label=gettext_lazy("Generate codes"),
+    run=run_generation,
+    on_cancel=gettext_lazy("Codes generated so far stay valid. The batch's page can generate the missing ones later."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,24 +244,23 @@ class Chunk:
 
 
 def _generate_chunk(batch_id: int, at: datetime) -> Chunk | None:
-    with transaction.atomic(), connection.cursor() as cursor:
+    with transaction.atomic():
         batch = BatchRange.objects.select_for_update().get(pk=batch_id)
         size = min(settings.GENERATION_CHUNK, batch.quantity - batch.generated_count)
         if not size:
             return None
         done = batch.generated_count + size
-        parameters: dict[str, str | int | datetime | None] = {
-            "prefix": batch.prefix,
-            "start": batch.starting_number,
-            "width": batch.number_width,
-            "brand_id": batch.brand_id,
-            "batch_id": batch.pk,
-            "product_id": batch.product_id,
-            "low": batch.generated_count,
-            "high": done - 1,
-            "at": at,
-        }
-        cursor.execute(GENERATE, parameters)
+        INSERT_CODES.run(
+            prefix=batch.prefix,
+            start=batch.starting_number,
+            width=batch.number_width,
+            brand_id=batch.brand_id,
+            batch_id=batch.pk,
+            product_id=batch.product_id,
+            low=batch.generated_count,
+            high=done - 1,
+            at=at,
+        )
         BatchRange.objects.filter(pk=batch_id).update(generated_count=done)
         if done == batch.quantity:
             deed = CodeChangeContext(Kind.GENERATED, at, batch.created_by, product=batch.product)
@@ -281,11 +284,11 @@ def worth(*, batch: BatchRange, values: Mapping[str, Any]) -> int | None:
 def set_approved(
     *, row: BatchRange, values: Mapping[str, Any], max_total: Decimal | None, by: User, at: datetime
 ) -> None:
-    """What settings.APPROVED_POINTS names. Raises BatchRefused if the batch is worth another total by now."""
+    """What settings.APPROVED_POINTS names. Raises BatchRejected if the batch is worth another total by now."""
     now = worth(batch=row, values=values)
     if now != max_total:
         message = _("The batch and its total points have changed since this was requested. Request it again.")
-        raise BatchRefused(message)
+        raise BatchRejected(message)
     change_batch(batch=row, changed=values, by=by, at=at)
 
 
@@ -293,7 +296,7 @@ def change_batch(*, batch: BatchRange, changed: Mapping[str, Any], by: User, at:
     """Set some of a batch's settings, and note what they were and why. Columns that workers count in stay."""
     with transaction.atomic():
         before = BatchRange.objects.select_for_update(of=("self",)).select_related("campaign").get(pk=batch.pk)
-        detail = history.in_words(before, changed)
+        detail = history.as_text(before, changed)
         if detail:
             BatchRange.objects.filter(pk=batch.pk).update(**changed)
             history.note_batch(CodeChangeContext(Kind.EDITED, at, by, reason=reason, detail=detail), batch=before)

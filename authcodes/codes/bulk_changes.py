@@ -9,18 +9,21 @@ from uuid import UUID, uuid4
 from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from authcodes.codes import history, scan_value
+from authcodes.codes import change_events, history, scan_value
 from authcodes.codes.assignment_limits import TAKEN
 from authcodes.codes.history import CodeChangeContext
 from authcodes.codes.ranges import CodeRange, resolve_range
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.models.people import User
+from core.db.statements import Query, command, part, query_values
 from jobs import queue, runner
+from jobs.kinds import JobKind
 from jobs.models import Job
 
 # One change of many codes at a time in a brand: two that overlap would wait for each other's rows in a circle.
@@ -30,6 +33,7 @@ PATIENCE = "SET LOCAL statement_timeout = '15min'"
 # Codes that are changed while somebody waits for the page; more are a job, which switches no more off or on in one
 # transaction: a scan of one of them waits for its end.
 CODES_AT_ONCE = 50_000
+ALL_OR_NOTHING = gettext_lazy("No codes are changed, unless the job has already finished.")
 
 Kind = CodeChange.Kind
 SWITCHES = frozenset({Kind.DEACTIVATED, Kind.REACTIVATED})
@@ -45,7 +49,7 @@ class Assignment:
     notes: str = ""
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         told = {
             _("Inventory location"): self.inventory_location,
             _("Points per scan"): self.points_per_scan,
@@ -61,32 +65,22 @@ class CodeChangeRequest:
     kind: CodeChange.Kind
     reason: str = ""
     assignment: Assignment | None = None
+    key_id: int | None = None  # of the API key that asks
 
 
+IN_RANGE = part("authcodes/codes/sql/codes_in_range.sql")
+AMONG = part("authcodes/codes/sql/codes_among.sql")
 # Each statement changes only what its kind may change: whoever comes second finds the row as the first left it.
 CHANGES = {
-    Kind.ASSIGNED: """
-        UPDATE authcodes_authcode
-           SET product_id = %(product)s, notes = coalesce(nullif(%(notes)s, ''), notes),
-               inventory_location = coalesce(nullif(%(location)s, ''), inventory_location),
-               points_per_scan = coalesce(%(points)s::int, points_per_scan)
-         WHERE {which} AND (product_id IS NULL OR product_id = %(product)s)
-    """,
-    Kind.UNASSIGNED: """
-        UPDATE authcodes_authcode
-           SET product_id = NULL, points_per_scan = CASE WHEN %(keeps_points)s THEN points_per_scan END
-         WHERE {which} AND product_id IS NOT NULL AND scan_count = 0
-    """,
-    Kind.DEACTIVATED: """
-        UPDATE authcodes_authcode SET deactivated_at = %(at)s WHERE {which} AND deactivated_at IS NULL
-    """,
-    Kind.REACTIVATED: """
-        UPDATE authcodes_authcode SET deactivated_at = NULL WHERE {which} AND deactivated_at IS NOT NULL
-    """,
+    Kind.ASSIGNED: "authcodes/codes/sql/assign_codes.sql",
+    Kind.UNASSIGNED: "authcodes/codes/sql/unassign_codes.sql",
+    Kind.DEACTIVATED: "authcodes/codes/sql/deactivate_codes.sql",
+    Kind.REACTIVATED: "authcodes/codes/sql/reactivate_codes.sql",
 }
-IN_STRETCH = "batch_id = %(batch)s AND code BETWEEN %(first)s AND %(last)s"
-AMONG = "id = ANY(%(ids)s)"
-STILL_ASSIGNED = "SELECT count(*) FROM authcodes_authcode WHERE {which} AND product_id IS NOT NULL"
+CHANGE_RANGE = {kind: command(path, which=IN_RANGE, returning="") for kind, path in CHANGES.items()}
+CHANGE_AMONG = {kind: query_values(path, "id", which=AMONG, returning="RETURNING id") for kind, path in CHANGES.items()}
+COUNT_ASSIGNED_IN_RANGE = query_values("authcodes/codes/sql/count_assigned.sql", "assigned", which=IN_RANGE)
+COUNT_ASSIGNED_AMONG = query_values("authcodes/codes/sql/count_assigned.sql", "assigned", which=AMONG)
 
 
 def change(
@@ -100,24 +94,26 @@ def change(
 ) -> int:
     """Do it to a stretch of codes: one UPDATE, and one line in their history. Returns how many codes changed.
 
-    Assigning is all or nothing, and so is taking that back. Raises BatchRefused when some of the codes have another
+    Assigning is all or nothing, and so is taking that back. Raises BatchRejected when some of the codes have another
     product, or were scanned, and, unless it `waits`, while another change of the brand's codes goes on. With an
     `action_id` it is done once.
     """
-    _refuse_assignment(order, by)
-    deed = _deed(order, by, at, action_id)
+    _check_assignment(order, by)
+    deed = _change_context(order, by, at, action_id)
     where = {"batch": codes.batch.pk, "first": codes.first, "last": codes.last}
-    where["keeps_points"] = _keeps_points(by, [codes.batch.brand_id])
+    where["keeps_points"] = _retains_points(by, [codes.batch.brand_id])
     with transaction.atomic(), connection.cursor() as cursor:
         if waits:
             cursor.execute(PATIENCE)
         _take_turn(cursor, codes.batch.brand_id, waits=waits)
         if action_id and history.is_noted(action_id, first=codes.first):
             return 0
-        changed = _update(cursor, order, IN_STRETCH, where, deed.at)
-        _refuse_partly(cursor, order, IN_STRETCH, where, missing=codes.size - changed)
+        changed = CHANGE_RANGE[order.kind].run(**_values(order, deed.at), **where)
+        _check_whole_batches(order, COUNT_ASSIGNED_IN_RANGE, where, missing=codes.size - changed)
         if changed:
-            history.note_run(deed, batch=codes.batch, first=codes.first, last=codes.last, codes=changed)
+            run = history.note_run(deed, batch=codes.batch, first=codes.first, last=codes.last, codes=changed)
+            if not action_id:  # of a job's parts its end tells, all in one
+                change_events.publish(runs=[run])
     return changed
 
 
@@ -125,30 +121,29 @@ def change_codes(
     *, codes: Iterable[AuthCode], order: CodeChangeRequest, by: User | None, at: datetime, waits: bool = True
 ) -> int:
     """Do it to these codes: one UPDATE, and a line in the history for each run without a gap. As `change` otherwise."""
-    _refuse_assignment(order, by)
+    _check_assignment(order, by)
     brands = {code.pk: code.brand_id for code in codes}
-    where = {"ids": list(brands), "keeps_points": _keeps_points(by, set(brands.values()))}
+    where = {"ids": list(brands), "keeps_points": _retains_points(by, set(brands.values()))}
     with transaction.atomic(), connection.cursor() as cursor:
         for brand_id in sorted(set(brands.values())):
             _take_turn(cursor, brand_id, waits=waits)
-        _update(cursor, order, AMONG, where, at, "RETURNING id")
-        changed = [pk for (pk,) in cursor.fetchall()]
-        _refuse_partly(cursor, order, AMONG, where, missing=len(brands) - len(changed))
+        changed = CHANGE_AMONG[order.kind].all(**_values(order, at), **where)
+        _check_whole_batches(order, COUNT_ASSIGNED_AMONG, where, missing=len(brands) - len(changed))
         touched = AuthCode.objects.filter(pk__in=changed).select_related("batch")
-        history.note_codes(_deed(order, by, at, None), codes=touched)
+        change_events.publish(runs=history.note_codes(_change_context(order, by, at, None), codes=touched))
     return len(changed)
 
 
-def _refuse_assignment(order: CodeChangeRequest, by: User | None) -> None:
-    """Raises BatchRefused for a product no longer sold, and points that `by` may not set, the product's included."""
+def _check_assignment(order: CodeChangeRequest, by: User | None) -> None:
+    """Raises BatchRejected for a product no longer sold, and points that `by` may not set, the product's included."""
     if given := order.assignment:
         if not given.product.is_active:
-            raise BatchRefused(_("This product is no longer sold."), details={"field": "product"})
-        scan_value.refuse_product(product=given.product, by=by)
-        scan_value.refuse_points(brand=given.product.brand, points=given.points_per_scan, by=by)
+            raise BatchRejected(_("This product is no longer sold."), details={"field": "product"})
+        scan_value.check_product(product=given.product, by=by)
+        scan_value.check_points(brand=given.product.brand, points=given.points_per_scan, by=by)
 
 
-def _keeps_points(by: User | None, brand_ids: Iterable[int]) -> bool:
+def _retains_points(by: User | None, brand_ids: Iterable[int]) -> bool:
     """Unassigned codes lose their own points, unless whoever does it may not set any."""
     return by is not None and not all(scan_value.may_set(by, brand_id) for brand_id in brand_ids)
 
@@ -156,47 +151,49 @@ def _keeps_points(by: User | None, brand_ids: Iterable[int]) -> bool:
 def _take_turn(cursor: Any, brand_id: int, *, waits: bool) -> None:
     cursor.execute(TURN if waits else TURN_IF_FREE, [brand_id])
     if not waits and not cursor.fetchone()[0]:
-        raise BatchRefused(_("Another change to this brand's codes is running. Try again when it has finished."))
+        raise BatchRejected(_("Another change to this brand's codes is running. Try again when it has finished."))
 
 
-def _deed(order: CodeChangeRequest, by: User | None, at: datetime, action_id: UUID | None) -> CodeChangeContext:
+def _change_context(
+    order: CodeChangeRequest, by: User | None, at: datetime, action_id: UUID | None
+) -> CodeChangeContext:
     given = order.assignment
-    product, detail = (given.product, given.words) if given else (None, "")
-    return CodeChangeContext(order.kind, at, by, order.reason.strip(), detail, product, action_id or uuid4())
+    product, detail = (given.product, given.summary) if given else (None, "")
+    return CodeChangeContext(
+        order.kind, at, by, order.reason.strip(), detail, product, action_id or uuid4(), order.key_id
+    )
 
 
-def _update(
-    cursor: Any, order: CodeChangeRequest, which: str, where: dict[str, Any], at: datetime, returning: str = ""
-) -> int:
+def _values(order: CodeChangeRequest, at: datetime) -> dict[str, Any]:
+    """What the statements of CHANGES write."""
     given = order.assignment
-    facts = {
+    return {
         "product": given.product.pk if given else None,
         "location": given.inventory_location if given else "",
         "points": given.points_per_scan if given else None,
         "notes": given.notes if given else "",
         "at": at,
     }
-    cursor.execute(CHANGES[order.kind].format(which=which) + returning, {**facts, **where})
-    return int(cursor.rowcount)
 
 
-def _refuse_partly(cursor: Any, order: CodeChangeRequest, which: str, where: dict[str, Any], *, missing: int) -> None:
+def _check_whole_batches(
+    order: CodeChangeRequest, count_assigned: Query[int], where: dict[str, Any], *, missing: int
+) -> None:
     """Roll back what could be done to some of the codes only."""
     if order.kind == Kind.ASSIGNED and missing:
         told = _("%(number)s of the codes are assigned to another product. No codes were changed.") % {
             "number": f"{missing:,}"
         }
         message = f"{TAKEN}: {told}"
-        raise BatchRefused(message)
+        raise BatchRejected(message)
     if order.kind == Kind.UNASSIGNED:
-        cursor.execute(STILL_ASSIGNED.format(which=which), where)
-        scanned = cursor.fetchone()[0]
+        scanned = count_assigned.first(**where)
         if scanned:
             message = _("%(number)s of the codes have been scanned and cannot be unassigned. No codes were changed.")
-            raise BatchRefused(message % {"number": f"{scanned:,}"})
+            raise BatchRejected(message % {"number": f"{scanned:,}"})
 
 
-def start_change(*, codes: CodeRange, order: CodeChangeRequest, by: User) -> Job:
+def start_change(*, codes: CodeRange, order: CodeChangeRequest, by: User | None) -> Job:
     """Have a worker do to a stretch what takes too long for a page."""
     told = {"change": order.kind.label, "number": codes.size, "range": codes.batch.range_name}
     title = _("%(change)s: %(number)d codes of %(range)s") % told
@@ -207,6 +204,7 @@ def start_change(*, codes: CodeRange, order: CodeChangeRequest, by: User) -> Job
         "kind": order.kind.value,
         "reason": order.reason,
         "action_id": str(uuid4()),
+        "key_id": order.key_id,
     }
     if given := order.assignment:
         parameters["assignment"] = {
@@ -218,7 +216,7 @@ def start_change(*, codes: CodeRange, order: CodeChangeRequest, by: User) -> Job
     with transaction.atomic():
         return queue.start(
             brand=codes.batch.brand,
-            kind=Job.Kind.CHANGE_CODES,
+            kind=CHANGE.name,
             title=title,
             parameters=parameters,
             by=by,
@@ -231,19 +229,33 @@ def run_change(run: runner.Run) -> None:
 
     Run again, it finds what is done and leaves it; cancelled, what is done stays done. The history says how much.
     """
-    codes, order, action_id = _asked(run)
+    codes, order, action_id = _request_of(run)
     done = 0
-    for part in codes.parts(CODES_AT_ONCE) if order.kind in SWITCHES else [codes]:
+    for stretch in codes.parts(CODES_AT_ONCE) if order.kind in SWITCHES else [codes]:
         run.progress(done, codes.size)  # the last moment to cancel what is left
-        change(codes=part, order=order, by=run.job.created_by, at=timezone.now(), action_id=action_id)
-        done += part.size
-    run.tell(done, codes.size)
+        change(codes=stretch, order=order, by=run.job.created_by, at=timezone.now(), action_id=action_id)
+        done += stretch.size
+    run.note_progress(done, codes.size)
     changed = history.codes_of(action_id)
     words = _("%(number)s codes changed.") % {"number": f"{changed:,}"}
     run.log(words if changed else _("No codes needed to change."))
 
 
-def _asked(run: runner.Run) -> tuple[CodeRange, CodeChangeRequest, UUID]:
+def end_change(job: Job) -> None:
+    """One webhook event of all that the job has changed, whether or not it came to its end."""
+    change_events.publish(runs=history.runs_of(UUID(job.parameters["action_id"])), is_in_parts=True)
+
+
+CHANGE = JobKind(
+    name="change-codes",
+    label=gettext_lazy("Change codes in bulk"),
+    run=run_change,
+    on_cancel=ALL_OR_NOTHING,
+    on_end=end_change,
+)
+
+
+def _request_of(run: runner.Run) -> tuple[CodeRange, CodeChangeRequest, UUID]:
     """What start_change wrote down."""
     asked = run.parameters
     batch = BatchRange.objects.get(pk=asked["batch_id"], brand=run.job.brand)
@@ -252,7 +264,7 @@ def _asked(run: runner.Run) -> tuple[CodeRange, CodeChangeRequest, UUID]:
         product = Product.objects.get(pk=given["product_id"], brand=run.job.brand)
         rest = {name: value for name, value in given.items() if name != "product_id"}
         assignment = Assignment(product=product, **rest)
-    order = CodeChangeRequest(Kind(asked["kind"]), asked["reason"], assignment)
+    order = CodeChangeRequest(Kind(asked["kind"]), asked["reason"], assignment, asked.get("key_id"))
     codes = resolve_range(batch=batch, first=asked["first"], last=asked["last"])
     return codes, order, UUID(asked["action_id"])
 
@@ -271,7 +283,7 @@ def edit_code(*, code: AuthCode, changed: Mapping[str, Any], by: User, at: datet
     """Note where a code is kept and what is worth knowing of it, beside whatever scans count meanwhile."""
     with transaction.atomic():
         before = AuthCode.objects.select_for_update(of=("self",)).select_related("batch").get(pk=code.pk)
-        detail = history.in_words(before, changed)
+        detail = history.as_text(before, changed)
         if detail:
             AuthCode.objects.filter(pk=code.pk).update(**changed)
             history.note_codes(CodeChangeContext(Kind.EDITED, at, by, detail=detail), codes=[before])

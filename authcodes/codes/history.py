@@ -19,40 +19,16 @@ from authcodes.models.imports import Import
 from authcodes.models.products import Product
 from brands import audit_log
 from brands.audit_log import AuditedChange
-from brands.identity.person_mentions import Mentions, without
+from brands.identity.user_mentions import Mentions, without
 from brands.models.people import User
+from core.db.statements import command
 
 # Of a file that names codes here and there, a batch's line says from where to where, and how many.
 MAX_RUNS = 1000
 Kind = CodeChange.Kind
 AUDITED_KINDS = frozenset({Kind.ASSIGNED, Kind.UNASSIGNED, Kind.DEACTIVATED, Kind.REACTIVATED})
 
-# Rows whose codes follow each other and have one product are a run.
-NOTE_IMPORT = """
-    WITH named AS (
-        SELECT a.batch_id, r.code AS first, greatest(r.code, r.code_end) AS last, r.codes,
-               coalesce(r.product_id, %(product)s) AS product_id, right(r.code, b.number_width)::bigint AS low
-          FROM authcodes_importrow r
-          JOIN authcodes_authcode a ON a.code = r.code
-          JOIN authcodes_batchrange b ON b.id = a.batch_id
-         WHERE r.upload_id = %(upload)s AND r.error = ''),
-    neighbours AS (
-        SELECT *, lag(low + codes) OVER its AS after, lag(product_id) OVER its AS product_before
-          FROM named WINDOW its AS (PARTITION BY batch_id ORDER BY first)),
-    numbered AS (
-        SELECT *, count(*) FILTER (WHERE (after, product_before) IS DISTINCT FROM (low, product_id))
-                    OVER (PARTITION BY batch_id ORDER BY first) AS run
-          FROM neighbours),
-    runs AS (SELECT *, max(run) OVER (PARTITION BY batch_id) AS runs FROM numbered)
-    INSERT INTO authcodes_codechange
-           (brand_id, batch_id, action_id, kind, first_code, last_code, codes, product_id, upload_id, detail, reason,
-            changed_by_id, changed_at)
-    SELECT %(brand)s, batch_id, %(action)s, %(kind)s, min(first), max(last), sum(codes),
-           CASE WHEN min(product_id) = max(product_id) THEN min(product_id) END, %(upload)s, '', '', %(by)s, %(at)s
-      FROM runs
-     GROUP BY batch_id, CASE WHEN runs <= %(most)s THEN run END
-     ORDER BY batch_id, min(first)
-"""
+INSERT_IMPORT_RUNS = command("authcodes/codes/sql/insert_import_runs.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +42,14 @@ class CodeChangeContext:
     detail: str = ""
     product: Product | None = None
     action_id: UUID = field(default_factory=uuid4)
+    key_id: int | None = None  # of the API key that did it
 
 
 def numbering_of(batch: BatchRange) -> Numbering:
     return Numbering(batch.prefix, batch.starting_number, batch.number_width, batch.quantity)
 
 
-def in_words(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:
+def as_text(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:
     """`field: before -> after` of what really changes, in words."""
     lines = []
     for name, after in changed.items():
@@ -84,50 +61,50 @@ def in_words(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def note_run(deed: CodeChangeContext, *, batch: BatchRange, first: str, last: str, codes: int) -> None:
+def note_run(change_context: CodeChangeContext, *, batch: BatchRange, first: str, last: str, codes: int) -> CodeChange:
     """Note that `codes` of the codes from `first` to `last` changed."""
-    told = _told(deed, batch, first, last, codes)
+    told = change_of(change_context, batch, first, last, codes)
     told.save(force_insert=True)
-    _tell_trail(deed, [told])
+    _write_audit_entry(change_context, [told])
+    return told
 
 
-def note_batch(deed: CodeChangeContext, *, batch: BatchRange) -> None:
+def note_batch(change_context: CodeChangeContext, *, batch: BatchRange) -> None:
     """Note something that was done to a batch as a whole."""
-    note_run(deed, batch=batch, first=batch.first_code, last=batch.last_code, codes=batch.quantity)
+    note_run(change_context, batch=batch, first=batch.first_code, last=batch.last_code, codes=batch.quantity)
 
 
-def note_codes(deed: CodeChangeContext, *, codes: Iterable[AuthCode]) -> None:
+def note_codes(change_context: CodeChangeContext, *, codes: Iterable[AuthCode]) -> list[CodeChange]:
     """Note that just these changed: a line for each run without a gap. Each has its batch at hand."""
     ordered = sorted(codes, key=lambda code: (code.batch_id, code.code))
     runs = [
-        _told(deed, batch, run.first_code, run.last_code, run.quantity)
+        change_of(change_context, batch, run.first_code, run.last_code, run.quantity)
         for batch, its in groupby(ordered, key=lambda code: code.batch)
         for run in numbering_of(batch).runs(code.code for code in its)
     ]
     CodeChange.objects.bulk_create(runs)
-    _tell_trail(deed, runs)
+    _write_audit_entry(change_context, runs)
+    return runs
 
 
-def note_import(deed: CodeChangeContext, *, upload: Import) -> None:
+def note_import(change_context: CodeChangeContext, *, upload: Import) -> None:
     """Note what an import did, or that it is undone: a line for each run of codes that its good rows name."""
-    facts: dict[str, Any] = {
-        "brand": upload.brand_id,
-        "action": deed.action_id,
-        "kind": deed.kind.value,
-        "product": upload.product_id,
-        "upload": upload.pk,
-        "by": deed.by.pk if deed.by else None,
-        "at": deed.at,
-        "most": MAX_RUNS,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(NOTE_IMPORT, facts)
+    INSERT_IMPORT_RUNS.run(
+        brand=upload.brand_id,
+        action=change_context.action_id,
+        kind=change_context.kind.value,
+        product=upload.product_id,
+        upload=upload.pk,
+        by=change_context.by.pk if change_context.by else None,
+        at=change_context.at,
+        most=MAX_RUNS,
+    )
 
 
-def _tell_trail(deed: CodeChangeContext, runs: Iterable[CodeChange]) -> None:
+def _write_audit_entry(change_context: CodeChangeContext, runs: Iterable[CodeChange]) -> None:
     """Write into the audit log what no form there tells of, as done to the batches."""
-    if deed.kind in AUDITED_KINDS:
-        product = {"product": (None, str(deed.product))} if deed.product else {}
+    if change_context.kind in AUDITED_KINDS:
+        product = {"product": (None, str(change_context.product))} if change_context.product else {}
         rows = [
             AuditedChange(
                 run.batch,
@@ -137,7 +114,11 @@ def _tell_trail(deed: CodeChangeContext, runs: Iterable[CodeChange]) -> None:
             for run in runs
         ]
         audit_log.record(
-            deed=audit_log.AuditContext(deed.by, deed.at, reason=deed.reason), action=deed.kind.label, rows=rows
+            audit_context=audit_log.AuditContext(
+                change_context.by, change_context.at, reason=change_context.reason, key_id=change_context.key_id
+            ),
+            action=change_context.kind.label,
+            rows=rows,
         )
 
 
@@ -146,26 +127,31 @@ def is_noted(action_id: UUID, *, first: str) -> bool:
     return CodeChange.objects.filter(action_id=action_id, first_code=first).exists()
 
 
+def runs_of(action_id: UUID) -> list[CodeChange]:
+    """What an action has changed so far, in order."""
+    return list(CodeChange.objects.filter(action_id=action_id).order_by("pk"))
+
+
 def codes_of(action_id: UUID) -> int:
     """How many codes an action has changed so far."""
     found: int | None = CodeChange.objects.filter(action_id=action_id).aggregate(codes=Sum("codes"))["codes"]
     return found or 0
 
 
-def _told(deed: CodeChangeContext, batch: BatchRange, first: str, last: str, codes: int) -> CodeChange:
+def change_of(change_context: CodeChangeContext, batch: BatchRange, first: str, last: str, codes: int) -> CodeChange:
     return CodeChange(
         brand_id=batch.brand_id,
         batch=batch,
-        action_id=deed.action_id,
-        kind=deed.kind,
+        action_id=change_context.action_id,
+        kind=change_context.kind,
         first_code=first,
         last_code=last,
         codes=codes,
-        product=deed.product,
-        detail=deed.detail,
-        reason=deed.reason,
-        changed_by=deed.by,
-        changed_at=deed.at,
+        product=change_context.product,
+        detail=change_context.detail,
+        reason=change_context.reason,
+        changed_by=change_context.by,
+        changed_at=change_context.at,
     )
 
 
@@ -173,7 +159,7 @@ def _told(deed: CodeChangeContext, batch: BatchRange, first: str, last: str, cod
 ERASING = "SELECT set_config('codes.erasing', %s, true)"
 
 
-def forget_person(*, brand_id: int, mentions: Mentions, pseudonym: str) -> int:
+def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> int:
     """For the erasure of a person's data: no reason that staff gave names them any more; returns how many did."""
     pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # as PostgreSQL spells the edge of a word
     found = list(CodeChange.objects.filter(brand_id=brand_id, reason__iregex=pattern))

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes.codes.numbering import Numbering
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.prefixes import CodePrefix
 from brands import audit_log
@@ -51,11 +51,11 @@ def take_turn(brand: Brand) -> None:
 def reserve(*, brand: Brand, prefix: str, at: datetime, by: User | None = None) -> CodePrefix:
     """The brand's own prefix, reserved now unless it is already.
 
-    Raises BatchRefused if another brand's prefix could write the same codes, or the brand has
+    Raises BatchRejected if another brand's prefix could write the same codes, or the brand has
     settings.CODE_PREFIXES_PER_BRAND prefixes; an operator is not bound by that.
     """
     if not PREFIX.fullmatch(prefix):
-        raise BatchRefused(str(INVALID_PREFIX), details={"field": "prefix"})
+        raise BatchRejected(str(INVALID_PREFIX), details={"field": "prefix"})
     with transaction.atomic():
         take_turn(brand)
         own = CodePrefix.objects.filter(brand=brand)
@@ -64,23 +64,23 @@ def reserve(*, brand: Brand, prefix: str, at: datetime, by: User | None = None) 
         most = settings.CODE_PREFIXES_PER_BRAND
         if own.count() >= most and not (by and by.is_superuser):
             message = _("This brand has reserved the maximum of %(most)d prefixes. Use one of them.")
-            raise BatchRefused(message % {"most": most}, details={"field": "prefix"})
-        with refusing_taken():
+            raise BatchRejected(message % {"most": most}, details={"field": "prefix"})
+        with reject_taken():
             return CodePrefix.objects.create(brand=brand, prefix=prefix, reserved_at=at, reserved_by=by)
 
 
 def move(*, reserved: CodePrefix, brand: Brand) -> None:
-    """Give a prefix to another brand. Batches that were made with it keep their codes. Raises BatchRefused."""
-    with refusing_taken():
+    """Give a prefix to another brand. Batches that were made with it keep their codes. Raises BatchRejected."""
+    with reject_taken():
         CodePrefix.objects.filter(pk=reserved.pk).update(brand=brand)
 
 
 def free(*, reserved: CodePrefix) -> None:
-    """Let any brand reserve it. Raises BatchRefused while batches have it: their codes are in print."""
+    """Let any brand reserve it. Raises BatchRejected while batches have it: their codes are in print."""
     with transaction.atomic():
         CodePrefix.objects.select_for_update().filter(pk=reserved.pk).first()
         if BatchRange.objects.filter(brand=reserved.brand_id, prefix=reserved.prefix).exists():
-            raise BatchRefused(
+            raise BatchRejected(
                 _("Batches use this prefix, so it cannot be released. Move it to another brand instead.")
             )
         CodePrefix.objects.filter(pk=reserved.pk).delete()
@@ -96,36 +96,36 @@ def of_brands(brands: Sequence[Brand]) -> list[CodePrefix]:
     return list(CodePrefix.objects.filter(brand__in=brands).select_related("brand")[:MAX_SUGGESTED])
 
 
-def ask(*, brand: Brand, prefix: str, deed: AuditContext, numbering: Numbering | None = None) -> None:
+def ask(*, brand: Brand, prefix: str, audit_context: AuditContext, numbering: Numbering | None = None) -> None:
     """Look whether the brand may have this prefix, and these codes, before they are stored.
 
     Each question about a prefix that is not the brand's own counts against the limit `prefix` of the person at this
     brand, and `prefix_brand` of all its people, of whom an owner makes as many as they like; and each that is answered
-    with no stands in the audit log. Raises BatchRefused, or RateLimited.
+    with no stands in the audit log. Raises BatchRejected, or RateLimited.
     """
-    person = deed.person
+    person = audit_context.user
     own = is_reserved(brand=brand, prefix=prefix)
     try:
         if not own:
             _count(brand, person)
         if not own and _answer(PREFIX_IS_TAKEN, brand.pk, prefix):
-            raise BatchRefused(str(PREFIX_TAKEN), details={"field": "prefix"})
+            raise BatchRejected(str(PREFIX_TAKEN), details={"field": "prefix"})
         if numbering and _answer(RANGE_IS_TAKEN, brand.pk, prefix, numbering.first_code, numbering.last_code):
             if own:
                 _count(brand, person)
-            raise BatchRefused(str(CODES_TAKEN), details={"field": "starting_number"})
+            raise BatchRejected(str(CODES_TAKEN), details={"field": "starting_number"})
     except RateLimited:
         logger.warning("Too many prefixes were tried: user %s, brand %s", person and person.pk, brand.pk)
-        _note(brand, deed, _("Tried too many code prefixes"), prefix)
+        _note(brand, audit_context, _("Tried too many code prefixes"), prefix)
         raise
-    except BatchRefused:
-        _note(brand, deed, _("Requested codes that are already in use"), prefix)
+    except BatchRejected:
+        _note(brand, audit_context, _("Requested codes that are already in use"), prefix)
         raise
 
 
-def _count(brand: Brand, person: User | None) -> None:
-    if person and not person.is_superuser:
-        rate_limits.hit("prefix", person.pk, brand.pk)
+def _count(brand: Brand, user: User | None) -> None:
+    if user and not user.is_superuser:
+        rate_limits.hit("prefix", user.pk, brand.pk)
         rate_limits.hit("prefix_brand", brand.pk)
 
 
@@ -136,12 +136,12 @@ def _answer(question: str, *parameters: str | int) -> bool:
         return found
 
 
-def _note(brand: Brand, deed: AuditContext, action: str, prefix: str) -> None:
+def _note(brand: Brand, audit_context: AuditContext, action: str, prefix: str) -> None:
     changes: audit_log.Changes = {"prefix": (None, prefix)}
-    audit_log.record(deed=deed, action=action, rows=[AuditedChange(brand, brand.pk, changes)])
+    audit_log.record(audit_context=audit_context, action=action, rows=[AuditedChange(brand, brand.pk, changes)])
 
 
-REFUSED: dict[str, tuple[Any, str]] = {
+REJECTED: dict[str, tuple[Any, str]] = {
     "batch_codes_taken": (CODES_TAKEN, "starting_number"),
     "code_prefix_taken": (PREFIX_TAKEN, "prefix"),
     "code_prefix_unique": (PREFIX_TAKEN, "prefix"),
@@ -150,14 +150,14 @@ REFUSED: dict[str, tuple[Any, str]] = {
 
 
 @contextmanager
-def refusing_taken() -> Iterator[None]:
+def reject_taken() -> Iterator[None]:
     """The database's own no, when another brand was faster, as a refusal at its field."""
     try:
         with transaction.atomic():
             yield
     except IntegrityError as error:
         name = getattr(getattr(error.__cause__, "diag", None), "constraint_name", "")
-        if name not in REFUSED:
+        if name not in REJECTED:
             raise
-        message, field = REFUSED[name]
-        raise BatchRefused(str(message), details={"field": field}) from error
+        message, field = REJECTED[name]
+        raise BatchRejected(str(message), details={"field": field}) from error

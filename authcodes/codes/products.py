@@ -1,12 +1,52 @@
-"""Products: writes the points that a second person approved."""
+"""Products: makes and changes them for the API, and writes the points that a second person approved."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from authcodes.models.products import Product
+from brands.access import rows
+from brands.audit_log import AuditContext
 from brands.models.people import User
+from brands.models.tenants import Brand
+from core.errors import Invalid
+
+
+def create(*, brand: Brand, values: Mapping[str, Any], audit_context: AuditContext) -> Product:
+    """A new product. Raises Invalid, which names the field."""
+    made = Product(brand=brand, **values)
+    check_points(made)
+    return refreshed(rows.create(made, brand_id=brand.pk, audit_context=audit_context))
+
+
+def change(*, brand: Brand, product_id: int, values: Mapping[str, Any], audit_context: AuditContext) -> Product:
+    """Set `values` of the brand's product. Raises NotFound, and Invalid, which names the field."""
+    mine = Product.objects.select_related("brand").filter(brand=brand, pk=product_id)
+    changed = rows.change(mine, values, brand_id=brand.pk, audit_context=audit_context, check=check_more)
+    return refreshed(changed)
+
+
+def check_more(before: Product, after: Product) -> None:
+    """Points that were approved before may stay. Raises Invalid for more than the brand's ceiling."""
+    if after.redeem_point_value != before.redeem_point_value:
+        check_points(after)
+
+
+def check_points(product: Product) -> None:
+    """Raises Invalid for more points than the brand's ceiling: those need a second person."""
+    most = product.brand.max_points_per_scan
+    if (product.redeem_point_value or 0) > most:
+        message = _("At most %(most)s points per scan. More needs a second person's approval in the portal.")
+        raise Invalid(message % {"most": f"{most:,}"}, details={"field": "points_per_scan"})
+
+
+def refreshed(product: Product) -> Product:
+    """With the moment of the change, which the database sets."""
+    product.refresh_from_db(fields=["updated_at"])
+    return product
 
 
 def set_approved(

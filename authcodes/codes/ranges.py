@@ -7,7 +7,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from authcodes.codes.history import numbering_of
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode, AuthCodeQuerySet
@@ -55,7 +55,7 @@ class ChangePreview:
 def resolve_range(*, batch: BatchRange, first: str, last: str) -> CodeRange:
     """The codes from `first` to `last`, each written in full, without leading zeros, or as its number alone.
 
-    Raises BatchRefused naming the field `first` or `last`.
+    Raises BatchRejected naming the field `first` or `last`.
     """
     numbering = numbering_of(batch)
     ends = []
@@ -64,20 +64,20 @@ def resolve_range(*, batch: BatchRange, first: str, last: str) -> CodeRange:
         if code is None:
             ends_told = {"first": batch.first_code, "last": batch.last_code}
             message = _("This code is not in the batch. Its codes are %(first)s to %(last)s.") % ends_told
-            raise BatchRefused(message, details={"field": field})
+            raise BatchRejected(message, details={"field": field})
         ends.append(code)
     low, high = (numbering.number(code) or 0 for code in ends)
     if low > high:
         message = _("The range ends before it starts.")
-        raise BatchRefused(message, details={"field": "last"})
+        raise BatchRejected(message, details={"field": "last"})
     if high - batch.starting_number >= batch.generated_count:
         message = _("Some of these codes are still being generated. Wait until the batch is ready.")
-        raise BatchRefused(message, details={"field": "last"})
+        raise BatchRejected(message, details={"field": "last"})
     return CodeRange(batch, ends[0], ends[1], high - low + 1)
 
 
 def full_range(batch: BatchRange) -> CodeRange:
-    """All codes that the batch has so far. Raises BatchRefused while it has none."""
+    """All codes that the batch has so far. Raises BatchRejected while it has none."""
     numbering = numbering_of(batch)
     last = numbering.code(batch.starting_number + max(batch.generated_count, 1) - 1)
     return resolve_range(batch=batch, first=batch.first_code, last=last)

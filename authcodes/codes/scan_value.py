@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext as _
 
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.products import Product
 from brands.identity import roles
 from brands.identity.roles import SCAN_VALUE
@@ -22,10 +22,10 @@ def max_points(*, brand: Brand, by: User | None) -> int:
     return -1 if by is not None and not may_set(by, brand.pk) else brand.max_points_per_scan
 
 
-def refuse_points(*, brand: Brand, points: int | None, by: User | None) -> None:
-    """Raises BatchRefused for points that `by` may not set."""
+def check_points(*, brand: Brand, points: int | None, by: User | None) -> None:
+    """Raises BatchRejected for points that `by` may not set."""
     if points is not None and points > max_points(brand=brand, by=by):
-        raise BatchRefused(why_not(brand=brand, by=by), details={"field": "points_per_scan"})
+        raise BatchRejected(why_not(brand=brand, by=by), details={"field": "points_per_scan"})
 
 
 def why_not(*, brand: Brand, by: User | None) -> str:
@@ -41,11 +41,11 @@ def max_product_points(*, brand: Brand, by: User | None) -> int | None:
     return None if by is None or may_set(by, brand.pk) else brand.max_points_per_scan
 
 
-def refuse_product(*, product: Product, by: User | None) -> None:
-    """Raises BatchRefused for a product whose codes only those make who may set points."""
+def check_product(*, product: Product, by: User | None) -> None:
+    """Raises BatchRejected for a product whose codes only those make who may set points."""
     most = max_product_points(brand=product.brand, by=by)
     if most is not None and (product.redeem_point_value or 0) > most:
-        raise BatchRefused(why_not_product(product.brand), details={"field": "product"})
+        raise BatchRejected(why_not_product(product.brand), details={"field": "product"})
 
 
 def why_not_product(brand: Brand) -> str:

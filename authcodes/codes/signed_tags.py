@@ -24,14 +24,18 @@ def tag(*, code: str, batch_id: int, version: int) -> str:
     return "".join(ALPHABET[number >> shift & 31] for shift in range(5 * LENGTH - 5, -1, -5))
 
 
-def verify_tag(*, given: str, code: str, batch_id: int, version: int) -> bool:
-    """Whether `given` is this code's tag, forgiving case and the misread letters. A lost secret verifies nothing."""
+def verify_tag(*, candidate: str, code: str, batch_id: int, version: int) -> bool:
+    """Whether `candidate` is this code's tag, forgiving case and misread letters. A lost secret verifies nothing."""
     if version not in settings.CODE_TAG_SECRETS:
         return False
     expected = tag(code=code, batch_id=batch_id, version=version)
-    return hmac.compare_digest(given.upper().translate(_MISREAD).encode(), expected.encode())
+    return hmac.compare_digest(candidate.upper().translate(_MISREAD).encode(), expected.encode())
 
 
-def fits(*, given: str, code: str, batch_id: int, version: int | None) -> bool:
-    """Whether `given` is what goes with this code: its tag, or nothing for a code of an unsigned batch."""
-    return not given if version is None else verify_tag(given=given, code=code, batch_id=batch_id, version=version)
+def fits(*, candidate: str, code: str, batch_id: int, version: int | None) -> bool:
+    """Whether `candidate` is what goes with this code: its tag, or nothing for a code of an unsigned batch."""
+    return (
+        not candidate
+        if version is None
+        else verify_tag(candidate=candidate, code=code, batch_id=batch_id, version=version)
+    )

@@ -11,15 +11,14 @@ from django.db import connections
 from django.utils import timezone
 
 from authcodes.dashboard.filters import EVER, Filters, Status
-from authcodes.dashboard.sources import COUNTS, Group, Parameters, Sources, groups
+from authcodes.dashboard.sources import Group, Parameters, Sources, groups
 from brands.models.tenants import Brand
 from core.db import replica
+from core.db.statements import part, query
 
 __all__ = ["Codes", "Delivery", "Figures", "Filters", "Scans", "Status", "codes", "delivery", "figures", "scans"]
 
-TOP = 5
 PATIENCE_SECONDS = 0.3  # that a replica may take to catch up, while somebody waits for the page
-SUMS = ", ".join(f"COALESCE(sum({name}), 0) AS {name}" for name in COUNTS.split(", "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class Scans:
     errors: int = 0
     recalled: int = 0
     points: Decimal = Decimal(0)
-    scanners: int = 0
+    unique_scanners: int = 0
     days: tuple[Day, ...] = ()
     products: tuple[Top, ...] = ()
     places: tuple[Top, ...] = ()
@@ -86,6 +85,11 @@ class Delivery:
     pending: int = 0
     oldest_at: datetime | None = None
     dead: int = 0
+
+
+# Its places are filled for each request. Each row says what it is, then a day, a product's id, a name, and counts.
+COUNT_SCANS = part("authcodes/dashboard/sql/count_scans.sql")
+FETCH_DELIVERY = query("authcodes/dashboard/sql/fetch_delivery.sql", returns=Delivery)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,26 +126,19 @@ def scans(*, brands: Iterable[Brand], filters: Filters) -> Scans:
         return Scans()
     parameters = Parameters()
     sources = [Sources(group, filters, parameters) for group in found]
-    statement = SCANS.format(
+    statement = COUNT_SCANS.format(
         single=_union([part for it in sources for part in it.single(["day", "product_id", "location", "user_id"])]),
         rolled=_also([part for it in sources for part in it.rolled(["day", "product_id"])]),
         rolled_places=_also([part for it in sources for part in it.rolled_places()]),
-        known_scanners=_also([part for it in sources for part in it.known_scanners()]),
+        known_unique_scanners=_also([part for it in sources for part in it.known_unique_scanners()]),
     )
-    return _presented(_rows(statement, parameters))
+    return _display_rows(_rows(statement, parameters))
 
 
 def delivery(*, brands: Iterable[Brand]) -> Delivery:
     """One statement, on the indexes of what is pending or dead."""
-    parameters = Parameters()
-    ids = parameters.add([brand.pk for brand in brands])
-    statement = f"""
-        SELECT p.count, p.oldest, d.count
-          FROM (SELECT count(*), min(created_at) AS oldest FROM events_event
-                 WHERE status = 'pending' AND brand_id = ANY({ids}::bigint[])) p,
-               (SELECT count(*) FROM events_event WHERE status = 'dead' AND brand_id = ANY({ids}::bigint[])) d
-    """
-    return Delivery(*_rows(statement, parameters)[0])
+    parameters = Parameters({"brand_ids": [brand.pk for brand in brands]})
+    return Delivery(*_rows(FETCH_DELIVERY.text, parameters)[0])
 
 
 def _codes(group: Group, filters: Filters, parameters: Parameters) -> str:
@@ -205,39 +202,7 @@ def _first_scans(group: Group, filters: Filters, parameters: Parameters, batches
     """
 
 
-# Each row says what it is, then a day, a product's id, a name, and counts.
-SCANS = f"""
-    WITH single AS MATERIALIZED ({{single}}),
-    summed AS MATERIALIZED (
-        SELECT day, product_id, GROUPING(day) AS every_day, GROUPING(product_id) AS every_product, {SUMS}
-          FROM (SELECT day, product_id, {COUNTS} FROM single {{rolled}}) AS part
-         GROUP BY GROUPING SETS ((), (day), (product_id))
-    ), product AS (
-        SELECT product_id, accepted FROM summed WHERE every_product = 0 AND product_id IS NOT NULL AND accepted > 0
-         ORDER BY accepted DESC, product_id LIMIT {TOP}
-    ), place AS (
-        SELECT location, sum(accepted) AS accepted
-          FROM (SELECT location, accepted FROM single {{rolled_places}}) AS part
-         WHERE location <> '' GROUP BY location HAVING sum(accepted) > 0
-         ORDER BY sum(accepted) DESC, location COLLATE "C" LIMIT {TOP}
-    ), scanner AS (
-        SELECT count(DISTINCT user_id) AS scanners FROM (SELECT user_id FROM single {{known_scanners}}) AS part
-    )
-    SELECT 'total', NULL::date, NULL::bigint, NULL::text, s.accepted, s.warnings, s.errors, s.recalled, s.points,
-           scanner.scanners
-      FROM summed s, scanner WHERE s.every_day = 1 AND s.every_product = 1
-    UNION ALL
-    SELECT 'day', day, NULL, NULL, accepted, warnings, errors, 0, 0, 0
-      FROM summed WHERE every_day = 0 AND accepted + warnings + errors > 0
-    UNION ALL
-    SELECT 'product', NULL, p.id, p.title, product.accepted, 0, 0, 0, 0, 0
-      FROM product JOIN authcodes_product p ON p.id = product.product_id
-    UNION ALL
-    SELECT 'place', NULL, NULL, location, accepted, 0, 0, 0, 0, 0 FROM place
-"""
-
-
-def _presented(rows: Sequence[tuple[Any, ...]]) -> Scans:
+def _display_rows(rows: Sequence[tuple[Any, ...]]) -> Scans:
     totals, days, products, places = Scans(), [], [], []
     for what, day, product_id, name, accepted, warnings, errors, recalled, points, scanners in rows:
         if what == "day":

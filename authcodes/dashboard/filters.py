@@ -109,7 +109,7 @@ def scans_made(
     return local_time.on_days("scanned_at", first_day, last_day, brands=brands) & there
 
 
-def codes_asked(filters: Filters, *, brands: Iterable[Brand]) -> Q:
+def codes_condition(filters: Filters, *, brands: Iterable[Brand]) -> Q:
     """The assigned codes that status and campaign leave; days and place then ask which of them were scanned so."""
     brands = list(brands)
     asked = Q(product__isnull=False)
@@ -122,7 +122,7 @@ def codes_asked(filters: Filters, *, brands: Iterable[Brand]) -> Q:
     return asked
 
 
-def scans_asked(filters: Filters, *, brands: Iterable[Brand]) -> Q:
+def scans_condition(filters: Filters, *, brands: Iterable[Brand]) -> Q:
     """The scans that all filters leave."""
     brands = list(brands)
     asked = scans_made(brands=brands, first_day=filters.first_day, last_day=filters.last_day, places=filters.where)
@@ -150,13 +150,13 @@ def _one_of(name: str, places: Sequence[str]) -> Q:
     return Q(**{f"{name}__in": list(places)}) if places else Q()
 
 
-def _in_each_zone(brands: Iterable[Brand], asked: Callable[[ZoneInfo], Q]) -> Q:
+def _in_each_zone(brands: Iterable[Brand], condition: Callable[[ZoneInfo], Q]) -> Q:
     by_zone: dict[ZoneInfo, list[int]] = {}
     for brand in brands:
         by_zone.setdefault(brand.zone, []).append(brand.pk)
     if len(by_zone) == 1:
-        return asked(*by_zone)
+        return condition(*by_zone)
     found = Q(pk__in=[])
     for zone, ids in by_zone.items():
-        found |= Q(brand__in=ids) & asked(zone)
+        found |= Q(brand__in=ids) & condition(zone)
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from authcodes.dashboard.filters import Filters, Status
 from authcodes.models.rollups import RollupWatermark
-from authcodes.rollups.rollups import IN_VAIN, OF_SCANNED_CODE
+from authcodes.rollups.rollups import OF_SCANNED_CODE, UNSUCCESSFUL
 from brands.models.tenants import Brand
 from brands.tenants.local_time import midnight
 
@@ -124,23 +124,23 @@ class Sources:
 
     # --- what of them -----------------------------------------------------------------------------------------------
 
-    def columns(self, wanted: Sequence[str], row: str) -> str:
+    def columns(self, names: Sequence[str], row: str) -> str:
         if row != "s":
-            return ", ".join(f"{row}.{name}" for name in wanted)
-        zone = self.parameters.add(str(self.group.zone)) if "day" in wanted else ""
+            return ", ".join(f"{row}.{name}" for name in names)
+        zone = self.parameters.add(str(self.group.zone)) if "day" in names else ""
         day = f"(s.scanned_at AT TIME ZONE {zone})::date AS day"
-        return ", ".join(day if name == "day" else f"s.{name}" for name in wanted)
+        return ", ".join(day if name == "day" else f"s.{name}" for name in names)
 
-    def rolled(self, wanted: Sequence[str]) -> list[str]:
-        """SELECTs of the `wanted` columns and COUNTS of closed days."""
+    def rolled(self, names: Sequence[str]) -> list[str]:
+        """SELECTs of the `names` columns and COUNTS of closed days."""
         if not self.uses_rollups:
             return []
-        rows = f"SELECT {self.columns(wanted, 'r')}, {COUNTS} FROM {self.table()} r"
+        rows = f"SELECT {self.columns(names, 'r')}, {COUNTS} FROM {self.table()} r"
         where = [*self.narrowed("r"), *self.closed("r")]
         if self.filters.status != Status.SCANNED:
             return [f"{rows} WHERE {' AND '.join(where)}"]
         known = f"{rows} WHERE {' AND '.join([*where, 'r.batch_id IS NOT NULL'])}"
-        return [known, *self.of_vain(f"{self.columns(wanted, 'v')}, {LESS_ATTEMPT}")]
+        return [known, *self.of_unsuccessful(f"{self.columns(names, 'v')}, {LESS_ATTEMPT}")]
 
     def rolled_places(self) -> list[str]:
         """SELECTs of `location` and `accepted` of closed days."""
@@ -149,7 +149,7 @@ class Sources:
         where = " AND ".join([*self.narrowed("r"), *self.closed("r"), "r.accepted > 0"])
         return [f"SELECT r.location, r.accepted FROM {self.table(places=True)} r WHERE {where}"]
 
-    def known_scanners(self) -> list[str]:
+    def known_unique_scanners(self) -> list[str]:
         """SELECTs of `user_id` in closed days; one may come several times."""
         if not self.uses_rollups:
             return []
@@ -160,22 +160,28 @@ class Sources:
             where.append(f"r.brand_id = ANY({self.brands})")
             return [
                 f"SELECT r.user_id FROM authcodes_uniquescanner r WHERE {' AND '.join(where)}",
-                *self.late_scanners(),
+                *self.late_unique_scanners(),
             ]
         where += [*self.narrowed("r"), *self.closed("r")]
-        return [f"SELECT r.user_id FROM authcodes_scannerrollup r WHERE {' AND '.join(where)}", *self.late_scanners()]
+        return [
+            f"SELECT r.user_id FROM authcodes_uniquescannerrollup r WHERE {' AND '.join(where)}",
+            *self.late_unique_scanners(),
+        ]
 
-    def late_scanners(self) -> list[str]:
+    def late_unique_scanners(self) -> list[str]:
         """Who attempted codes that have been scanned since the days were closed."""
-        return self.of_vain("v.user_id", still=False) if self.filters.status == Status.SCANNED else []
+        return self.of_unsuccessful("v.user_id", still=False) if self.filters.status == Status.SCANNED else []
 
-    def single(self, wanted: Sequence[str]) -> list[str]:
-        """SELECTs of the `wanted` columns and COUNTS of what has to be read scan by scan."""
-        status, columns = self.filters.status, f"{self.columns(wanted, 's')}, {AS_COUNTS}"
+    def single(self, names: Sequence[str]) -> list[str]:
+        """SELECTs of the `names` columns and COUNTS of what has to be read scan by scan."""
+        status, columns = self.filters.status, f"{self.columns(names, 's')}, {AS_COUNTS}"
         if status == Status.DEACTIVATED:
             return [self.of_deactivated(columns)]
         if status == Status.UNSCANNED:
-            return [*self.of_vain(f"{self.columns(wanted, 'v')}, {AS_ATTEMPT}"), self.of_open(columns, IN_VAIN)]
+            return [
+                *self.of_unsuccessful(f"{self.columns(names, 'v')}, {AS_ATTEMPT}"),
+                self.of_open(columns, UNSUCCESSFUL),
+            ]
         return [self.of_open(columns, *([OF_SCANNED_CODE] if status == Status.SCANNED else []))]
 
     @property
@@ -202,7 +208,7 @@ class Sources:
         where = [*self.narrowed("s"), *self.open(), *conditions]
         return f"SELECT {columns} FROM authcodes_scan s WHERE {' AND '.join(where)}"
 
-    def of_vain(self, columns: str, *, still: bool = True) -> list[str]:
+    def of_unsuccessful(self, columns: str, *, still: bool = True) -> list[str]:
         """Closed days' attempts on codes that nobody had scanned then: those that still nobody has, or the others."""
         if self.group.until is None:
             return []

@@ -1,10 +1,9 @@
 """What each row of an import means and what is wrong with it: cell by cell in Python, against our codes in SQL."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -13,6 +12,7 @@ from authcodes.codes.assignment_limits import LOCATION_LENGTH, MAX_POINTS, TAKEN
 from authcodes.models.imports import Import
 from brands.models.people import User
 from brands.scanned import MAX_CODE_LENGTH
+from core.db.statements import Command, command
 
 COLUMNS = {
     Import.Kind.LIST.value: ["auth_code", "inventory_location", "notes"],
@@ -139,147 +139,28 @@ def _location(row: ParsedRow, column: str, cell: str) -> str:
     return location[:LOCATION_LENGTH]
 
 
-# Leading zeros are eaten from all of a column or from none: a code as written wins where the file shows some.
-PAD = """
-    WITH lengths AS (
-        SELECT DISTINCT length(first_code) AS length FROM authcodes_batchrange
-         WHERE brand_id = %(brand)s AND first_code ~ '^[0-9]+$'),
-    fits AS (
-        SELECT r.id, count(*) AS fitting, min(c.code) AS code, bool_or(c.code = r.{code}) AS as_written
-          FROM authcodes_importrow r
-          JOIN lengths l ON l.length >= length(r.{code})
-          JOIN authcodes_authcode c ON c.code = lpad(r.{code}, l.length, '0') AND c.brand_id = %(brand)s
-         WHERE r.upload_id = %(upload)s AND r.error = '' AND r.{code} ~ '^(0|[1-9][0-9]*)$'
-         GROUP BY r.id)
-    UPDATE authcodes_importrow r
-       SET {code} = CASE WHEN f.fitting = 1 THEN f.code ELSE r.{code} END,
-           repaired = r.repaired OR f.fitting = 1,
-           error = CASE WHEN f.fitting = 1 THEN '' ELSE %(ambiguous)s END,
-           error_column = CASE WHEN f.fitting = 1 THEN '' ELSE %(column)s END
-      FROM fits f
-     WHERE r.id = f.id AND (f.fitting > 1 OR NOT f.as_written)
-       AND NOT (f.as_written AND EXISTS (
-               SELECT 1 FROM authcodes_importrow z WHERE z.upload_id = %(upload)s AND z.{code} ~ '^0[0-9]'))
-"""
-# 1.23E+11 stands for every number that rounds to it; where codes may themselves be written so, none is guessed.
-EXPAND = """
-    WITH numbers AS (
-        SELECT r.id, replace(r.{code}, ',', '.')::numeric AS number,
-               0.5 * ('1e' || (substring(r.{code} from '[0-9]+$')::int
-                               - length(coalesce(substring(r.{code} from '[.,]([0-9]+)'), ''))))::numeric AS half
-          FROM authcodes_importrow r
-         WHERE r.upload_id = %(upload)s AND r.error = '' AND r.{code} ~* '^[0-9]([.,][0-9]{{1,14}})?e[+]?[0-9]{{1,2}}$'
-           AND NOT EXISTS (SELECT 1 FROM authcodes_authcode c WHERE c.code = r.{code} AND c.brand_id = %(brand)s)),
-    bounds AS (SELECT id, ceil(number - half) AS low, ceil(number + half) - 1 AS high FROM numbers),
-    batches AS (
-        SELECT first_code::numeric AS first, last_code::numeric AS last, length(first_code) AS length
-          FROM authcodes_batchrange WHERE brand_id = %(brand)s AND first_code ~ '^[0-9]+$'),
-    fits AS (
-        SELECT o.id, sum(least(o.high, b.last) - greatest(o.low, b.first) + 1) AS fitting,
-               min(lpad(greatest(o.low, b.first)::text, b.length, '0')) AS code
-          FROM bounds o JOIN batches b ON b.first <= o.high AND b.last >= o.low
-         GROUP BY o.id)
-    UPDATE authcodes_importrow r SET {code} = f.code, repaired = true
-      FROM fits f
-     WHERE r.id = f.id AND f.fitting = 1 AND NOT EXISTS (
-           SELECT 1 FROM authcodes_batchrange WHERE brand_id = %(brand)s AND prefix ~* '^[0-9]+e$')
-"""
-# Spreadsheets keep 15 digits and write zeros for the rest, in all of a column or in none of it.
-ROUNDED = """
-    UPDATE authcodes_importrow r SET error = %(rounded)s, error_column = %(column)s
-     WHERE r.upload_id = %(upload)s AND r.error = '' AND r.{code} ~ '^[1-9][0-9]{{14}}0+$'
-       AND (SELECT count(*) FROM (
-                SELECT 1 FROM authcodes_authcode c
-                 WHERE c.code BETWEEN r.{code} AND rpad(left(r.{code}, 15), length(r.{code}), '9')
-                   AND c.brand_id = %(brand)s AND length(c.code) = length(r.{code}) LIMIT 2) fitting) > 1
-       AND NOT EXISTS (SELECT 1 FROM authcodes_importrow z
-                        WHERE z.upload_id = %(upload)s AND z.{code} ~ '^[1-9][0-9]{{14}}0*[1-9][0-9]*$')
-"""
-FIND = """
-    UPDATE authcodes_importrow r
-       SET error = CASE WHEN r.{code} ~* '^[0-9][.,0-9]*e[+]?[0-9]+$' THEN %(shortened)s ELSE %(no_code)s END,
-           error_column = %(column)s
-     WHERE r.upload_id = %(upload)s AND r.error = ''
-       AND NOT EXISTS (SELECT 1 FROM authcodes_authcode c WHERE c.code = r.{code} AND c.brand_id = %(brand)s)
-"""
-LIST_TWICE = """
-    UPDATE authcodes_importrow r
-       SET error = format(%(code_twice)s, t.first), error_column = 'auth_code'
-      FROM (SELECT id, line, min(line) OVER (PARTITION BY code) AS first FROM authcodes_importrow
-             WHERE upload_id = %(upload)s AND error = '') t
-     WHERE r.id = t.id AND t.line > t.first
-"""
-LIST_TAKEN = """
-    UPDATE authcodes_importrow r SET error = %(taken)s, error_column = 'auth_code'
-      FROM authcodes_authcode c
-     WHERE r.upload_id = %(upload)s AND r.error = '' AND c.code = r.code AND c.product_id <> %(product)s
-"""
-FIND_PRODUCT = """
-    UPDATE authcodes_importrow r SET product_id = p.id
-      FROM authcodes_product p
-     WHERE r.upload_id = %(upload)s AND p.brand_id = %(brand)s AND p.sku = r.sku
-"""
-NO_PRODUCT = """
-    UPDATE authcodes_importrow SET error = %(no_sku)s, error_column = 'product_sku'
-     WHERE upload_id = %(upload)s AND error = '' AND product_id IS NULL
-"""
-NOT_SOLD = """
-    UPDATE authcodes_importrow r SET error = %(not_sold)s, error_column = 'product_sku'
-      FROM authcodes_product p
-     WHERE r.upload_id = %(upload)s AND r.error = '' AND p.id = r.product_id AND NOT p.is_active
-"""
-# Codes of one batch have one length, so that their order is that of their numbers.
-RANGE_SHAPE = """
-    UPDATE authcodes_importrow r
-       SET error = CASE WHEN length(r.code) <> length(r.code_end) THEN %(other_length)s
-                        WHEN a.batch_id <> z.batch_id THEN %(two_batches)s ELSE %(reversed)s END,
-           error_column = 'auth_code_end'
-      FROM authcodes_authcode a, authcodes_authcode z
-     WHERE r.upload_id = %(upload)s AND r.error = '' AND a.code = r.code AND z.code = r.code_end
-       AND (a.batch_id <> z.batch_id OR r.code > r.code_end)
-"""
-RANGE_TWICE = """
-    UPDATE authcodes_importrow r
-       SET error = format(%(range_overlaps)s, t.before[2]), error_column = 'auth_code_start'
-      FROM (SELECT r.id, r.code, max(ARRAY[r.code_end, r.line::text COLLATE "C"]) OVER (
-                       PARTITION BY a.batch_id ORDER BY r.code, r.line
-                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-              FROM authcodes_importrow r JOIN authcodes_authcode a ON a.code = r.code
-             WHERE r.upload_id = %(upload)s AND r.error = '') t
-     WHERE r.id = t.id AND t.before[1] >= t.code
-"""
-# OFFSET 0: each range is looked up by itself in the index, whatever the planner thinks of many.
-RANGE_TAKEN = """
-    UPDATE authcodes_importrow r
-       SET codes = t.codes, error = CASE WHEN t.taken THEN %(taken)s ELSE '' END,
-           error_column = CASE WHEN t.taken THEN 'auth_code_start' ELSE '' END
-      FROM (SELECT r.id, c.codes, c.taken
-              FROM authcodes_importrow r
-              JOIN authcodes_authcode a ON a.code = r.code
-             CROSS JOIN LATERAL (
-                   SELECT count(*) AS codes, coalesce(bool_or(c.product_id <> r.product_id), false) AS taken
-                     FROM authcodes_authcode c
-                    WHERE c.code BETWEEN r.code AND r.code_end AND c.batch_id = a.batch_id OFFSET 0) c
-             WHERE r.upload_id = %(upload)s AND r.error = '') t
-     WHERE r.id = t.id
-"""
-POINTS = """
-    UPDATE authcodes_importrow SET error = %(points_refused)s, error_column = 'points_per_scan'
-     WHERE upload_id = %(upload)s AND error = '' AND points_per_scan > %(most)s
-"""
-PRODUCT_POINTS = """
-    UPDATE authcodes_importrow r SET error = %(product_refused)s, error_column = %(product_column)s
-      FROM authcodes_product p
-     WHERE r.upload_id = %(upload)s AND r.error = '' AND p.id = coalesce(%(product)s::bigint, r.product_id)
-       AND p.redeem_point_value > %(most_of_product)s::int
-"""
-FORGET_FINDINGS = """
-    UPDATE authcodes_importrow SET error = '', error_column = ''
-     WHERE upload_id = %(upload)s AND error = %(taken)s
-"""
+FIND_CODES = {
+    field: (
+        command("authcodes/imports/sql/pad_codes.sql", code=field),
+        command("authcodes/imports/sql/expand_codes.sql", code=field),
+        command("authcodes/imports/sql/mark_rounded_codes.sql", code=field),
+        command("authcodes/imports/sql/mark_unknown_codes.sql", code=field),
+    )
+    for field in ("code", "code_end")
+}
+MARK_REPEATED_CODES = command("authcodes/imports/sql/mark_repeated_codes.sql")
+MARK_TAKEN_CODES = command("authcodes/imports/sql/mark_taken_codes.sql")
+MATCH_PRODUCTS = command("authcodes/imports/sql/match_products.sql")
+MARK_UNKNOWN_PRODUCTS = command("authcodes/imports/sql/mark_unknown_products.sql")
+MARK_INACTIVE_PRODUCTS = command("authcodes/imports/sql/mark_inactive_products.sql")
+MARK_INVALID_RANGES = command("authcodes/imports/sql/mark_invalid_ranges.sql")
+MARK_OVERLAPPING_RANGES = command("authcodes/imports/sql/mark_overlapping_ranges.sql")
+MARK_TAKEN_RANGES = command("authcodes/imports/sql/mark_taken_ranges.sql")
+MARK_POINTS = command("authcodes/imports/sql/mark_points.sql")
+MARK_PRODUCT_POINTS = command("authcodes/imports/sql/mark_product_points.sql")
+CLEAR_TAKEN = command("authcodes/imports/sql/clear_taken.sql")
 
-_ENDS = ("auth_code_start", "auth_code_end")
-OUR_WORDS = {
+OUR_HEADINGS = {
     "no_code": NO_CODE,
     "shortened": SHORTENED,
     "ambiguous": AMBIGUOUS,
@@ -295,25 +176,27 @@ OUR_WORDS = {
 
 def check(upload: Import) -> None:
     """Write what is wrong with each row, once and in this order, on it. The caller owns the transaction."""
-    facts = {
+    parameters = {
         "upload": upload.pk,
         "brand": upload.brand_id,
         "product": upload.product_id,
         "no_sku": NO_SKU,
         "taken": TAKEN,
-        **{name: str(words) for name, words in OUR_WORDS.items()},
+        **{name: str(words) for name, words in OUR_HEADINGS.items()},
     }
     if upload.kind == Import.Kind.LIST:
-        _run([*_find_codes("code", "auth_code"), (LIST_TWICE, {}), (LIST_TAKEN, {})], facts)
+        _find_codes("code", "auth_code", parameters)
+        _run([MARK_REPEATED_CODES, MARK_TAKEN_CODES], parameters)
     else:
-        finding = [*_find_codes("code", _ENDS[0]), *_find_codes("code_end", _ENDS[1])]
-        ranges = [RANGE_SHAPE, RANGE_TWICE, RANGE_TAKEN]
-        _run([(FIND_PRODUCT, {}), (NO_PRODUCT, {}), (NOT_SOLD, {}), *finding, *((each, {}) for each in ranges)], facts)
+        _run([MATCH_PRODUCTS, MARK_UNKNOWN_PRODUCTS, MARK_INACTIVE_PRODUCTS], parameters)
+        _find_codes("code", "auth_code_start", parameters)
+        _find_codes("code_end", "auth_code_end", parameters)
+        _run([MARK_INVALID_RANGES, MARK_OVERLAPPING_RANGES, MARK_TAKEN_RANGES], parameters)
 
 
 def check_points(upload: Import, by: User | None) -> int:
     """Mark the rows whose points, or whose product's, `by` may not give. Returns how many."""
-    facts: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "upload": upload.pk,
         "most": scan_value.max_points(brand=upload.brand, by=by) if by else -1,
         "points_refused": scan_value.why_not(brand=upload.brand, by=by),
@@ -322,26 +205,22 @@ def check_points(upload: Import, by: User | None) -> int:
         "product_refused": scan_value.why_not_product(upload.brand),
         "product_column": "auth_code" if upload.kind == Import.Kind.LIST else "product_sku",
     }
-    marked = 0
-    with connection.cursor() as cursor:
-        for statement in (POINTS,) if facts["most_of_product"] is None else (POINTS, PRODUCT_POINTS):
-            cursor.execute(statement, facts)
-            marked += cursor.rowcount
-    return marked
+    return _run(
+        [MARK_POINTS] if parameters["most_of_product"] is None else [MARK_POINTS, MARK_PRODUCT_POINTS], parameters
+    )
 
 
 def check_conflicts(upload: Import) -> None:
     """Look again at what may have changed since `check`: which codes have a product."""
-    facts = {"upload": upload.pk, "product": upload.product_id, "taken": TAKEN}
-    again = LIST_TAKEN if upload.kind == Import.Kind.LIST else RANGE_TAKEN
-    _run([(FORGET_FINDINGS, {}), (again, {})], facts)
+    parameters = {"upload": upload.pk, "product": upload.product_id, "taken": TAKEN}
+    _run([CLEAR_TAKEN, MARK_TAKEN_CODES if upload.kind == Import.Kind.LIST else MARK_TAKEN_RANGES], parameters)
 
 
-def _find_codes(field: str, column: str) -> list[tuple[str, dict[str, Any]]]:
-    return [(statement.format(code=field), {"column": column}) for statement in (PAD, EXPAND, ROUNDED, FIND)]
+def _find_codes(field: str, column: str, parameters: Mapping[str, Any]) -> None:
+    """Repair the codes that are in `field`, and mark those that the brand does not have."""
+    _run(FIND_CODES[field], {**parameters, "column": column})
 
 
-def _run(statements: list[tuple[str, dict[str, Any]]], facts: Mapping[str, Any]) -> None:
-    with connection.cursor() as cursor:
-        for statement, more in statements:
-            cursor.execute(statement, {**facts, **more})
+def _run(statements: Iterable[Command], parameters: Mapping[str, Any]) -> int:
+    """Returns how many rows they changed; each takes the parameters that it names."""
+    return sum(statement.run(**parameters) for statement in statements)

@@ -1,9 +1,9 @@
 """How to mend a bad row of an import: what a page shows beside the error, whose words other systems look for."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 
-from django.db import connection
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
@@ -11,24 +11,23 @@ from authcodes.codes.assignment_limits import TAKEN
 from authcodes.imports.checks import NO_SKU
 from authcodes.models.imports import Import, ImportRow
 from authcodes.models.products import Product
+from core.db.statements import query
 
 MAX_SKUS = 20  # different ones of a page that are looked at
 MAX_CANDIDATES = 500
 BEGINNING = 2  # marks that a slip rarely changes
 
-# The first code of a row that belongs to another product, found in the index of the batch's codes.
-TAKEN_BY = """
-    SELECT r.id, t.code, p.sku
-      FROM authcodes_importrow r
-      JOIN authcodes_authcode a ON a.code = r.code AND a.brand_id = %(brand)s
-     CROSS JOIN LATERAL (
-           SELECT c.code, c.product_id FROM authcodes_authcode c
-            WHERE c.batch_id = a.batch_id AND c.code BETWEEN r.code AND coalesce(nullif(r.code_end, ''), r.code)
-              AND c.product_id <> coalesce(r.product_id, %(product)s::bigint)
-            ORDER BY c.code LIMIT 1) t
-      JOIN authcodes_product p ON p.id = t.product_id
-     WHERE r.upload_id = %(upload)s AND r.id = ANY(%(rows)s) AND length(r.code) = length(a.code)
-"""
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """To which product the first taken code of a row belongs."""
+
+    row_id: int
+    code: str
+    sku: str
+
+
+FETCH_OWNERS = query("authcodes/imports/sql/fetch_owners.sql", returns=Owner)
 
 
 def hints(upload: Import, rows: Iterable[ImportRow]) -> dict[int, str]:
@@ -59,8 +58,6 @@ def similar(brand_id: int, skus: set[str]) -> dict[str, str]:
 
 def owners(upload: Import, rows: list[int]) -> dict[int, str]:
     """By the id of a row, to which product its first taken code belongs."""
-    about = {"upload": upload.pk, "brand": upload.brand_id, "product": upload.product_id, "rows": rows}
     words = _("%(code)s is assigned to %(sku)s.")
-    with connection.cursor() as cursor:
-        cursor.execute(TAKEN_BY, about)
-        return {row: words % {"code": code, "sku": sku} for row, code, sku in cursor.fetchall()}
+    taken = FETCH_OWNERS.all(upload=upload.pk, brand=upload.brand_id, product=upload.product_id, rows=rows)
+    return {owner.row_id: words % {"code": owner.code, "sku": owner.sku} for owner in taken}

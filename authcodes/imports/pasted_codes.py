@@ -7,7 +7,7 @@ from secrets import randbelow
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.imports import checks
 from authcodes.models.imports import Import, ImportRow
 from authcodes.models.products import Product
@@ -36,15 +36,15 @@ def parse_pasted(*, text: str, product: Product) -> list[PastedCode]:
     """Each line that is not empty, looked up among the codes of the product's brand, and whether `product` may have it.
 
     A scanned address or a printed `code.tag` will do; leading zeros that a spreadsheet ate come back where only one
-    code fits. Raises BatchRefused for too many lines, or none.
+    code fits. Raises BatchRejected for too many lines, or none.
     """
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
         message = _("Enter at least one code.")
-        raise BatchRefused(message, details={"field": "codes"})
+        raise BatchRejected(message, details={"field": "codes"})
     if len(lines) > MAX_LINES:
         message = _("Enter at most %(most)s codes at once, or upload them as a CSV file.") % {"most": f"{MAX_LINES:,}"}
-        raise BatchRefused(message, details={"field": "codes"})
+        raise BatchRejected(message, details={"field": "codes"})
     return [PastedCode(row.line, row.values[0], row.code, row.error) for row in _checked(lines, product)]
 
 
@@ -57,7 +57,7 @@ def _checked(lines: list[tuple[int, str]], product: Product) -> list[ImportRow]:
         fields = {"code": it.code, "codes": it.codes, "error": it.error, "error_column": it.column}
         rows.append(ImportRow(upload=upload, line=number, values=[line], **fields))
     # Row-level security knows rows by their import, and this one has none. Every look-up names the product's brand.
-    with row_guard.lifted("rows of an import that is never stored"), transaction.atomic():
+    with row_guard.disabled("rows of an import that is never stored"), transaction.atomic():
         ImportRow.objects.bulk_create(rows)
         checks.check(upload)
         found = list(ImportRow.objects.filter(upload_id=upload.pk).order_by("line"))

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.files import File
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authcodes.codes import bulk_changes
 from authcodes.imports import checks
@@ -20,9 +21,11 @@ from brands.models.people import StaffRole, User
 from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
 from brands.tenants import quotas
+from core.db.statements import command
 from core.errors import Forbidden, Invalid, QuotaReached
 from core.spreadsheets import csv_files
 from jobs import files, queue, runner
+from jobs.kinds import JobKind
 from jobs.models import Job, JobQuerySet
 
 Resource = BrandQuota.Resource
@@ -35,9 +38,9 @@ TURN = bulk_changes.TURN
 PATIENCE = bulk_changes.PATIENCE
 # What goes on, and the job that does it.
 RUNNING = {
-    Import.Status.CHECKING: Job.Kind.CHECK_IMPORT,
-    Import.Status.COMMITTING: Job.Kind.COMMIT_IMPORT,
-    Import.Status.UNDOING: Job.Kind.UNDO_IMPORT,
+    Import.Status.CHECKING: "check-import",
+    Import.Status.COMMITTING: "commit-import",
+    Import.Status.UNDOING: "undo-import",
 }
 
 SAMPLES = {
@@ -58,46 +61,38 @@ STAGE = f"CREATE TEMPORARY TABLE import_lines AS SELECT {STORED} FROM authcodes_
 FILL = f"COPY import_lines ({STORED}) FROM STDIN"
 STORE = f"INSERT INTO authcodes_importrow ({STORED}) SELECT {STORED} FROM import_lines"  # noqa: S608
 UNSTAGE = "DROP TABLE import_lines"
-FORGET = "DELETE FROM authcodes_importrow WHERE upload_id = %s"
-COUNT = """
-    UPDATE authcodes_import i
-       SET rows = c.rows, bad_rows = c.bad, repaired_rows = c.repaired, codes = c.codes, status = 'checked'
-      FROM (SELECT count(*) AS rows, count(*) FILTER (WHERE error <> '') AS bad,
-                   count(*) FILTER (WHERE error = '' AND repaired) AS repaired,
-                   least(coalesce(sum(codes) FILTER (WHERE error = ''), 0), 2147483647) AS codes
-              FROM authcodes_importrow WHERE upload_id = %(upload)s) c
-     WHERE i.id = %(upload)s AND i.status = ANY(%(while)s)
-"""
+DELETE_ROWS = command("authcodes/imports/sql/delete_rows.sql")
+COUNT_ROWS = command("authcodes/imports/sql/count_rows.sql")
 
 
 class ImportFinishedError(Exception):
     """There is nothing left to check."""
 
 
-class ImportRefused(Invalid):
+class ImportRejected(Invalid):
     """An import that cannot be uploaded, committed or undone; the message says why and what to do."""
 
 
 def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]", name: str, by: User) -> Import:
     """Keep a file and have a worker check it. Returns at once.
 
-    Raises ImportRefused for what shows without reading, and QuotaReached.
+    Raises ImportRejected for what shows without reading, and QuotaReached.
     """
     name = "".join(mark for mark in name if mark.isprintable())[:200] or "import.csv"
     if kind not in COLUMNS:
-        raise ImportRefused(_("Choose what the file holds."), details={"field": "kind"})
+        raise ImportRejected(_("Choose what the file holds."), details={"field": "kind"})
     if kind == Import.Kind.LIST and (product is None or product.brand_id != brand.pk):
-        raise ImportRefused(_("Choose the product that these codes are for."), details={"field": "product"})
+        raise ImportRejected(_("Choose the product that these codes are for."), details={"field": "product"})
     if kind == Import.Kind.LIST and product is not None and not product.is_active:
-        raise ImportRefused(_("This product is no longer sold."), details={"field": "product"})
+        raise ImportRejected(_("This product is no longer sold."), details={"field": "product"})
     if not file.size:
         empty = _("the file is empty. Start from the template.")
-        raise ImportRefused(f"{FORMAT}: {empty}", details={"field": "file"})
+        raise ImportRejected(f"{FORMAT}: {empty}", details={"field": "file"})
     if file.size > MAX_BYTES:
         message = _("The file is larger than %(most)d MB. Split it into smaller files.") % {
             "most": MAX_BYTES // 1_000_000
         }
-        raise ImportRefused(message, details={"field": "file"})
+        raise ImportRejected(message, details={"field": "file"})
     made = Import(brand=brand, kind=kind, file_name=name, sha256=_digest(file), uploaded_by=by)
     made.product = product if kind == Import.Kind.LIST else None
     made.file_bytes = file.size
@@ -107,9 +102,9 @@ def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]
         with transaction.atomic():
             _require_room(made)
             made.save()
-            start(made, Job.Kind.CHECK_IMPORT, _("Check %(file)s") % {"file": name}, by, has_room=True)
+            start(made, CHECK.name, _("Check %(file)s") % {"file": name}, by, has_room=True)
     except QuotaReached:
-        files.forget(made.file.storage, str(made.file.name))
+        files.delete(made.file.storage, str(made.file.name))
         raise
     return made
 
@@ -128,7 +123,7 @@ def _digest(file: "File[Any]") -> str:
     return digest.hexdigest()
 
 
-def start(upload: Import, kind: Job.Kind, title: str, by: User, *, has_room: bool = False) -> Job:
+def start(upload: Import, kind: str, title: str, by: User, *, has_room: bool = False) -> Job:
     parameters = {"import_id": upload.pk}
     start = queue.store if has_room else queue.start
     return start(brand=upload.brand, kind=kind, title=title, parameters=parameters, by=by)
@@ -142,20 +137,20 @@ def run_check(run: runner.Run) -> None:
     except ImportFinishedError:
         return
     except Invalid as refusal:
-        _refuse(upload, run, refusal.message)
+        _reject(upload, run, refusal.message)
         raise
     run.log(_("%(number)d rows checked.") % {"number": rows})
 
 
 def _check(upload: Import, run: runner.Run) -> int:
     with _checking(upload, run):
-        refuse_repeated(upload)
-        _forget(upload)
+        reject_repeated(upload)
+        DELETE_ROWS.run(upload=upload.pk)
     rows = _store(upload, run)
-    with _checking(upload, run) as cursor:
+    with _checking(upload, run):
         checks.check(upload)
         checks.check_points(upload, upload.uploaded_by)
-        cursor.execute(COUNT, {"upload": upload.pk, "while": [Import.Status.CHECKING]})
+        COUNT_ROWS.run(upload=upload.pk, status=Import.Status.CHECKING.value)
     return rows
 
 
@@ -171,24 +166,24 @@ def _checking(upload: Import, run: runner.Run) -> Iterator[Any]:
         held = Import.objects.select_for_update(of=("self",)).get(pk=upload.pk)
         if held.status != Import.Status.CHECKING:
             raise ImportFinishedError
-        run.refuse_overtaken()
+        run.check_superseded()
         yield cursor
 
 
-def _refuse(upload: Import, run: runner.Run, problem: str) -> None:
+def _reject(upload: Import, run: runner.Run, problem: str) -> None:
     with suppress(ImportFinishedError), _checking(upload, run):
-        _forget(upload)
-        Import.objects.filter(pk=upload.pk).update(status=Import.Status.REFUSED, problem=problem)
+        DELETE_ROWS.run(upload=upload.pk)
+        Import.objects.filter(pk=upload.pk).update(status=Import.Status.REJECTED, problem=problem)
 
 
-def refuse_repeated(upload: Import) -> None:
+def reject_repeated(upload: Import) -> None:
     same = Import.objects.filter(brand=upload.brand_id, kind=upload.kind, product=upload.product_id)
     done = same.filter(sha256=upload.sha256, status=Import.Status.COMMITTED).exclude(pk=upload.pk).first()
     if done:
         message = _(
             "This file has already been committed as import %(number)d. Change the file or undo that import first."
         )
-        raise ImportRefused(message % {"number": done.pk})
+        raise ImportRejected(message % {"number": done.pk})
 
 
 def _store(upload: Import, run: runner.Run) -> int:
@@ -198,7 +193,7 @@ def _store(upload: Import, run: runner.Run) -> int:
         rows = csv_files.read(file)
         header = next(rows).values
         if wrong := checks.wrong_header(upload.kind, header):
-            raise ImportRefused(wrong)
+            raise ImportRejected(wrong)
         error_at = len(header) - 1 if header[-1].strip() == ERROR_COLUMN else None
         # Read before it is copied: a COPY that a refusal broke off would be an error in PostgreSQL's log.
         while portion := _copy(upload, run, list(itertools.islice(rows, PORTION)), error_at):
@@ -207,10 +202,10 @@ def _store(upload: Import, run: runner.Run) -> int:
                 message = _("The file has more than %(most)s rows. Split it into smaller files.") % {
                     "most": f"{MAX_ROWS:,}"
                 }
-                raise ImportRefused(message)
+                raise ImportRejected(message)
             run.progress(min(file.tell(), upload.file.size), upload.file.size)
     if not stored:
-        raise ImportRefused(f"{FORMAT}: {_('the file has no rows below the header.')}")
+        raise ImportRejected(f"{FORMAT}: {_('the file has no rows below the header.')}")
     return stored
 
 
@@ -236,11 +231,6 @@ def _array(values: list[str]) -> str:
     return f'{{"{quoted}"}}'
 
 
-def _forget(upload: Import) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(FORGET, [upload.pk])
-
-
 def check_may_act(upload: Import, by: User) -> None:
     """Raises Forbidden."""
     if not may_act(upload, by):
@@ -257,6 +247,19 @@ def may_act(upload: Import, by: User) -> bool:
     return leads or (printer and upload.uploaded_by_id == by.pk)
 
 
+def may_cancel(job: Job, by: User) -> bool:
+    return may_act(Import.objects.get(pk=job.parameters["import_id"]), by)
+
+
+CHECK = JobKind(
+    name=RUNNING[Import.Status.CHECKING],
+    label=gettext_lazy("Check an import"),
+    run=run_check,
+    on_cancel=gettext_lazy("Nothing is imported. The file has to be uploaded again."),
+    may_cancel=may_cancel,
+)
+
+
 def revive(upload: Import) -> None:
     """Let go of an import whose job ended without a word: cancelled, or given up after crashes."""
     if fields := released(upload):
@@ -269,12 +272,12 @@ def released(upload: Import) -> dict[str, str]:
     kind = RUNNING.get(Import.Status(upload.status))
     if not kind or jobs_of(upload).unfinished().filter(kind=kind).exists():
         return {}
-    if kind == Job.Kind.CHECK_IMPORT:
+    if kind == CHECK.name:
         return {
-            "status": Import.Status.REFUSED,
+            "status": Import.Status.REJECTED,
             "problem": _("The check did not finish. Upload the file again."),
         }
-    return {"status": Import.Status.CHECKED if kind == Job.Kind.COMMIT_IMPORT else Import.Status.COMMITTED}
+    return {"status": Import.Status.CHECKED if kind == RUNNING[Import.Status.COMMITTING] else Import.Status.COMMITTED}
 
 
 def jobs_of(upload: Import) -> JobQuerySet:

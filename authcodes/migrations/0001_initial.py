@@ -1,4 +1,4 @@
-import authcodes.codes.gtins
+import core.gtins
 import core.moments
 import django.contrib.postgres.fields
 import django.core.validators
@@ -68,7 +68,7 @@ class Migration(migrations.Migration):
                 ('code', models.CharField(db_collation='C', max_length=64)),
                 ('points_per_scan', models.PositiveIntegerField(blank=True, help_text="Leave empty for the batch's points.", null=True)),
                 ('scan_count', models.PositiveIntegerField(default=0, editable=False)),
-                ('slots_given_back', models.PositiveIntegerField(db_default=0, default=0, editable=False, help_text="Scans by guests that were not claimed in time.", verbose_name='slots given back')),
+                ('slots_returned', models.PositiveIntegerField(db_default=0, default=0, editable=False, help_text="Scans by guests that were not claimed in time.", verbose_name='slots given back')),
                 ('first_scan_at', core.moments.MomentField(blank=True, editable=False, null=True)),
                 ('first_scan_location', models.CharField(blank=True, editable=False, max_length=200)),
                 ('deactivated_at', core.moments.MomentField(blank=True, editable=False, null=True)),
@@ -210,7 +210,7 @@ class Migration(migrations.Migration):
                 ('title', models.CharField(max_length=200)),
                 ('retail_price', models.DecimalField(blank=True, decimal_places=2, max_digits=12, null=True, validators=[django.core.validators.MinValueValidator(0)])),
                 ('redeem_point_value', models.PositiveIntegerField(blank=True, help_text="Points of a scan, regardless of the member's level. Enter 0 or leave empty to use the level's points.", null=True)),
-                ('gtin', models.CharField(blank=True, max_length=14, validators=[django.core.validators.RegexValidator('^([0-9]{8}|[0-9]{12,14})$', '8, 12, 13 or 14 digits.'), authcodes.codes.gtins.validate_check_digit])),
+                ('gtin', models.CharField(blank=True, max_length=14, validators=[django.core.validators.RegexValidator('^([0-9]{8}|[0-9]{12,14})$', '8, 12, 13 or 14 digits.'), core.gtins.validate_check_digit])),
                 ('is_active', models.BooleanField(default=True, help_text='Untick for a product that is no longer sold. Its codes stay genuine, but scans earn no points.', verbose_name='sold')),
                 ('created_at', core.moments.MomentField(default=django.utils.timezone.now, editable=False)),
                 ('brand', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='products', to='brands.brand')),
@@ -387,7 +387,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='ScannerRollup',
+            name='UniqueScannerRollup',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('day', core.moments.DayField(help_text="In the brand's time zone.")),
@@ -621,7 +621,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='authcode',
-            constraint=models.CheckConstraint(condition=models.Q(('slots_given_back__lte', models.F('scan_count'))), name='auth_code_gives_back_what_was_scanned'),
+            constraint=models.CheckConstraint(condition=models.Q(('slots_returned__lte', models.F('scan_count'))), name='auth_code_gives_back_what_was_scanned'),
         ),
         migrations.AddIndex(
             model_name='scan',
@@ -660,19 +660,19 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('brand', 'user'), include=('scanned',), name='scanner_once'),
         ),
         migrations.AddIndex(
-            model_name='scannerrollup',
+            model_name='uniquescannerrollup',
             index=models.Index(fields=['brand', 'day'], include=('user', 'scanned'), name='scanner_of_day'),
         ),
         migrations.AddIndex(
-            model_name='scannerrollup',
+            model_name='uniquescannerrollup',
             index=models.Index(fields=['brand', 'location', 'day'], name='scanner_of_place'),
         ),
         migrations.AddIndex(
-            model_name='scannerrollup',
+            model_name='uniquescannerrollup',
             index=models.Index(fields=['brand', 'campaign', 'day'], include=('user', 'scanned'), name='scanner_of_campaign'),
         ),
         migrations.AddIndex(
-            model_name='scannerrollup',
+            model_name='uniquescannerrollup',
             index=models.Index(fields=['brand', 'batch', 'day'], include=('user', 'scanned'), name='scanner_of_batch'),
         ),
         migrations.AddIndex(

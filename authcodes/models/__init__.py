@@ -15,8 +15,8 @@ from authcodes.models.rollups import (
     DayRollup,
     PlaceRollup,
     RollupWatermark,
-    ScannerRollup,
     UniqueScanner,
+    UniqueScannerRollup,
     UnscannedCodeAttempt,
 )
 from authcodes.models.scans import Scan
@@ -41,8 +41,8 @@ __all__ = [
     "Recall",
     "RollupWatermark",
     "Scan",
-    "ScannerRollup",
     "UniqueScanner",
+    "UniqueScannerRollup",
     "UnscannedCodeAttempt",
     "WithdrawnRecall",
 ]

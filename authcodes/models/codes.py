@@ -37,7 +37,7 @@ class AuthCode(models.Model):
         null=True, blank=True, help_text=_("Leave empty for the batch's points.")
     )
     scan_count = models.PositiveIntegerField(default=0, editable=False)
-    slots_given_back = models.PositiveIntegerField(
+    slots_returned = models.PositiveIntegerField(
         _("slots given back"),
         default=0,
         db_default=0,
@@ -77,7 +77,7 @@ class AuthCode(models.Model):
             # Not unique=True: that would add a second, pattern index; in "C" this one serves prefix search too.
             models.UniqueConstraint(fields=["code"], name="auth_code_unique"),
             models.CheckConstraint(
-                condition=Q(slots_given_back__lte=F("scan_count")), name="auth_code_gives_back_what_was_scanned"
+                condition=Q(slots_returned__lte=F("scan_count")), name="auth_code_gives_back_what_was_scanned"
             ),
         ]
 

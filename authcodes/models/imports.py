@@ -22,7 +22,7 @@ class Import(models.Model):
 
     class Status(models.TextChoices):
         CHECKING = "checking", _("Being checked")
-        REFUSED = "refused", _("Rejected: the file cannot be read")
+        REJECTED = "refused", _("Rejected: the file cannot be read")
         CHECKED = "checked", _("Checked: review the preview")
         COMMITTING = "committing", _("Being committed")
         COMMITTED = "committed", _("Committed")

@@ -3,12 +3,14 @@
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from authcodes.codes.gtins import validate_check_digit
 from brands.models.tenants import Brand, Picture
+from core.gtins import validate_check_digit
 from core.moments import MomentField
+from core.translations import TranslationsField
 
 
 class Product(models.Model):
@@ -45,10 +47,16 @@ class Product(models.Model):
         default=True,
         help_text=_("Untick for a product that is no longer sold. Its codes stay genuine, but scans earn no points."),
     )
+    translations = TranslationsField(of=("title",))
     created_at = MomentField(default=timezone.now, editable=False)
+    updated_at = MomentField(db_default=Now(), editable=False, help_text=_("Set by the database with every change."))
 
     class Meta:
         ordering = ["title", "id"]
+        indexes = [
+            models.Index(fields=["brand", "updated_at"], name="product_updated"),
+            models.Index(fields=["brand", "-id"], name="product_newest_first"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["brand", "sku"], name="sku_unique_in_brand"),
             models.CheckConstraint(

@@ -97,7 +97,7 @@ class BatchPlaceRollup(DailyRollup, Counts):
         return f"{self.brand_id} on {self.day} in {self.location}"
 
 
-class ScannerRollup(DailyRollup):
+class UniqueScannerRollup(DailyRollup):
     """Who scanned what and where on a day; `scanned`: at least one of these codes has been accepted, then or since."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)

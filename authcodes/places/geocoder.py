@@ -136,12 +136,12 @@ def distance_km(latitude: float, longitude: float, other_latitude: float, other_
     return 2 * EARTH_RADIUS_KM * asin(sqrt(min(1.0, haversine)))  # rounding passes 1 at the antipode
 
 
-def longitude_spans(latitude: float, longitude: float, reach: float) -> tuple[tuple[float, float], ...]:
-    """The (west, east) meridians that enclose a circle of `reach` degrees: two spans where it crosses +-180."""
-    if abs(latitude) + reach >= 90:
+def longitude_spans(latitude: float, longitude: float, radius: float) -> tuple[tuple[float, float], ...]:
+    """The (west, east) meridians that enclose a circle of `radius` degrees: two spans where it crosses +-180."""
+    if abs(latitude) + radius >= 90:
         return ((-180.0, 180.0),)  # a pole lies inside, and with it every meridian
     # A circle's widest point is not at its centre's latitude, so reach / cos(latitude) would be too narrow.
-    width = to_degrees(asin(min(1.0, sin(radians(reach)) / cos(radians(latitude)))))
+    width = to_degrees(asin(min(1.0, sin(radians(radius)) / cos(radians(latitude)))))
     west, east = longitude - width, longitude + width
     if west < -180:
         return (-180.0, east), (west + 360, 180.0)

@@ -5,9 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any
 
-from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,6 +13,7 @@ from django.utils.translation import ngettext
 
 from authcodes.dashboard.sources import groups
 from brands.models.tenants import Brand
+from core.db.statements import query_values
 from core.errors import Invalid
 from core.forms import typed_text
 
@@ -25,36 +24,15 @@ MAX_SUGGESTED = 20
 MAX_KNOWN = 20_000
 MAX_OPEN_SCANS = 100_000
 
-# The different values of an indexed column, one step along its index for each (PostgreSQL has no skip scan). Compared
-# by `>` alone: LIKE would find no index under row-level security.
-DISTINCT = """
-    SELECT found.name FROM unnest(%(brands)s::bigint[]) AS brand (id), LATERAL (
-        WITH RECURSIVE step AS (
-            (SELECT r.{column} AS name FROM {table} r
-              WHERE r.brand_id = brand.id AND r.{column} > '' ORDER BY r.{column} LIMIT 1)
-            UNION ALL
-            SELECT next.name
-              FROM step, LATERAL (SELECT r.{column} AS name FROM {table} r
-                                   WHERE r.brand_id = brand.id AND r.{column} > '' AND r.{column} > step.name
-                                   ORDER BY r.{column} LIMIT 1) next
-        )
-        SELECT name FROM step LIMIT %(most)s
-    ) found
-"""
-CLOSED_DAYS = DISTINCT.format(table="authcodes_batchplacerollup", column="location")
-OPEN_DAYS = """
-    SELECT DISTINCT s.location FROM unnest(%(brands)s::bigint[]) AS brand (id), LATERAL (
-        SELECT location FROM authcodes_scan
-         WHERE brand_id = brand.id AND scanned_at >= %(since)s::timestamptz
-         ORDER BY scanned_at DESC, scan_id DESC LIMIT %(most)s
-    ) s WHERE s.location > ''
-"""
+FETCH_CLOSED_PLACES = query_values(
+    "authcodes/places/sql/fetch_places.sql", "name", table="authcodes_batchplacerollup", place="location"
+)
+FETCH_OPEN_PLACES = query_values("authcodes/places/sql/fetch_open_places.sql", "name")
 # Where codes are kept, and where they were assigned to: the columns that staff and imports write.
-OF_CODES = {
-    column: DISTINCT.format(table="authcodes_authcode", column=column) for column in ("inventory_location", "location")
+FETCH_PLACES_OF_CODES = {
+    column: query_values("authcodes/places/sql/fetch_places.sql", "name", table="authcodes_authcode", place=column)
+    for column in ("inventory_location", "location")
 }
-
-
 SCANNED = "scanned"
 
 
@@ -68,18 +46,18 @@ def scanned_places(brands: Iterable[Brand]) -> list[str]:
     if not brands:
         return []
     ids = [brand.pk for brand in brands]
-    found = set(_names(CLOSED_DAYS, {"brands": ids, "most": MAX_KNOWN}))
+    found = set(FETCH_CLOSED_PLACES.all(brands=ids, most=MAX_KNOWN))
     for group in groups(brands, timezone.now()):
         since = group.midnight(group.until + timedelta(days=1)) if group.until else "-infinity"
         most = max(MAX_OPEN_SCANS // len(ids), 1)
-        found |= set(_names(OPEN_DAYS, {"brands": list(group.brand_ids), "since": since, "most": most}))
+        found |= set(FETCH_OPEN_PLACES.all(brands=list(group.brand_ids), since=since, most=most))
     return sorted(found)
 
 
 def places_of_codes(brands: Iterable[Brand], column: str) -> list[str]:
     """Every value that codes of the brands have in `inventory_location` or `location`. One statement."""
     ids = [brand.pk for brand in brands]
-    return sorted(set(_names(OF_CODES[column], {"brands": ids, "most": MAX_KNOWN}))) if ids else []
+    return sorted(set(FETCH_PLACES_OF_CODES[column].all(brands=ids, most=MAX_KNOWN))) if ids else []
 
 
 def known(of: str, brands: Iterable[Brand]) -> list[str]:
@@ -138,9 +116,3 @@ def _matching(typed: str, known: Sequence[str]) -> list[str]:
 def folded(text: str) -> str:
     """In lower case and without diacritics."""
     return "".join(each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each))
-
-
-def _names(statement: str, values: dict[str, Any]) -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return [name for [name] in cursor.fetchall()]

@@ -21,7 +21,7 @@ from authcodes.models.prints import PrintRun
 from authcodes.models.products import Product
 from authcodes.printing import selection
 from authcodes.printing.checks import plain
-from authcodes.printing.labels.fonts import beside_dejavu
+from authcodes.printing.labels.fonts import next_to_dejavu
 from authcodes.printing.labels.presets import PRESETS
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level
@@ -91,8 +91,8 @@ def _font() -> bytes:
 def pdf(template: str, context: dict[str, Any], files: dict[str, bytes] | None = None) -> bytes:
     """The template as a PDF; it may show `files` by their names, as `ours:<name>`. Raises LibrariesMissing."""
     weasyprint = _weasyprint()
-    told = {"font": OURS + FONT, "ours": OURS, **context}
-    more = beside_dejavu(render_to_string(template, told))
+    told = {"font": OURS + FONT, "ours": OURS, "sandbox_mark": selection.SANDBOX_MARK, **context}
+    more = next_to_dejavu(render_to_string(template, told))
     text = render_to_string(template, {**told, "more_fonts": [(face.name, OURS + face.path.name) for face in more]})
     fonts = {FONT: _font(), **{face.path.name: face.path.read_bytes() for face in more}}
     fetcher = _fetcher_class()({**fonts, **(files or {})})
@@ -111,9 +111,9 @@ def direction(text: str) -> str:
     return "ltr"
 
 
-def day_of(moment: datetime, brand: Brand, words: str = "j F Y") -> str:
+def day_of(moment: datetime, brand: Brand, text: str = "j F Y") -> str:
     """A moment as the brand's people tell it."""
-    return date_format(moment.astimezone(brand.zone), words)
+    return date_format(moment.astimezone(brand.zone), text)
 
 
 def cover_sheet(run: PrintRun) -> bytes:
@@ -133,15 +133,15 @@ def cover_sheet(run: PrintRun) -> bytes:
     return pdf("authcodes/documents/cover_sheet.html", context, {"specimen.png": image})
 
 
-def specimen(run: PrintRun, wanted: PrintRequest) -> str:
+def specimen(run: PrintRun, print_request: PrintRequest) -> str:
     """As long as a code of the run, so of as many modules, and none itself: scanning it uses no code up."""
     hostname = hostname_of(run.brand_id)
     code = (SPECIMEN * 8)[: len(run.first_code)]
     if run.batch and run.batch.is_signed:
         code += SEPARATOR + "0" * LENGTH
-    if wanted.payload == PrintRun.Payload.CODE:
+    if print_request.payload == PrintRun.Payload.CODE:
         return code
-    if wanted.payload == PrintRun.Payload.GS1:
+    if print_request.payload == PrintRun.Payload.GS1:
         return selection.digital_link(hostname=hostname, gtin="", serial=code)
     return f"{site_at(hostname)}/s/{code}"
 
@@ -168,7 +168,7 @@ def settings_of(run: PrintRun) -> list[tuple[str, str]]:
         (_("First label"), str(wanted.start)),
         (_("Order"), _("Column by column") if wanted.by_column else _("Row by row")),
         (_("Cut marks"), _("Yes") if wanted.cut_marks else _("No")),
-        (_("Logo"), logo_told(wanted)),
+        (_("Logo"), logo_summary(wanted)),
         (_("Note"), wanted.note or "-"),
         (_("Printer"), wanted.printer or "-"),
         (_("Shifted by"), f"{plain(wanted.offset_x)} / {plain(wanted.offset_y)} mm"),
@@ -176,11 +176,11 @@ def settings_of(run: PrintRun) -> list[tuple[str, str]]:
     ]
 
 
-def logo_told(wanted: PrintRequest) -> str:
+def logo_summary(print_request: PrintRequest) -> str:
     """Which of the brand's logos, as it may have had several."""
-    if wanted.logo_sha256:
-        return _("Yes, SHA-256 %(start)s…") % {"start": wanted.logo_sha256[:12]}
-    return _("Yes") if wanted.logo else _("No")
+    if print_request.logo_sha256:
+        return _("Yes, SHA-256 %(start)s…") % {"start": print_request.logo_sha256[:12]}
+    return _("Yes") if print_request.logo else _("No")
 
 
 def recall_notice(recall: Recall) -> bytes:

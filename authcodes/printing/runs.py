@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, cast
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authcodes.codes.ranges import resolve_range
 from authcodes.models.prints import PrintRun
@@ -19,11 +20,12 @@ from authcodes.printing.labels.sheet_verification import Sample
 from authcodes.printing.qr import archive, images, verification
 from authcodes.printing.request import PrintRequest, What
 from authcodes.printing.selection import (
+    SANDBOX_MARK,
     Selection,
     design_of,
     labels,
     logo_of,
-    of_stretch,
+    of_range,
     payload_of,
     sha256_of,
     streamed,
@@ -33,9 +35,10 @@ from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of
 from core.errors import NotFound
 from jobs import files, queue, runner
+from jobs.kinds import NO_FILE, JobKind
 from jobs.models import Job
 
-TELL_SECONDS = 0.5  # between two words about how far it is
+PROGRESS_SECONDS = 0.5  # between two words about how far it is
 PROCESSES = 2  # that draw and read an archive
 ALONE = 2000  # so many images this process draws itself
 # One start at a time in a brand: two people who both asked what was printed before would both hear that nothing was.
@@ -52,31 +55,33 @@ def earlier(selection: Selection) -> QuerySet[PrintRun]:
     return overlapping.select_related("started_by", "job", "brand").order_by("-id")
 
 
-def take_turns(brand: Brand) -> None:
+def lock_batches(brand: Brand) -> None:
     """Wait for everybody else who starts a run of the brand's; others wait until this transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(TURN, [brand.pk])
 
 
-def first_page(selection: Selection, wanted: PrintRequest) -> list[Label]:
-    return list(labels(selection, wanted, most=max(1, wanted.design().sheet.per_page - wanted.start + 1)))
+def first_page(selection: Selection, print_request: PrintRequest) -> list[Label]:
+    return list(
+        labels(selection, print_request, most=max(1, print_request.design().sheet.per_page - print_request.start + 1))
+    )
 
 
 def start(
-    *, selection: Selection, wanted: PrintRequest, by: User | None, parameters: dict[str, Any] | None = None
+    *, selection: Selection, print_request: PrintRequest, by: User | None, parameters: dict[str, Any] | None = None
 ) -> PrintRun:
     """Have a worker print, and record it. Raises Invalid.
 
     `parameters`: how the worker finds the codes of a list.
     """
-    check(selection, wanted)
-    if selection.batch and not wanted.level:
-        wanted = replace(wanted, level=selection.batch.error_correction)
-    if wanted.is_labels and wanted.logo:
-        wanted = replace(wanted, logo_sha256=sha256_of(logo_of(selection.brand.pk)))
-    kind = Job.Kind.PRINT_BATCH if selection.batch else Job.Kind.PRINT_LIST
+    check(selection, print_request)
+    if selection.batch and not print_request.level:
+        print_request = replace(print_request, level=selection.batch.error_correction)
+    if print_request.is_labels and print_request.logo:
+        print_request = replace(print_request, logo_sha256=sha256_of(logo_of(selection.brand.pk)))
+    kind = BATCH_PRINT.name if selection.batch else "print-list"
     named = selection.batch.range_name if selection.batch else f"{selection.first} … {selection.last}"
-    title = _("%(what)s: %(named)s") % {"what": What(wanted.what).label, "named": named}
+    title = _("%(what)s: %(named)s") % {"what": What(print_request.what).label, "named": named}
     with transaction.atomic():
         job = queue.start(
             brand=selection.brand, kind=kind, title=title, parameters=parameters or {}, by=by, total=selection.count
@@ -84,11 +89,11 @@ def start(
         return PrintRun.objects.create(
             brand=selection.brand,
             batch=selection.batch,
-            what=wanted.what,
+            what=print_request.what,
             first_code=selection.first,
             last_code=selection.last,
             codes=selection.count,
-            settings=wanted.stored(),
+            settings=print_request.stored(),
             job=job,
             started_by=by,
         )
@@ -100,24 +105,34 @@ def run_batch(run: runner.Run) -> None:
     if printed is None or printed.batch is None:
         raise NotFound
     found = resolve_range(batch=printed.batch, first=printed.first_code, last=printed.last_code)
-    print_codes(run=run, printed=printed, selection=of_stretch(found))
+    print_codes(run=run, printed=printed, selection=of_range(found))
+
+
+BATCH_PRINT = JobKind(
+    name="print-batch",
+    label=gettext_lazy("Print a batch's codes"),
+    run=run_batch,
+    on_cancel=NO_FILE,
+    visible_with="authcodes.printrun",
+    details="print_run",
+)
 
 
 def print_codes(*, run: runner.Run, printed: PrintRun, selection: Selection) -> None:
     """Write the file, and offer it once it is whole and was read back. It may be run again after a crash."""
-    wanted = PrintRequest.read(printed.settings)
-    check(selection, wanted)
+    print_request = PrintRequest.read(printed.settings)
+    check(selection, print_request)
     run.progress(0, selection.count)
     with files.workspace() as workspace:
         file = cast("BinaryIO", workspace)
-        write = _write_sheets if wanted.is_labels else _write_archive
-        found = write(file, selection, wanted, _telling(run, selection.count))
+        write = _write_sheets if print_request.is_labels else _write_archive
+        found = write(file, selection, print_request, _telling(run, selection.count))
         found["sha256"] = digest(file)
-        run.keep(file, name=f"{wanted.what}-{selection.first}-{selection.last}.{_ending(wanted)}")
+        run.save_file(file, name=_file_name(selection, print_request))
     run.progress(found["codes"], found["codes"])
     ours = PrintRun.objects.filter(pk=printed.pk, job__attempts=run.attempt, job__status=Job.Status.RUNNING)
     ours.update(first_code=selection.first, last_code=selection.last, **found)
-    run.log(_told(found))
+    run.log(outcome_message(found))
     run.log(_("The file's SHA-256 is %(sha256)s.") % found)
 
 
@@ -129,35 +144,41 @@ def digest(file: BinaryIO) -> str:
     return found
 
 
-def _ending(wanted: PrintRequest) -> str:
-    return "pdf" if wanted.is_labels else "zip"
+def _file_name(selection: Selection, print_request: PrintRequest) -> str:
+    """An image of a sandbox's code has no room for a mark, so at least its file has one."""
+    mark = f"{SANDBOX_MARK}-" if selection.brand.is_sandbox else ""
+    return f"{mark}{print_request.what}-{selection.first}-{selection.last}.{_ending(print_request)}"
+
+
+def _ending(print_request: PrintRequest) -> str:
+    return "pdf" if print_request.is_labels else "zip"
 
 
 def _write_archive(
-    file: BinaryIO, selection: Selection, wanted: PrintRequest, told: Callable[[int], None]
+    file: BinaryIO, selection: Selection, print_request: PrintRequest, progress: Callable[[int], None]
 ) -> dict[str, Any]:
     hostname = hostname_of(selection.brand.pk)
     images = (
-        archive.Image(code.code, payload_of(code, wanted, hostname), wanted.level_of(code.batch))
+        archive.Image(code.code, payload_of(code, print_request, hostname), print_request.level_of(code.batch))
         for code in streamed(selection.codes)
     )
     made = archive.write(
         file,
         images,
-        kind="svg" if wanted.what == What.SVG else "png",
-        size_mm=wanted.image_mm,
-        progress=told,
+        kind="svg" if print_request.what == What.SVG else "png",
+        size_mm=print_request.image_mm,
+        progress=progress,
         processes=PROCESSES if selection.count > ALONE else 1,
     )
     return {"codes": made.files, "read_back": made.proved, "manifest_sha256": made.manifest_sha256}
 
 
 def _write_sheets(
-    file: BinaryIO, selection: Selection, wanted: PrintRequest, told: Callable[[int], None]
+    file: BinaryIO, selection: Selection, print_request: PrintRequest, progress: Callable[[int], None]
 ) -> dict[str, Any]:
-    design = design_of(selection, wanted)
+    design = design_of(selection, print_request)
     proof, sample = VerificationProgress(), Sample(per_page=design.sheet.per_page, start=design.start)
-    pages = sheet_pdf.write(file, sample.watched(proof.of(labels(selection, wanted))), design, progress=told)
+    pages = sheet_pdf.write(file, sample.watched(proof.of(labels(selection, print_request))), design, progress=progress)
     expected = sample.whole()
     sheet_verification.check(file, expected, pages=pages)
     return {"codes": proof.drawn, "pages": pages, "read_back": proof.read, "pages_read": len(expected)}
@@ -169,10 +190,10 @@ class VerificationProgress:
     def __init__(self) -> None:
         self.drawn = self.read = 0
 
-    def of(self, rest: Iterator[Label]) -> Iterator[Label]:
+    def of(self, labels: Iterator[Label]) -> Iterator[Label]:
         """The same labels. Raises proofs.Unreadable."""
         label, is_read = None, True
-        for label in rest:
+        for label in labels:
             is_read = self.drawn < archive.ALL_PROVED or self.drawn % archive.PROVED_EVERY == 0
             self.drawn += 1
             if is_read:
@@ -187,11 +208,11 @@ class VerificationProgress:
         self.read += 1
 
 
-def _told(found: dict[str, Any]) -> str:
-    numbers = {name: f"{found[name]:,}" for name in ("codes", "pages", "read_back", "pages_read") if name in found}
-    made = _("%(codes)s labels on %(pages)s pages.") if "pages" in found else _("%(codes)s images.")
+def outcome_message(outcome: dict[str, Any]) -> str:
+    numbers = {name: f"{outcome[name]:,}" for name in ("codes", "pages", "read_back", "pages_read") if name in outcome}
+    made = _("%(codes)s labels on %(pages)s pages.") if "pages" in outcome else _("%(codes)s images.")
     lines = [made % numbers, _("%(read_back)s codes were read back and match.") % numbers]
-    if "pages_read" in found:
+    if "pages_read" in outcome:
         lines.append(_("%(pages_read)s pages of the finished file were read back.") % numbers)
     return " ".join(lines)
 
@@ -200,10 +221,10 @@ def _telling(run: runner.Run, total: int) -> Callable[[int], None]:
     """Says how far it is, not too often; hears there too whether somebody wants it stopped."""
     said = time.monotonic()
 
-    def told(done: int) -> None:
+    def report(done: int) -> None:
         nonlocal said
-        if time.monotonic() - said >= TELL_SECONDS:
+        if time.monotonic() - said >= PROGRESS_SECONDS:
             said = time.monotonic()
             run.progress(min(done, total), total)
 
-    return told
+    return report

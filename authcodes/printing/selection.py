@@ -2,13 +2,12 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from authcodes.codes.gtins import GTIN_LENGTH
 from authcodes.codes.ranges import CodeRange
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode, AuthCodeQuerySet
@@ -18,7 +17,9 @@ from authcodes.printing.request import Payload, PrintRequest
 from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of, site_at
 from core.errors import Invalid
+from core.gtins import GTIN_LENGTH
 
+SANDBOX_MARK = "SANDBOX"
 PORTION = 2000  # codes read at once
 
 
@@ -44,15 +45,17 @@ class Selection:
         return (AuthCode(code=batch.first_code, batch=batch, brand_id=batch.brand_id) for batch in batches)
 
 
-def of_stretch(found: CodeRange) -> Selection:
-    return Selection(found.batch.brand, found.codes, found.first, found.last, found.size, found.batch)
+def of_range(code_range: CodeRange) -> Selection:
+    return Selection(
+        code_range.batch.brand, code_range.codes, code_range.first, code_range.last, code_range.size, code_range.batch
+    )
 
 
-def payload_of(code: AuthCode, wanted: PrintRequest, hostname: str) -> str:
+def payload_of(code: AuthCode, print_request: PrintRequest, hostname: str) -> str:
     """What the QR symbol says; the API reads each of them."""
-    if wanted.payload == Payload.CODE:
+    if print_request.payload == Payload.CODE:
         return images.printed(code)
-    if wanted.payload == Payload.GS1:
+    if print_request.payload == Payload.GS1:
         gtin = code.product.gtin if code.product else ""
         return digital_link(hostname=hostname, gtin=gtin, serial=images.printed(code))
     return images.payload(code=code, hostname=hostname)
@@ -69,31 +72,32 @@ def logo_of(brand_id: int) -> bytes | None:
     return bytes(found) if found else None
 
 
-def design_of(selection: Selection, wanted: PrintRequest) -> Design:
+def design_of(selection: Selection, print_request: PrintRequest) -> Design:
     """How the labels of these codes are printed, with the brand's logo if it is wanted.
 
     Raises Invalid where a run was started with another logo than the brand has now.
     """
-    logo = logo_of(selection.brand.pk) if wanted.logo else None
-    if wanted.logo_sha256 and sha256_of(logo) != wanted.logo_sha256:
+    logo = logo_of(selection.brand.pk) if print_request.logo else None
+    if print_request.logo_sha256 and sha256_of(logo) != print_request.logo_sha256:
         raise Invalid(_("The brand's logo changed after this run was started. Check the labels and start it again."))
-    return wanted.design(logo)
+    mark = SANDBOX_MARK if selection.brand.is_sandbox else ""
+    return replace(print_request.design(logo), mark=mark)
 
 
 def sha256_of(logo: bytes | None) -> str:
     return hashlib.sha256(logo).hexdigest() if logo else ""
 
 
-def label_of(code: AuthCode, wanted: PrintRequest, hostname: str) -> Label:
+def label_of(code: AuthCode, print_request: PrintRequest, hostname: str) -> Label:
     product, day = code.product, code.batch.expiration_date
     return Label(
-        payload_of(code, wanted, hostname),
+        payload_of(code, print_request, hostname),
         images.printed(code),
-        title=product.title if product and wanted.title else "",
-        sku=product.sku if product and wanted.sku else "",
-        expiry=_("Expires %(day)s") % {"day": date_format(day, "j M Y")} if day and wanted.expiry else "",
-        note=wanted.note,
-        level=wanted.level_of(code.batch),
+        title=product.title if product and print_request.title else "",
+        sku=product.sku if product and print_request.sku else "",
+        expiry=_("Expires %(day)s") % {"day": date_format(day, "j M Y")} if day and print_request.expiry else "",
+        note=print_request.note,
+        level=print_request.level_of(code.batch),
     )
 
 
@@ -106,8 +110,8 @@ def streamed(codes: AuthCodeQuerySet, *, portion: int = PORTION) -> Iterator[Aut
         last = found[-1].pk
 
 
-def labels(selection: Selection, wanted: PrintRequest, *, most: int | None = None) -> Iterator[Label]:
+def labels(selection: Selection, print_request: PrintRequest, *, most: int | None = None) -> Iterator[Label]:
     """The labels of these codes; of the first `most` only."""
     hostname = hostname_of(selection.brand.pk)
     codes = streamed(selection.codes, portion=min(most or PORTION, PORTION))
-    return (label_of(code, wanted, hostname) for code in islice(codes, most))
+    return (label_of(code, print_request, hostname) for code in islice(codes, most))

@@ -2,6 +2,7 @@
 
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authcodes.models.batches import BatchRange
 from authcodes.models.scans import Scan
@@ -11,6 +12,7 @@ from core.errors import Invalid
 from core.spreadsheets.report import Column, Format, Report
 from jobs import queue, runner
 from jobs.file_exports import export
+from jobs.kinds import NO_FILE, JobKind
 from jobs.models import Job
 
 AFFECTED = Report(
@@ -32,13 +34,13 @@ def affected(batch: BatchRange) -> QuerySet[Scan]:
     return known.order_by("auth_code_id", "user_id", "scanned_at").distinct("auth_code_id", "user_id")
 
 
-def start_affected(*, batch: BatchRange, wanted: Format, by: User | None) -> Job:
+def start_affected(*, batch: BatchRange, file_format: Format, by: User | None) -> Job:
     """Have a worker write the customers affected by the batch's recall, in the caller's transaction."""
     return queue.start(
         brand=batch.brand,
-        kind=Job.Kind.EXPORT_AFFECTED,
+        kind=EXPORT.name,
         title=_("Customers affected by the recall of %(batch)s") % {"batch": batch.range_name},
-        parameters={"batch_id": batch.pk, "format": wanted},
+        parameters={"batch_id": batch.pk, "format": file_format},
         by=by,
     )
 
@@ -50,3 +52,13 @@ def run_affected(run: runner.Run) -> None:
         message = _("This batch no longer exists.")
         raise Invalid(message)
     export(run=run, report=AFFECTED, rows=affected(batch))
+
+
+EXPORT = JobKind(
+    name="export-affected",
+    label=gettext_lazy("Export customers affected by a recall"),
+    run=run_affected,
+    on_cancel=NO_FILE,
+    visible_with="authcodes.scan",
+    names_customers=True,
+)

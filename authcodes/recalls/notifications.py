@@ -7,13 +7,17 @@ from datetime import datetime
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.scans import Scan
 from authcodes.reports.columns import CUSTOMER_IS_OURS
+from brands.identity import roles
+from brands.identity.roles import ADD
 from brands.models.people import User
 from core.errors import Invalid
 from jobs import queue, runner
+from jobs.kinds import JobKind
 from jobs.models import Job
 from loyalty.models.notifications import Template
 from loyalty.notifications import batching, stats
@@ -35,7 +39,7 @@ def start(*, recall: Recall, by: User | None) -> Job:
     """Have a worker tell the customers, in the caller's transaction. Who was told already is left out."""
     return queue.start(
         brand=recall.batch.brand,
-        kind=Job.Kind.NOTIFY_RECALL,
+        kind=NOTIFICATION.name,
         title=_("Notify customers of recall %(recall)s?") % {"recall": recall.recall_id},
         parameters={"recall": recall.pk},
         by=by,
@@ -56,11 +60,30 @@ def run(run: runner.Run) -> None:
         if not Recall.objects.filter(pk=recall.pk).exists():
             break
         brand_id = recall.batch.brand_id
-        told += batching.announce(brand_id=brand_id, user_ids=chunk, news=news_of(recall), at=timezone.now())
+        told += batching.notify_many(
+            brand_id=brand_id, user_ids=chunk, notification=notification_of(recall), at=timezone.now()
+        )
         done += len(chunk)
-        (run.progress if done < len(customers) else run.tell)(done, len(customers))
-    words = _("%(told)s customers notified; %(before)s had been notified before.")
-    run.log(words % {"told": f"{told:,}", "before": f"{done - told:,}"})
+        (run.progress if done < len(customers) else run.note_progress)(done, len(customers))
+    words = _("%(notified)s customers notified; %(before)s had been notified before.")
+    run.log(words % {"notified": f"{told:,}", "before": f"{done - told:,}"})
+
+
+def may_cancel(job: Job, by: User) -> bool:
+    """Who may recall may stop telling of it, whoever began; and nobody else."""
+    return job.brand_id in roles.brand_scope(by, ADD, "authcodes.recall")
+
+
+NOTIFICATION = JobKind(
+    name="notify-recall",
+    label=gettext_lazy("Notify customers of a recall"),
+    run=run,
+    on_cancel=gettext_lazy(
+        "Customers notified so far stay notified. Restart from the recall's page to notify the rest."
+    ),
+    may_cancel=may_cancel,
+    is_urgent=True,
+)
 
 
 def scanned_by(batch: BatchRange) -> list[int]:
@@ -69,9 +92,9 @@ def scanned_by(batch: BatchRange) -> list[int]:
     return list(scans.order_by("user_id").values_list("user_id", flat=True).distinct())
 
 
-def to_tell(recall: Recall) -> list[int]:
+def to_notify(recall: Recall) -> list[int]:
     """Those of them who were not told of the recall yet; of one that is not stored, all."""
-    known = set(batching.told_of(brand_id=recall.batch.brand_id, key=key_of(recall))) if recall.pk else set()
+    known = set(batching.notified_users(brand_id=recall.batch.brand_id, key=key_of(recall))) if recall.pk else set()
     return [each for each in scanned_by(recall.batch) if each not in known]
 
 
@@ -80,7 +103,7 @@ def chunks(ids: list[int]) -> Iterator[list[int]]:
         yield ids[begin : begin + AT_ONCE]
 
 
-def news_of(recall: Recall) -> NotificationRequest:
+def notification_of(recall: Recall) -> NotificationRequest:
     batch = recall.batch
     facts = {
         "product_name": batch.product.title if batch.product else batch.range_name,
@@ -101,6 +124,6 @@ def key_of(recall: Recall) -> str:
 
 
 def progress_of(recall: Recall) -> Progress:
-    jobs_of = Job.objects.filter(brand=recall.batch.brand_id, kind=Job.Kind.NOTIFY_RECALL)
+    jobs_of = Job.objects.filter(brand=recall.batch.brand_id, kind=NOTIFICATION.name)
     job = jobs_of.filter(parameters__recall=recall.pk).order_by("-id").first()
     return Progress(stats.of(brand_id=recall.batch.brand_id, key=key_of(recall)), job)

@@ -13,13 +13,13 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from loyalty.models.notifications import Channel, Device, NotificationPreference, Template, Topic
 from loyalty.notifications import delivery, rendering, suppression
-from loyalty.notifications.rendering import Asked, Composed
+from loyalty.notifications.rendering import Composed, MessageRequest
 
 NAME = "Ada"  # whom the mail is shown to
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class AffectedScope:
     """How many customers one channel can reach."""
 
     channel: str
@@ -33,36 +33,40 @@ class Preview:
 
     mail: Composed
     customers: int
-    reached: list[Reach]
+    reached: list[AffectedScope]
     fingerprint: str  # of all of this: what is confirmed is what was shown
 
 
 def of(recall: Recall) -> Preview:
     """`recall` need not be stored. Counts customers who were not told yet."""
-    brand, facts = recall.batch.brand, notifications.news_of(recall).facts
-    customers = notifications.to_tell(recall)
+    brand, facts = recall.batch.brand, notifications.notification_of(recall).values
+    customers = notifications.to_notify(recall)
     mail = rendering.compose(
-        Asked(
+        MessageRequest(
             brand=brand,
             template=Template.RECALL.value,
             channel=Channel.EMAIL.value,
             language=delivery.settings_of(brand.pk).language,
-            facts=facts,
+            values=facts,
             customer_name=NAME,
         )
     )
     return Preview(mail, len(customers), reached(brand, customers), fingerprint(facts, len(customers)))
 
 
-def fingerprint(facts: Mapping[str, Any], customers: int) -> str:
-    return hashlib.sha256(repr((sorted(facts.items()), customers)).encode()).hexdigest()[:24]
+def fingerprint(values: Mapping[str, Any], customers: int) -> str:
+    return hashlib.sha256(repr((sorted(values.items()), customers)).encode()).hexdigest()[:24]
 
 
-def reached(brand: Brand, customers: list[int]) -> list[Reach]:
+def reached(brand: Brand, customers: list[int]) -> list[AffectedScope]:
     """By each channel that the brand has set up; recalls are always mailed."""
     on = delivery.channels_of(delivery.settings_of(brand.pk)) | {Channel.EMAIL.value}
     counts = {Channel.EMAIL: by_mail, Channel.SMS: by_sms, Channel.PUSH: by_push}
-    return [Reach(each.value, str(each.label), count(brand, customers)) for each, count in counts.items() if each in on]
+    return [
+        AffectedScope(each.value, str(each.label), count(brand, customers))
+        for each, count in counts.items()
+        if each in on
+    ]
 
 
 def by_mail(brand: Brand, customers: list[int]) -> int:

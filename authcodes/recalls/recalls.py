@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from authcodes.codes import history
 from authcodes.codes.history import CodeChangeContext
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.code_history import CodeChange
 from authcodes.models.recalls import WithdrawnRecall
@@ -25,20 +25,20 @@ def recall_batch(
 ) -> Recall:
     """Call a batch back, once: from the commit on every scan of it says so and earns nothing.
 
-    Raises BatchRefused when it is recalled already.
+    Raises BatchRejected when it is recalled already.
     """
     told = {"recall_id": recall_id, "contact": contact, "message": message, "reason": reason}
     with transaction.atomic():
         recall, new = Recall.objects.get_or_create(batch=batch, defaults={**told, "recalled_by": by, "recalled_at": at})
         if not new:
             message = _("This batch is already recalled (%(recall)s).") % {"recall": recall.recall_id}
-            raise BatchRefused(message, details={"field": "batch"})
+            raise BatchRejected(message, details={"field": "batch"})
         history.note_batch(CodeChangeContext(Kind.RECALLED, at, by, reason, detail=recall_id), batch=batch)
-        announce_recall(recall)
+        publish_recall(recall)
     return recall
 
 
-def announce_recall(recall: Recall) -> None:
+def publish_recall(recall: Recall) -> None:
     """Tell the brand's webhooks, in the transaction of the recall."""
     batch, kind = recall.batch, WebhookType.BATCH_RECALLED
     if not webhook_events.listens(brand_id=batch.brand_id, kind=kind):
@@ -52,23 +52,23 @@ def announce_recall(recall: Recall) -> None:
         if batch.product
         else None,
     }
-    told = webhook_events.announcement(kind, data, brand_id=batch.brand_id, at=recall.recalled_at)
+    told = webhook_events.webhook_event(kind, data, brand_id=batch.brand_id, at=recall.recalled_at)
     publishing.publish(messages=[told], brand_id=batch.brand_id, at=recall.recalled_at)
 
 
 def withdraw_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> WithdrawnRecall:
     """Take a recall back: its codes scan as before from the commit on, and what was said is kept.
 
-    Raises BatchRefused without a reason, or when somebody else has withdrawn it.
+    Raises BatchRejected without a reason, or when somebody else has withdrawn it.
     """
     if not reason.strip():
         message = _("Enter a reason for withdrawing the recall.")
-        raise BatchRefused(message, details={"field": "reason"})
+        raise BatchRejected(message, details={"field": "reason"})
     with transaction.atomic():
         held = Recall.objects.select_for_update(of=("self",)).select_related("batch").filter(pk=recall.pk).first()
         if held is None:
             message = _("This recall has already been withdrawn.")
-            raise BatchRefused(message)
+            raise BatchRejected(message)
         kept = WithdrawnRecall.objects.create(
             batch_id=held.batch_id,
             recall_id=held.recall_id,

@@ -14,7 +14,6 @@ from authcodes.reports.columns import SCANS, UNSCANNED
 from brands.models.audit import AuditLogEntry
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from core.spreadsheets.report import Column, Report
-from jobs.models import Job
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.rewards import Redemption
@@ -131,7 +130,7 @@ AUDIT = Report(
     "audit-trail",
     {
         "entry_date": (MOMENT, F("at")),
-        "person": (TEXT, F("person__email")),
+        "person": (TEXT, Coalesce(F("user__email"), F("api_key__prefix"))),
         "action": (TEXT, F("action")),
         "kind": (TEXT, F("kind")),
         "row_id": (TEXT, F("row_id")),
@@ -143,15 +142,15 @@ AUDIT = Report(
 )
 
 REPORTS: dict[str, tuple[type[Model], Report]] = {
-    Job.Kind.EXPORT_SCANS: (Scan, SCANS),
-    Job.Kind.EXPORT_UNSCANNED: (AuthCode, UNSCANNED),
-    Job.Kind.EXPORT_CODES: (AuthCode, CODES),
-    Job.Kind.EXPORT_BATCHES: (BatchRange, BATCHES),
-    Job.Kind.EXPORT_PRODUCTS: (Product, PRODUCTS),
-    Job.Kind.EXPORT_MEMBERS: (UserPoints, MEMBERS),
-    Job.Kind.EXPORT_LEDGER: (LoyaltyTransaction, LEDGER),
-    Job.Kind.EXPORT_REDEMPTIONS: (Redemption, REDEMPTIONS),
-    Job.Kind.EXPORT_CLAIMS: (RewardClaim, CLAIMS),
-    Job.Kind.EXPORT_PROGRESS: (UserLoyaltyCampaign, PROGRESS),
-    Job.Kind.EXPORT_AUDIT: (AuditLogEntry, AUDIT),
+    "export-scans": (Scan, SCANS),
+    "export-unscanned": (AuthCode, UNSCANNED),
+    "export-codes": (AuthCode, CODES),
+    "export-batches": (BatchRange, BATCHES),
+    "export-products": (Product, PRODUCTS),
+    "export-members": (UserPoints, MEMBERS),
+    "export-ledger": (LoyaltyTransaction, LEDGER),
+    "export-redemptions": (Redemption, REDEMPTIONS),
+    "export-claims": (RewardClaim, CLAIMS),
+    "export-progress": (UserLoyaltyCampaign, PROGRESS),
+    "export-audit": (AuditLogEntry, AUDIT),
 }

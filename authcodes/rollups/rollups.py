@@ -17,11 +17,12 @@ from authcodes.models.rollups import (
     DayRollup,
     PlaceRollup,
     RollupWatermark,
-    ScannerRollup,
     UniqueScanner,
+    UniqueScannerRollup,
     UnscannedCodeAttempt,
 )
 from brands.models.tenants import Brand
+from core.db.statements import command, part, query_values
 
 logger = logging.getLogger(__name__)
 
@@ -29,101 +30,20 @@ logger = logging.getLogger(__name__)
 AGAIN_DAYS = 3
 # One statement takes no more days than this, so that a rebuild stays within the statement timeout.
 PORTION_DAYS = 31
-ROLLED: tuple[Any, ...] = (DayRollup, PlaceRollup, BatchPlaceRollup, ScannerRollup, UnscannedCodeAttempt)
+ROLLED: tuple[Any, ...] = (DayRollup, PlaceRollup, BatchPlaceRollup, UniqueScannerRollup, UnscannedCodeAttempt)
 
-COUNTS = """
-    count(*) FILTER (WHERE s.outcome = 'success') AS accepted,
-    count(*) FILTER (WHERE s.outcome = 'success' AND s.scan_count = 1) AS first_scans,
-    count(*) FILTER (WHERE s.outcome = 'warning') AS warnings,
-    count(*) FILTER (WHERE s.outcome = 'error') AS errors,
-    count(*) FILTER (WHERE s.reason = 'recalled') AS recalled,
-    COALESCE(sum(s.points_awarded), 0) AS points,
-    count(*) FILTER (WHERE s.points_status = 'pending' OR s.latitude IS NOT NULL AND s.located_at IS NULL) AS unsettled
-"""
-NAMES = "accepted, first_scans, warnings, errors, recalled, points, unsettled"
-SUMS = ", ".join(f"sum({name})" for name in NAMES.split(", "))
-
-# The scans of whole local days, from the first to the last. `{day}` is what a row of them calls its day.
-SCANS = """
-      FROM authcodes_scan s
-     WHERE s.brand_id = %(brand)s
-       AND s.scanned_at >= %(first)s::date::timestamp AT TIME ZONE %(zone)s
-       AND s.scanned_at < (%(last)s::date + 1)::timestamp AT TIME ZONE %(zone)s
-"""
-DAY = "(s.scanned_at AT TIME ZONE %(zone)s)::date"
-# Whether a scan's code is scanned now. Who found it scanned already need not look; the others look one by one, because
-# no index on codes may know their count: each scan would have to change it.
-OF_SCANNED_CODE = """
-    (s.outcome = 'success' OR s.scan_count > 0
-     OR COALESCE((SELECT c.scan_count > 0 FROM authcodes_authcode c WHERE c.id = s.auth_code_id), false))
-"""
-IN_VAIN = """
-    (s.outcome <> 'success' AND s.scan_count = 0
-     AND (SELECT c.scan_count = 0 FROM authcodes_authcode c WHERE c.id = s.auth_code_id))
-"""
-
-# One statement, so that all tables tell of the same moment.
-ROLL_UP = f"""
-    WITH cell AS (
-        INSERT INTO authcodes_batchplacerollup (brand_id, day, batch_id, campaign_id, product_id, location, {NAMES})
-        SELECT s.brand_id, {DAY} AS day, s.batch_id, s.campaign_id, s.product_id, s.location, {COUNTS}
-        {SCANS}
-         GROUP BY 1, 2, 3, 4, 5, 6
-        RETURNING *
-    ), day AS (
-        INSERT INTO authcodes_dayrollup (brand_id, day, batch_id, campaign_id, product_id, {NAMES})
-        SELECT brand_id, day, batch_id, campaign_id, product_id, {SUMS} FROM cell GROUP BY 1, 2, 3, 4, 5
-    ), place AS (
-        INSERT INTO authcodes_placerollup (brand_id, day, location, {NAMES})
-        SELECT brand_id, day, location, {SUMS} FROM cell GROUP BY 1, 2, 3
-    ), scanner AS (
-        INSERT INTO authcodes_scannerrollup (brand_id, day, user_id, batch_id, campaign_id, location, scanned)
-        SELECT s.brand_id, {DAY} AS day, s.user_id, s.batch_id, s.campaign_id, s.location, bool_or({OF_SCANNED_CODE})
-        {SCANS} AND s.user_id IS NOT NULL
-         GROUP BY 1, 2, 3, 4, 5, 6
-        RETURNING brand_id, user_id, scanned
-    ), vain AS (
-        INSERT INTO authcodes_unscannedcodeattempt
-               (brand_id, day, auth_code_id, user_id, batch_id, campaign_id, product_id, location, outcome, reason)
-        SELECT s.brand_id, {DAY} AS day, s.auth_code_id, s.user_id, s.batch_id, s.campaign_id, s.product_id,
-               s.location, s.outcome, s.reason
-        {SCANS} AND {IN_VAIN}
-    )
-    INSERT INTO authcodes_uniquescanner AS known (brand_id, user_id, scanned)
-    SELECT brand_id, user_id, bool_or(scanned) FROM scanner GROUP BY 1, 2 ORDER BY 2
-        ON CONFLICT (brand_id, user_id) DO UPDATE SET scanned = true WHERE excluded.scanned AND NOT known.scanned
-"""  # noqa: S608 - built from constants
-
-# Codes that were scanned after all: what was attempted before was no more in vain than any other attempt.
-NOT_IN_VAIN = """
-    WITH late AS (
-        DELETE FROM authcodes_unscannedcodeattempt v
-         WHERE v.brand_id = %(brand)s
-           AND (SELECT c.scan_count > 0 FROM authcodes_authcode c WHERE c.id = v.auth_code_id)
-        RETURNING v.*
-    ), day AS (
-        UPDATE authcodes_scannerrollup r SET scanned = true
-          FROM late l
-         WHERE r.brand_id = l.brand_id AND r.day = l.day AND r.user_id = l.user_id AND r.batch_id = l.batch_id
-           AND r.campaign_id IS NOT DISTINCT FROM l.campaign_id AND r.location = l.location AND NOT r.scanned
-    )
-    UPDATE authcodes_uniquescanner k SET scanned = true
-      FROM late l WHERE k.brand_id = l.brand_id AND k.user_id = l.user_id AND NOT k.scanned
-"""
-
-# The day of a scan, rolled up already, waits for what becomes of its points.
-UNSETTLE = """
-    UPDATE authcodes_dayrollup d SET unsettled = d.unsettled + 1
-      FROM authcodes_scan s JOIN brands_brand b ON b.id = s.brand_id
-     WHERE s.scan_id = %(scan_id)s AND d.brand_id = s.brand_id
-       AND d.day = (s.scanned_at AT TIME ZONE b.time_zone)::date AND d.batch_id = s.batch_id
-       AND d.campaign_id IS NOT DISTINCT FROM s.campaign_id AND d.product_id IS NOT DISTINCT FROM s.product_id
-    RETURNING d.id
-"""
-
-FIRST_DAY = """
-    SELECT (min(scanned_at) AT TIME ZONE %(zone)s)::date FROM authcodes_scan WHERE brand_id = %(brand)s
-"""
+COUNT_SCANS = part("authcodes/rollups/sql/count_scans.sql")
+OF_SCANNED_CODE = part("authcodes/rollups/sql/of_scanned_code.sql")
+UNSUCCESSFUL = part("authcodes/rollups/sql/unsuccessful.sql")
+ROLL_UP_DAYS = command(
+    "authcodes/rollups/sql/roll_up_days.sql",
+    counts=COUNT_SCANS,
+    of_scanned_code=OF_SCANNED_CODE,
+    unsuccessful=UNSUCCESSFUL,
+)
+NOTE_SCANNED_CODES = command("authcodes/rollups/sql/note_scanned_codes.sql")
+MARK_DAY_STALE = command("authcodes/rollups/sql/mark_day_stale.sql")
+FETCH_FIRST_DAY = query_values("authcodes/rollups/sql/fetch_first_day.sql", "first_day")
 
 
 def roll_up(*, brand: Brand, day: date) -> None:
@@ -161,8 +81,8 @@ def catch_up(*, brand: Brand, at: datetime) -> int:
 def mark_stale(*, scan_id: UUID) -> None:
     """Have a scan's day rolled up again once its points are settled. Joins the transaction that makes them pending."""
     # Nothing found may mean that the day was just being rolled up again: its new row is there for a second look.
-    if not _run(UNSETTLE, {"scan_id": scan_id}):
-        _run(UNSETTLE, {"scan_id": scan_id})
+    if not MARK_DAY_STALE.run(scan_id=scan_id):
+        MARK_DAY_STALE.run(scan_id=scan_id)
 
 
 def rebuild(*, brand: Brand, at: datetime) -> int:
@@ -198,8 +118,8 @@ def _roll_up(brand: Brand, first: date, last: date, *, today: date) -> None:
         mark = _hold(brand)
         for model in ROLLED:
             model.objects.filter(brand=brand, day__range=(first, last)).delete()
-        _run(ROLL_UP, {"brand": brand.pk, "zone": brand.time_zone, "first": first, "last": last})
-        _run(NOT_IN_VAIN, {"brand": brand.pk})
+        ROLL_UP_DAYS.run(brand=brand.pk, zone=brand.time_zone, first=first, last=last)
+        NOTE_SCANNED_CODES.run(brand=brand.pk)
         _advance(mark, brand, first, last)
 
 
@@ -222,17 +142,11 @@ def _advance(mark: RollupWatermark, brand: Brand, first: date, last: date) -> No
 
 
 def _first_day(brand: Brand) -> date | None:
-    found: date | None = _run(FIRST_DAY, {"brand": brand.pk, "zone": brand.time_zone})[0][0]
-    return found
+    day: date | None = FETCH_FIRST_DAY.first(brand=brand.pk, zone=brand.time_zone)
+    return day
 
 
-def _run(statement: str, parameters: dict[str, Any]) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return cursor.fetchall() if cursor.description else []
-
-
-def hand_over(*, user_id: int, brand_id: int, to: int) -> None:
+def reassign(*, user_id: int, brand_id: int, to: int) -> None:
     """For the erasure of a person's data: what they scanned counts as the pseudonym's from now on."""
-    for model in (ScannerRollup, UniqueScanner, UnscannedCodeAttempt):
+    for model in (UniqueScannerRollup, UniqueScanner, UnscannedCodeAttempt):
         model._default_manager.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)  # noqa: SLF001

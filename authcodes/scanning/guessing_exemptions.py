@@ -33,5 +33,5 @@ def has_good_tag(reading: ParsedCode | None) -> bool:
         return False
     code = AuthCode.objects.select_related("batch").filter(code=reading.code, batch__tag_version__isnull=False).first()
     return code is not None and signed_tags.fits(
-        given=reading.tag, code=code.code, batch_id=code.batch_id, version=code.batch.tag_version
+        candidate=reading.tag, code=code.code, batch_id=code.batch_id, version=code.batch.tag_version
     )

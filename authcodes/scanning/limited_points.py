@@ -11,46 +11,36 @@ from authcodes.scanning import record
 from authcodes.scanning.evaluate import points_status, worth_of
 from authcodes.scanning.record import note_attempt
 from authcodes.scanning.types import EARNING, CodeSnapshot, Outcome, PointsStatus, Reason, ScanContext, ScanResult
-from core.db import sql
+from core.db.statements import command, query_values
 from core.observability import metrics
 from events import publishing
 
-# A customer's accepted scan of a code, the one that an accrual would credit, if a limit once held its points back.
-STANDING = """
-    SELECT (array_agg(s.scan_id ORDER BY s.scanned_at)
-            FILTER (WHERE s.outcome = 'success' AND s.points_status <> 'lapsed'
-                      AND (s.reason = 'accepted' OR %(earns)s::boolean)))[1]
-      FROM authcodes_scan s
-     WHERE s.user_id = %(user_id)s::bigint AND s.auth_code_id = %(code_id)s::bigint
-    HAVING bool_or(s.points_status = 'limited')
-"""
-# However many ask for its points again at once, one of them does, and one event follows.
-REOPEN = """
-    UPDATE authcodes_scan SET points_status = 'pending'
-     WHERE scan_id = %(scan_id)s::uuid AND points_status IN ('limited', 'not_eligible')
-    RETURNING scan_id
-"""
+FETCH_STANDING_SCAN = query_values("authcodes/scanning/sql/fetch_standing_scan.sql", "scan_id")
+REOPEN_SCAN = command("authcodes/scanning/sql/reopen_scan.sql")
 
 
-def standing(result: ScanResult, facts: CodeSnapshot, about: ScanContext) -> ScanResult | None:
+def standing(result: ScanResult, snapshot: CodeSnapshot, about: ScanContext) -> ScanResult | None:
     """The answer for a used-up code whose points a limit held back from this very customer: their scan stands."""
-    if points_status(facts, Reason.ACCEPTED, about.user_id) not in EARNING:
+    if points_status(snapshot, Reason.ACCEPTED, about.user_id) not in EARNING:
         return None
-    return about_earlier(result, facts, about, points=worth_of(facts))
+    return about_earlier(result, snapshot, about, points=worth_of(snapshot))
 
 
-def about_earlier(result: ScanResult, facts: CodeSnapshot, about: ScanContext, *, points: Decimal) -> ScanResult | None:
+def about_earlier(
+    result: ScanResult, snapshot: CodeSnapshot, about: ScanContext, *, points: Decimal
+) -> ScanResult | None:
     """The same answer, about the customer's accepted scan that a limit held points back from; None without one."""
-    asked = {"user_id": about.user_id, "code_id": facts.id, "earns": facts.earns}
-    found = sql.row(STANDING, asked)
-    if found is None or found[0] is None:
+    scan_id: uuid.UUID | None = FETCH_STANDING_SCAN.first(
+        user_id=about.user_id, code_id=snapshot.id, earns=snapshot.earns
+    )
+    if scan_id is None:
         return None
     return replace(
         result,
-        scan_id=found[0],
+        scan_id=scan_id,
         outcome=Outcome.SUCCESS,
         reason=Reason.ACCEPTED,
-        points_status=PointsStatus.UNCONFIRMED if facts.unconfirmed else PointsStatus.PENDING,
+        points_status=PointsStatus.UNCONFIRMED if snapshot.unconfirmed else PointsStatus.PENDING,
         points=points,
         attempt_id=result.scan_id,
     )
@@ -66,12 +56,12 @@ def ask_again(result: ScanResult, attempt_id: uuid.UUID, about: ScanContext, sca
         points_status=PointsStatus.LIMITED,
         attempt_id=None,
     )
-    assert result.facts is not None  # noqa: S101 - a scan that stands has a code
+    assert result.snapshot is not None  # noqa: S101 - a scan that stands has a code
     with transaction.atomic():
         note_attempt(attempt, about, scanned)
-        if sql.row(REOPEN, {"scan_id": result.scan_id}):
+        if REOPEN_SCAN.run(scan_id=result.scan_id):
             rollups.mark_stale(scan_id=result.scan_id)
             publishing.publish(
-                messages=[record.scan_event(attempt, about)], brand_id=result.facts.brand_id, at=about.at
+                messages=[record.scan_event(attempt, about)], brand_id=result.snapshot.brand_id, at=about.at
             )
     metrics.scanned(outcome=attempt.outcome.value, reason=attempt.reason.value)

@@ -4,33 +4,27 @@ from datetime import datetime, timedelta
 
 from authcodes.models.lookups import CodeLookup
 from authcodes.scanning.types import ScanContext, ScanResult
-from core.db import sql
+from core.db.statements import command
 
-KEPT = timedelta(days=30)
+RETENTION = timedelta(days=30)
 
-NOTE = """
-    INSERT INTO authcodes_codelookup (brand_id, auth_code_id, code, user_id, reason, looked_up_at)
-    VALUES (%(brand_id)s::bigint, %(code_id)s::bigint, %(code)s::text, %(user_id)s::bigint, %(reason)s::text,
-            %(at)s::timestamptz)
-    RETURNING lookup_id
-"""
+INSERT_LOOKUP = command("authcodes/scanning/sql/insert_lookup.sql")
 
 
 def note(*, result: ScanResult, scanned: str, about: ScanContext) -> None:
     """Record that somebody looked a code up: whoever tries many of them leaves a trace."""
-    facts = result.facts
-    written = {
-        "brand_id": facts.brand_id if facts else about.brand_id,
-        "code_id": facts.id if facts else None,
-        "code": facts.code if facts else scanned[:64],
-        "user_id": about.user_id,
-        "reason": result.reason.value,
-        "at": about.at,
-    }
-    sql.rows(NOTE, written)
+    facts = result.snapshot
+    INSERT_LOOKUP.run(
+        brand_id=facts.brand_id if facts else about.brand_id,
+        code_id=facts.id if facts else None,
+        code=facts.code if facts else scanned[:64],
+        user_id=about.user_id,
+        reason=result.reason.value,
+        at=about.at,
+    )
 
 
-def forget_old(*, at: datetime) -> int:
+def purge_old(*, at: datetime) -> int:
     """Delete what has been kept long enough; returns how many."""
-    deleted, _each = CodeLookup.objects.filter(looked_up_at__lt=at - KEPT).delete()
+    deleted, _each = CodeLookup.objects.filter(looked_up_at__lt=at - RETENTION).delete()
     return deleted

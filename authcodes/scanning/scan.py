@@ -12,10 +12,10 @@ from authcodes.rollups import rollups
 from authcodes.scanning.evaluate import build_result, evaluate_scan
 from authcodes.scanning.limited_points import about_earlier, ask_again, standing
 from authcodes.scanning.record import accept, note_attempt
-from authcodes.scanning.snapshot import facts_of
+from authcodes.scanning.snapshot import snapshot_of
 from authcodes.scanning.types import CodeSnapshot, Outcome, PointsStatus, Reason, ScanContext, ScanResult
 from brands.scanned import read
-from core.db import sql
+from core.db.statements import command
 from core.db.uuid7 import time_ordered_id
 from core.errors import IdempotencyKeyReused
 from core.observability import metrics
@@ -24,12 +24,7 @@ from events import messages
 # Losing the race for a slot means that the code has changed: read it again. It cannot change for ever.
 TRIES = 5
 
-# An unconfirmed customer's scan, once the address is confirmed: from here on nobody takes it over.
-KEEP_RESERVATION = """
-    UPDATE authcodes_scan SET points_status = 'pending'
-     WHERE scan_id = %(scan_id)s::uuid AND points_status = 'unconfirmed'
-    RETURNING scan_id
-"""
+RENEW_RESERVATION = command("authcodes/scanning/sql/renew_reservation.sql")
 
 
 def scan(*, scanned: str, about: ScanContext, scan_id: uuid.UUID | None = None) -> ScanResult:
@@ -55,7 +50,7 @@ def scan(*, scanned: str, about: ScanContext, scan_id: uuid.UUID | None = None) 
 
 def _scan(scanned: str, about: ScanContext, scan_id: uuid.UUID) -> ScanResult:
     for _try in range(TRIES):
-        result = _look(scanned, about, scan_id)
+        result = _find_code(scanned, about, scan_id)
         if result.attempt_id is not None:
             ask_again(result, result.attempt_id, about, scanned)
             return result
@@ -72,23 +67,23 @@ def _scan(scanned: str, about: ScanContext, scan_id: uuid.UUID) -> ScanResult:
 
 def preview(*, scanned: str, about: ScanContext) -> ScanResult:
     """The answer a scan would get now. Writes nothing; its scan_id names no scan."""
-    return _look(scanned, about, time_ordered_id())
+    return _find_code(scanned, about, time_ordered_id())
 
 
-def _look(scanned: str, about: ScanContext, scan_id: uuid.UUID) -> ScanResult:
+def _find_code(scanned: str, about: ScanContext, scan_id: uuid.UUID) -> ScanResult:
     reading = read(scanned)
-    facts = facts_of(reading.code if reading else None, about)
-    reason = evaluate_scan(facts=facts, reading=reading, about=about)
+    facts = snapshot_of(reading.code if reading else None, about)
+    reason = evaluate_scan(snapshot=facts, reading=reading, about=about)
     result = build_result(scan_id, facts, reason, about)
     return standing(result, facts, about) or result if facts and reason == Reason.LIMIT_REACHED else result
 
 
-def keep_reservation(*, scan_id: uuid.UUID) -> None:
+def renew_reservation(*, scan_id: uuid.UUID) -> None:
     """Make an unconfirmed customer's scan one that is about to earn. Call inside the accrual's transaction.
 
     Raises RetryLater where it was taken over, or has earned, since the facts were read: they are read again.
     """
-    if sql.row(KEEP_RESERVATION, {"scan_id": scan_id}) is None:
+    if not RENEW_RESERVATION.run(scan_id=scan_id):
         raise messages.RetryLater("The scan has changed.", after=timedelta(0))
     rollups.mark_stale(scan_id=scan_id)
 
@@ -107,7 +102,7 @@ def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
     )
     if not same:
         raise IdempotencyKeyReused
-    facts = facts_of(earlier.code if earlier.auth_code_id else None, about)
+    facts = snapshot_of(earlier.code if earlier.auth_code_id else None, about)
     status = _status_again(earlier, facts)
     answered = ScanResult(
         scan_id=earlier.scan_id,
@@ -116,19 +111,19 @@ def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
         points_status=status,
         points=earlier.points_promised,
         scan_count=earlier.scan_count,
-        facts=facts,
+        snapshot=facts,
         scanned_at=earlier.scanned_at,
     )
-    held_back = (answered.reason, earlier.points_status) == (Reason.LIMIT_REACHED, PointsStatus.LIMITED)
-    if facts is None or not held_back:
+    withheld = (answered.reason, earlier.points_status) == (Reason.LIMIT_REACHED, PointsStatus.LIMITED)
+    if facts is None or not withheld:
         return answered
     return about_earlier(answered, facts, about, points=earlier.points_promised) or answered
 
 
-def _status_again(earlier: Scan, facts: CodeSnapshot | None) -> Scan.PointsStatus:
+def _status_again(earlier: Scan, snapshot: CodeSnapshot | None) -> Scan.PointsStatus:
     """What the answer to a scan said becomes of its points; and no more that they wait for what has come about."""
     status = PointsStatus(earlier.points_status)
     if earlier.user_id is None or not earlier.points_promised or status == PointsStatus.LAPSED:
         return status
-    waits = status == PointsStatus.UNCONFIRMED and facts is not None and facts.unconfirmed
+    waits = status == PointsStatus.UNCONFIRMED and snapshot is not None and snapshot.unconfirmed
     return PointsStatus.UNCONFIRMED if waits else PointsStatus.PENDING

@@ -39,7 +39,7 @@ def on_scan_auth(event: LeasedEvent) -> None:
         _accrue(event)
     except DomainError as error:
         with transaction.atomic():
-            leases.refuse(event, error)
+            leases.reject(event, error)
             _settle_rejected_scan(event, error)
 
 
@@ -60,10 +60,12 @@ def on_scan_auth_batch(events: Sequence[LeasedEvent]) -> list[LeasedEvent]:
     return rest + [request.event for request in accrue_batch(requests)]
 
 
-def _checked_or_none(facts: CodeSnapshot | None, parsed: ParsedCode | None, event: LeasedEvent) -> CodeSnapshot | None:
+def _checked_or_none(
+    snapshot: CodeSnapshot | None, parsed: ParsedCode | None, event: LeasedEvent
+) -> CodeSnapshot | None:
     try:
-        return check_code(facts=facts, parsed=parsed, event=event)
-    except (DomainError, messages.Held):
+        return check_code(snapshot=snapshot, parsed=parsed, event=event)
+    except (DomainError, messages.OnHold):
         return None
 
 
@@ -71,19 +73,19 @@ def _accrue(event: LeasedEvent) -> None:
     parsed = read(str(event.payload["product"]["authCode"]))
     user_id = event.arguments["user_id"]
     facts = parsed and snapshot.read(code=parsed.code, user_id=user_id, at=event.time, scan_id=event.event_id)
-    code = check_code(facts=facts or None, parsed=parsed, event=event)
+    code = check_code(snapshot=facts or None, parsed=parsed, event=event)
     scan_id = code.accepted_scan_id or event.following_id("scan")
     request = _request(event, code, scan_id)
 
     def record_accrual_scan() -> None:
         place = ScanLocation.of(event.payload.get("location"))
         about = ScanContext(at=request.action.at, user_id=user_id, brand_id=event.brand_id, place=place)
-        record.record_accrual_scan(facts=code, about=about, scan_id=scan_id)
+        record.record_accrual_scan(snapshot=code, about=about, scan_id=scan_id)
 
-    def keep_reservation() -> None:
-        scan.keep_reservation(scan_id=scan_id)
+    def renew_reservation() -> None:
+        scan.renew_reservation(scan_id=scan_id)
 
-    has_scan = keep_reservation if code.accepted_scan_reserves else None
+    has_scan = renew_reservation if code.accepted_scan_reserves else None
     accrue(request, begin=has_scan if code.accepted_scan_id else record_accrual_scan)
 
 
@@ -121,34 +123,34 @@ def _request(event: LeasedEvent, code: CodeSnapshot, scan_id: UUID) -> AccrualRe
     return AccrualRequest(event, action, extra_cte=settle)
 
 
-def check_code(*, facts: CodeSnapshot | None, parsed: ParsedCode | None, event: LeasedEvent) -> CodeSnapshot:
+def check_code(*, snapshot: CodeSnapshot | None, parsed: ParsedCode | None, event: LeasedEvent) -> CodeSnapshot:
     """The code, if it may still earn: an accepted scan earns whatever changed since, unless the batch was recalled.
 
     Raises AuthCodeInvalid, CodeRecalled, PointsAlreadyClaimed or ScanLimitReached, and Held where somebody's
     reservation would give way to the customer's confirmed e-mail address.
     """
-    if facts is None or parsed is None or facts.brand_id != event.brand_id:
+    if snapshot is None or parsed is None or snapshot.brand_id != event.brand_id:
         raise AuthCodeInvalid
     # Our own events name an accepted scan's code without its tag; of any other code nothing may be learnt without it.
-    if facts.accepted_scan_id is None and not evaluate.tag_is_valid(facts, parsed):
+    if snapshot.accepted_scan_id is None and not evaluate.tag_is_valid(snapshot, parsed):
         raise AuthCodeInvalid
-    if facts.recall_id is not None:
+    if snapshot.recall_id is not None:
         raise CodeRecalled
-    if facts.already_claimed:
+    if snapshot.already_claimed:
         raise PointsAlreadyClaimed
-    if facts.accepted_scan_id is None:
-        _check_new_scan(facts, parsed, event)
-    return facts
+    if snapshot.accepted_scan_id is None:
+        _check_new_scan(snapshot, parsed, event)
+    return snapshot
 
 
-def _check_new_scan(facts: CodeSnapshot, parsed: ParsedCode, event: LeasedEvent) -> None:
+def _check_new_scan(snapshot: CodeSnapshot, parsed: ParsedCode, event: LeasedEvent) -> None:
     """The customer has no accepted scan yet: the event itself is the scan and must be accepted as one."""
     about = ScanContext(at=timezone.now(), user_id=event.arguments["user_id"], brand_id=event.brand_id)
-    reason = evaluate.evaluate_scan(facts=facts, reading=parsed, about=about)
-    if reason == Reason.RESERVED and facts.unconfirmed:  # with a confirmed address they may take it over
+    reason = evaluate.evaluate_scan(snapshot=snapshot, reading=parsed, about=about)
+    if reason == Reason.RESERVED and snapshot.unconfirmed:  # with a confirmed address they may take it over
         user_id = event.arguments["user_id"]
         still_holds = partial(accounts.lock_unconfirmed, user_id=user_id)
-        raise messages.Held(EmailNotConfirmed(), user_id=user_id, still_holds=still_holds)
+        raise messages.OnHold(EmailNotConfirmed(), user_id=user_id, still_holds=still_holds)
     if reason in {Reason.LIMIT_REACHED, Reason.RESERVED}:
         raise ScanLimitReached
     if reason == Reason.CAMPAIGN_INACTIVE:

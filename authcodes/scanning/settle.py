@@ -6,18 +6,15 @@ from decimal import Decimal
 from authcodes.models.scans import Scan
 from authcodes.scanning.types import ZERO
 from core.db import sql
-from core.db.statements import part
+from core.db.statements import command, part
 
-SETTLE = """
-    UPDATE authcodes_scan SET points_status = %(points_status)s::text, points_awarded = %(points_awarded)s::numeric
-     WHERE scan_id = %(scan_id)s::uuid RETURNING scan_id
-"""
+SETTLE_SCAN = command("authcodes/scanning/sql/settle_scan.sql")
 SETTLE_SCANS = part("authcodes/scanning/sql/settle_scans.sql")
 
 
 def settle(*, scan_id: uuid.UUID, status: Scan.PointsStatus, awarded: Decimal = ZERO) -> None:
     """Write what became of a scan's points. Call inside the transaction that decides it."""
-    sql.rows(SETTLE, {"scan_id": scan_id, "points_status": status.value, "points_awarded": awarded})
+    SETTLE_SCAN.run(scan_id=scan_id, points_status=status.value, points_awarded=awarded)
 
 
 def settlement(*, scan_id: uuid.UUID, status: Scan.PointsStatus, awarded: Decimal) -> sql.Fragment:

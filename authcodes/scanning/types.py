@@ -1,5 +1,6 @@
 """The values that scanning works with: where a scan happens, who scans, and the answer."""
 
+import json
 import uuid
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -13,6 +14,8 @@ from django.conf import settings
 from authcodes.models.scans import Scan
 from authcodes.places import geocoder
 from brands.identity.tokens import Principal
+from core import languages
+from core.translations import text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,8 @@ class CodeSnapshot:
     a guest or an unconfirmed customer (`reserved_for`), made at `reserved_at`, that nobody has claimed yet.
     `accepted_scan_reserves`: the accepted scan still waits for its customer's confirmed address. `user_active` is also
     true where nobody is named, and false where their token has ended. `unconfirmed`: the brand asks for a confirmed
-    e-mail address, and the customer's is not. `is_announced`: a webhook of the brand listens to scans.
+    e-mail address, and the customer's is not. `is_published`: a webhook of the brand listens to scans. `item`: of
+    several that are read at once, which look-up this answers.
     """
 
     id: int
@@ -50,8 +54,10 @@ class CodeSnapshot:
     loyalty_active: bool
     auto_enroll: bool
     max_points_per_scan: int
+    is_sandbox: bool
     sku: str | None
     title: str | None
+    product_texts: str | None  # the title in other languages, as JSON
     retail_price: Decimal | None
     picture_id: UUID | None
     recall_id: str | None
@@ -66,7 +72,9 @@ class CodeSnapshot:
     accepted_scan_reserves: bool
     user_active: bool
     unconfirmed: bool
-    is_announced: bool
+    is_published: bool
+    language: str | None = None  # the customer's own, else the brand's
+    item: int = 0
 
     def expired(self, at: datetime) -> bool:
         """The last day has ended in the brand's zone."""
@@ -88,8 +96,16 @@ class CodeSnapshot:
         """Until when a guest's scan that uses the code up, or an unconfirmed customer's, is theirs to claim."""
         return self.reserved_at + timedelta(minutes=settings.GUEST_SCAN_MINUTES) if self.reserved_at else None
 
+    def product_in_language(self) -> dict[str, Any] | None:
+        """The product as spec 4.6 names it, in the language of the answer."""
+        found = self.product()
+        if found and self.title and self.product_texts and self.product_texts != "{}":
+            texts = json.loads(self.product_texts)
+            found["name"] = text_of(texts, "title", self.title, languages.decide())
+        return found
+
     def product(self) -> dict[str, Any] | None:
-        """The product as spec 4.6 names it."""
+        """The product as spec 4.6 names it, in the brand's own words."""
         if self.product_id is None:
             return None
         picture = {"picture": f"/pictures/{self.picture_id}/small"} if self.picture_id else {}
@@ -166,7 +182,7 @@ class ScanResult:
     points_status: Scan.PointsStatus
     points: Decimal
     scan_count: int
-    facts: CodeSnapshot | None
+    snapshot: CodeSnapshot | None
     attempt_id: uuid.UUID | None = None
     scanned_at: datetime | None = None
 
@@ -190,7 +206,12 @@ class CodePreview:
 
     @property
     def snapshot(self) -> CodeSnapshot | None:
-        return self.result.facts if self.result.outcome != Outcome.ERROR else None
+        return self.result.snapshot if self.result.outcome != Outcome.ERROR else None
+
+    @property
+    def is_test(self) -> bool | None:
+        """True of a sandbox's code, which says nothing about a product; else None."""
+        return True if self.snapshot and self.snapshot.is_sandbox else None
 
     @property
     def valid(self) -> bool:
@@ -198,7 +219,7 @@ class CodePreview:
 
     @property
     def product(self) -> dict[str, Any] | None:
-        return self.snapshot.product() if self.snapshot else None
+        return self.snapshot.product_in_language() if self.snapshot else None
 
     @property
     def points_awarded(self) -> Decimal:

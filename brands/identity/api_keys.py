@@ -4,8 +4,10 @@ import base64
 import hashlib
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from ipaddress import IPv4Address, IPv6Address, ip_network
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -18,30 +20,29 @@ from brands.errors import ApiKeyInvalid
 from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
 from brands.tenants import request_brands
-from core.db import sql
-from core.errors import Invalid
+from core.db.statements import command, query
+from core.errors import Forbidden, Invalid, raises
 
 USABLE_AT_ONCE = 2  # the old key and its successor, so that callers can change over
 VISIBLE_CHARACTERS = 12
 SHAPE = re.compile(r"(?:hub|app)_[A-Za-z0-9_-]{43}")  # 256 random bits
 
-FIND = """
-SELECT id, kind, brand_id, prefix, last_used_at IS NULL OR last_used_at < %(at)s::timestamptz - interval '1 minute'
-FROM brands_apikey
-WHERE digest = %(digest)s::bytea
-  AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %(at)s::timestamptz)
-"""
-# Once a minute, by whichever request comes first: the others skip the locked row instead of queueing for it.
-NOTE_USE = """
-UPDATE brands_apikey SET last_used_at = %(at)s::timestamptz
-WHERE id = (
-    SELECT id FROM brands_apikey
-    WHERE id = %(key_id)s::bigint
-      AND (last_used_at IS NULL OR last_used_at < %(at)s::timestamptz - interval '1 minute')
-    FOR UPDATE SKIP LOCKED
-)
-RETURNING id
-"""
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A usable key. `is_use_unnoted`: its last use was noted more than a minute ago."""
+
+    key_id: int
+    kind: str
+    brand_id: int
+    prefix: str
+    scopes: list[str]
+    networks: list[str]
+    is_use_unnoted: bool
+
+
+FIND_KEY = query("brands/identity/sql/find_api_key.sql", returns=KeyRow)
+NOTE_USE = command("brands/identity/sql/note_key_use.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +53,44 @@ class Caller:
     kind: str
     brand_id: int
     prefix: str
+    scopes: frozenset[str] = frozenset()
+    networks: tuple[str, ...] = ()
 
     @property
     def is_hub(self) -> bool:
         """Whether the key is secret, so that its holder is believed."""
         return self.kind == ApiKey.Kind.HUB
 
+    @raises(Forbidden)
+    def require(self, scope: str) -> None:
+        """Raises Forbidden for an app key, and for a hub key without the scope."""
+        if not self.is_hub:
+            raise Forbidden(_("This needs a hub key. An app key is published with the app."))
+        if scope not in self.scopes:
+            message = _("This key lacks the scope '%(scope)s'.") % {"scope": scope}
+            raise Forbidden(message, details={"scope": scope})
+
+    def may_call_from(self, address: IPv4Address | IPv6Address | None) -> bool:
+        """Whether the key's allowed networks hold the address; a key without any is allowed everywhere."""
+        return not self.networks or any(_holds(network, address) for network in self.networks)
+
+
+def _holds(network: str, address: IPv4Address | IPv6Address | None) -> bool:
+    return address is not None and address in ip_network(network)
+
 
 @sensitive_variables("text")
 def create(
-    *, brand: Brand, kind: str, name: str, at: datetime, expires_at: datetime | None = None
+    *,
+    brand: Brand,
+    kind: str,
+    name: str,
+    at: datetime,
+    expires_at: datetime | None = None,
+    scopes: Iterable[str] = (),
+    networks: Iterable[str] = (),
 ) -> tuple[ApiKey, str]:
-    """A new key and its text, which nobody can learn again.
+    """A new key and its text, which nobody can learn again. Only hub keys have `scopes`.
 
     Raises Invalid where the brand has two usable keys of this kind already.
     """
@@ -79,9 +106,11 @@ def create(
             kind=kind,
             name=name,
             prefix=text[:VISIBLE_CHARACTERS],
-            digest=_digest(text),
+            digest=digest_of(text),
             created_at=at,
             expires_at=expires_at,
+            scopes=[scope for scope in ApiKey.Scope.values if scope in set(scopes)] if kind == ApiKey.Kind.HUB else [],
+            networks=list(networks),
         )
     return key, text
 
@@ -96,7 +125,7 @@ def rotate(*, key: ApiKey, at: datetime, grace: timedelta) -> tuple[ApiKey, str]
     with transaction.atomic():
         ApiKey.objects.filter(pk=key.pk).update(expires_at=Least("expires_at", end))  # NULL counts as later
         key.refresh_from_db(fields=["expires_at"])
-        return create(brand=key.brand, kind=key.kind, name=key.name, at=at)
+        return create(brand=key.brand, kind=key.kind, name=key.name, at=at, scopes=key.scopes, networks=key.networks)
 
 
 def revoke(*, key: ApiKey, at: datetime) -> None:
@@ -122,7 +151,7 @@ def of_scan_page(*, brand: Brand, at: datetime) -> str:
 def _text_of_scan_page(brand: Brand, at: datetime) -> str:
     for key in _alive(brand, at).filter(kind=ApiKey.Kind.APP, of_scan_page=True):
         text = _derived(key)
-        if bytes(key.digest) == _digest(text):
+        if bytes(key.digest) == digest_of(text):
             return text
     return ""
 
@@ -142,7 +171,7 @@ def _made_for_scan_page(brand: Brand, at: datetime) -> str:
             of_scan_page=True,
         )
         text = _derived(key)
-        key.prefix, key.digest = text[:VISIBLE_CHARACTERS], _digest(text)
+        key.prefix, key.digest = text[:VISIBLE_CHARACTERS], digest_of(text)
         key.save(update_fields=["prefix", "digest"])
     return text
 
@@ -161,16 +190,22 @@ def find(raw: str, *, at: datetime) -> Caller:
     """Whose key `raw` is. Raises ApiKeyInvalid for an unknown, revoked or expired one."""
     if not SHAPE.fullmatch(raw):
         raise ApiKeyInvalid
-    found = sql.row(FIND, {"digest": _digest(raw), "at": at})
+    found = FIND_KEY.first(digest=digest_of(raw), at=at)
     if found is None:
         raise ApiKeyInvalid
-    key_id, kind, brand_id, prefix, use_is_unnoted = found
-    if use_is_unnoted:
-        sql.row(NOTE_USE, {"key_id": key_id, "at": at})
-    request_brands.note(request_brands.KEY, (brand_id,))
-    return Caller(key_id=key_id, kind=kind, brand_id=brand_id, prefix=prefix)
+    if found.is_use_unnoted:
+        NOTE_USE.run(key_id=found.key_id, at=at)
+    request_brands.note(request_brands.KEY, (found.brand_id,))
+    return Caller(
+        key_id=found.key_id,
+        kind=found.kind,
+        brand_id=found.brand_id,
+        prefix=found.prefix,
+        scopes=frozenset(found.scopes),
+        networks=tuple(found.networks),
+    )
 
 
-def _digest(text: str) -> bytes:
+def digest_of(text: str) -> bytes:
     """256 random bits need no slow hash: nobody can guess them, however fast each guess is."""
     return hashlib.sha256(text.encode()).digest()

@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.request import Request
 
@@ -14,6 +15,7 @@ from brands.identity import api_keys, roles, tokens
 from brands.identity.tokens import Principal
 from brands.models.people import StaffRole, User
 from brands.tenants import request_brands
+from core import languages
 from core.db import row_guard, sql
 from core.errors import CHALLENGE, TokenInvalid
 from core.redis import rate_limits
@@ -54,6 +56,7 @@ class BearerToken(BaseAuthentication):
         if header is None:
             return None
         principal = tokens.verify_access(bearer(header))
+        languages.concern(brand_id=principal.brand_id, user_id=principal.user_id)
         user = self.load(principal)
         request_brands.note(request_brands.TOKEN, (principal.brand_id,))
         return user, principal
@@ -104,18 +107,25 @@ def changing_own_brand(method: M) -> M:
     return cast("M", guarded)
 
 
-def for_brand_of_key(method: M) -> M:
+def for_brand_of_hub(scope: str) -> Callable[[M], M]:
     """Run a view's method, which gets the `caller` too, under the database's guard: all that it sees and writes is of
-    the key's brand. A hub's call counts against the limit of what hubs hand in. Raises ApiKeyInvalid without a key."""
+    the hub key's brand. A call counts against the limit of what hubs hand in.
 
-    @row_guard.marked(row_guard.OF_BRAND)
-    @wraps(method)
-    def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
-        caller = required_caller(request, counted_as="ingest")
-        with row_guard.within([caller.brand_id]):
-            return method(view, request, caller, *where, **more)
+    Raises ApiKeyInvalid without a key, and Forbidden for one that is not a hub's or lacks the scope.
+    """
 
-    return cast("M", guarded)
+    def decorated(method: M) -> M:
+        @row_guard.marked(row_guard.OF_BRAND)
+        @wraps(method)
+        def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
+            caller = required_caller(request, counted_as="ingest")
+            caller.require(scope)
+            with row_guard.within([caller.brand_id]):
+                return method(view, request, caller, *where, **more)
+
+        return cast("M", guarded)
+
+    return decorated
 
 
 # For pages that staff read in the browser (session cookie) and programs read with a token. The first one's
@@ -150,9 +160,15 @@ def caller_of(request: Request | HttpRequest, *, counted_as: str = "") -> api_ke
     if raw is None:
         return None
     caller = api_keys.find(raw, at=timezone.now())
+    if caller.networks and not caller.may_call_from(client_address.exact_address(request.META)):
+        raise ApiKeyInvalid(_("This key may not be used from this network."))
     if caller.is_hub:
+        languages.use_english()
+        http_request: Any = getattr(request, "_request", request)
+        http_request.hub_key_id = caller.key_id  # for the log of its calls
         rate_limits.hit_brand(caller.brand_id, counted_as=counted_as)
     else:
+        languages.concern(brand_id=caller.brand_id)
         rate_limits.hit_brand(caller.brand_id, app_in=client_address.client_address(request))
     return caller
 

@@ -6,12 +6,12 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from brands.models.customer_words import CustomerWord
+from brands.models.customer_word import CustomerWord
 from brands.models.people import User
 from core.errors import Invalid
 from core.forms import typed_text
 
-MAX_WORDS = 8
+MAX_TERMS = 8
 # Customers whose rows a list looks for one by one.
 MAX_MATCHES = 1000
 LAST = chr(0x10FFFF)
@@ -45,19 +45,19 @@ def some(typed: str, brand_ids: Collection[int], most: int) -> list[int]:
 def matching(typed: str, brand_ids: Collection[int]) -> QuerySet[CustomerWord, int]:
     """The ids, however many, for another statement to look in; one may come several times. One statement."""
     found: QuerySet[CustomerWord, int] | None = None
-    for word in words_of(typed):
+    for word in terms_of(typed):
         begin_so = CustomerWord.objects.filter(brand__in=brand_ids, word__gte=word, word__lt=word + LAST)
         narrowed = begin_so if found is None else begin_so.filter(user__in=found)
         found = narrowed.values_list("user_id", flat=True)
     return CustomerWord.objects.none().values_list("user_id", flat=True) if found is None else found
 
 
-def words_of(typed: str) -> list[str]:
+def terms_of(typed: str) -> list[str]:
     """As the triggers write words; the longest, which say most, last. Raises Invalid."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT word FROM customer_words(%s) AS word", [checked(typed)])
         words = sorted((word for [word] in cursor.fetchall()), key=len)
-    return words[-MAX_WORDS:]
+    return words[-MAX_TERMS:]
 
 
 def owner_of(address: str, brand_ids: Collection[int]) -> int | None:
@@ -75,6 +75,6 @@ def checked(typed: str) -> str:
     )
 
 
-def _first(found: QuerySet[CustomerWord, int], most: int) -> list[int]:
+def _first(matches: QuerySet[CustomerWord, int], most: int) -> list[int]:
     """One more than `most`, if there are. A customer may match by several words, so more rows are read than that."""
-    return list(dict.fromkeys(found[: (MAX_WORDS + 1) * most]))[: most + 1]
+    return list(dict.fromkeys(matches[: (MAX_TERMS + 1) * most]))[: most + 1]

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 
 import jwt
+from django.utils.translation import gettext_noop
 
 from core.errors import TokenInvalid, Unavailable
 from core.http import client
@@ -29,7 +30,7 @@ class KeySet:
         self.algorithm = algorithm
         self._lock = Lock()
         self._keys: dict[str | None, jwt.PyJWK] = {}
-        self._asked_at = self._answered_at = float("-inf")
+        self._requested_at = self._answered_at = float("-inf")
 
     def key(self, key_id: str | None) -> jwt.PyJWK:
         """The key `key_id`; None stands for the only one.
@@ -43,8 +44,8 @@ class KeySet:
         found = self._known(key_id)
         if found:
             return found
-        if self._answered_at < self._asked_at:
-            message = "The token issuer's keys cannot be read right now."
+        if self._answered_at < self._requested_at:
+            message = gettext_noop("The token issuer's keys cannot be read right now.")
             raise Unavailable(message, retry_after=PAUSE_SECONDS)
         raise TokenInvalid
 
@@ -58,17 +59,17 @@ class KeySet:
     def _must_ask(self, key_id: str | None) -> bool:
         now = monotonic()
         is_fresh = now - self._answered_at < FRESH_SECONDS
-        return now - self._asked_at >= PAUSE_SECONDS and not (is_fresh and self._known(key_id))
+        return now - self._requested_at >= PAUSE_SECONDS and not (is_fresh and self._known(key_id))
 
     def _ask(self) -> None:
         try:
             keys = usable_keys(json.loads(fetch(self.url)), self.algorithm)
         except (client.RequestFailedError, ValueError, RecursionError) as error:
             logger.warning("No keys from %s: %s", self.url, error)
-            self._asked_at = monotonic()
+            self._requested_at = monotonic()
         else:
             self._keys = keys
-            self._asked_at = self._answered_at = monotonic()
+            self._requested_at = self._answered_at = monotonic()
 
 
 @lru_cache(maxsize=4)

@@ -17,11 +17,11 @@ from brands.models.tenants import Brand
 RECORDED_ATTEMPTS = (1, 5, 10, 20)
 
 
-def logged_in(*, user: User, deed: AuditContext, brand_id: int | None = None) -> None:
+def logged_in(*, user: User, audit_context: AuditContext, brand_id: int | None = None) -> None:
     """Somebody has logged in to the portal: an entry for each brand that they work for, or for `brand_id` alone."""
     brands = [brand_id] if brand_id is not None else _brands_of(user)
     rows = [AuditedChange(user, each) for each in brands or [None]]
-    audit_log.record(deed=deed, action=_("Logged in to the portal"), rows=rows)
+    audit_log.record(audit_context=audit_context, action=_("Logged in to the portal"), rows=rows)
 
 
 def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: str = "") -> None:
@@ -40,11 +40,11 @@ def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: s
     if attempt.is_last:
         words = _("Failed logins today: %(count)d; new devices wait until tomorrow") % {"count": attempt.number}
     deed = AuditContext(None, at, request_id, reason=_("At the portal") if brand is None else _("Through the API"))
-    audit_log.record(deed=deed, action=words, rows=[AuditedChange(user, brand_id) for brand_id in brands])
+    audit_log.record(audit_context=deed, action=words, rows=[AuditedChange(user, brand_id) for brand_id in brands])
     if attempt.is_last:
         own = brand or Brand.objects.filter(pk__in=[each for each in brands if each]).order_by("pk").first()
         if own:
-            import_string(settings.LOGIN_PAUSED_NOTICE)(user=user, brand=own, at=at)
+            import_string(settings.LOGIN_PAUSED_MAIL)(user=user, brand=own, at=at)
 
 
 def failed_email_change(*, attempt: Attempt, brand: Brand, at: datetime, request_id: str = "") -> None:
@@ -56,7 +56,9 @@ def failed_email_change(*, attempt: Attempt, brand: Brand, at: datetime, request
         return
     words = _("Wrong passwords for a new e-mail address today: %(count)d") % {"count": attempt.number}
     # Whoever works elsewhere too: the brand sent the link, and a missing line would say that they do.
-    audit_log.record(deed=AuditContext(None, at, request_id), action=words, rows=[AuditedChange(user, brand.pk)])
+    audit_log.record(
+        audit_context=AuditContext(None, at, request_id), action=words, rows=[AuditedChange(user, brand.pk)]
+    )
 
 
 def _brands_informed(user: User, brand: Brand | None) -> list[int | None]:

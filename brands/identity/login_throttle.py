@@ -67,7 +67,7 @@ return 0
 class Attempt:
     """A try that was counted. `number`: which one of the day, at this door and from unknown devices; else 0."""
 
-    door: str
+    endpoint: str
     email: str
     keys: tuple[str, str, str]
     number: int
@@ -79,7 +79,7 @@ class Attempt:
 
     def succeeded(self) -> None:
         """The password was right."""
-        client.ask(lambda: client.run(FORGIVE, self.keys, (self.door, int(self.number == 0))))
+        client.ask(lambda: client.run(FORGIVE, self.keys, (self.endpoint, int(self.number == 0))))
 
 
 def at_brand(brand_id: int | None) -> str:
@@ -92,13 +92,13 @@ def at_email_change(brand_id: int) -> str:
     return f"email-change:{brand_id}"
 
 
-def brand_at(door: str) -> int | None:
+def brand_at(endpoint: str) -> int | None:
     """The brand whose door this is; None for the portal's, which is all brands'."""
-    _name, _colon, brand_id = door.partition(":")
+    _name, _colon, brand_id = endpoint.partition(":")
     return int(brand_id or 0) or None
 
 
-def begin(*, door: str, email: str, network: str, device: str = "", session: object = "") -> Attempt:
+def begin(*, endpoint: str, email: str, network: str, device: str = "", session: object = "") -> Attempt:
     """Count a try of a password; call before looking at it. Raises RateLimited, and Unavailable without Redis.
 
     `email` as somebody typed it, of an account or of none: both wait alike. `device` is what a login left there
@@ -106,18 +106,18 @@ def begin(*, door: str, email: str, network: str, device: str = "", session: obj
     """
     email = email.strip().lower()
     device_id = f"session:{session}" if session else read_device(device, email)
-    keys = _keys(door, email, f"device:{device_id}" if device_id else f"network:{network}")
+    keys = _keys(endpoint, email, f"device:{device_id}" if device_id else f"network:{network}")
     waits = (FREE_TRIES, FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS)
-    arguments = (*waits, settings.LOGIN_TRIES_PER_DAY, DAY_SECONDS, door, int(bool(device_id)))
+    arguments = (*waits, settings.LOGIN_TRIES_PER_DAY, DAY_SECONDS, endpoint, int(bool(device_id)))
     answer = client.ask(lambda: client.run(TRY, keys, arguments))
     if answer is None:
         raise Unavailable
     milliseconds, number = answer
     if milliseconds:
         metrics.limit_reached("login_wait")
-        stopped_attempts.count(stopped_attempts.LOGINS, brand_at(door))
+        stopped_attempts.count(stopped_attempts.LOGINS, brand_at(endpoint))
         raise RateLimited(retry_after=ceil(milliseconds / 1000))
-    return Attempt(door, email, keys, number)
+    return Attempt(endpoint, email, keys, number)
 
 
 def forgive(*, email: str) -> None:
@@ -142,14 +142,15 @@ def read_device(token: str, email: str) -> str:
         return ""
     if not constant_time_compare(told["u"], _of(email)):
         return ""
-    with row_guard.lifted("a login is one for all brands"):
+    with row_guard.disabled("a login is one for all brands"):
         password = User.objects.filter(email=email).values_list("password", flat=True).first() or ""
     return str(told["d"]) if constant_time_compare(told.get("p", ""), _of_password(password)) else ""
 
 
-def _keys(door: str, email: str, who: str) -> tuple[str, str, str]:
+def _keys(endpoint: str, email: str, subject: str) -> tuple[str, str, str]:
     prefix = _prefix(email)
-    pair = f"{prefix}:{door.partition(':')[0]}:{who}"  # a network that goes from brand to brand is one all the same
+    # A network that goes from brand to brand is one all the same.
+    pair = f"{prefix}:{endpoint.partition(':')[0]}:{subject}"
     return f"{pair}:tries", f"{pair}:wait", f"{prefix}:day"
 
 

@@ -81,7 +81,7 @@ class BrandScope:
         return rows if self.everywhere else rows.filter(**{f"{path}__in": self.brand_ids})
 
 
-def reach(user: Any, verbs: str, label: str) -> BrandScope:
+def brand_scope(user: Any, verbs: str, label: str) -> BrandScope:
     """Where `user` may do any of `verbs` on the model `label`: in the brand they chose to look at, or in all of theirs.
 
     One query per request: the user keeps the answer.

@@ -41,11 +41,11 @@ def assign_role(*, user: User, brand: Brand, role: str, password: str = "", at: 
 
 def set_password(*, user: User, password: str, at: datetime) -> None:
     """Give somebody a new password, which passed the validators; whoever is logged in as them is no more."""
-    with row_guard.lifted("a login is one for all brands, and so are its sessions"), transaction.atomic():
+    with row_guard.disabled("a login is one for all brands, and so are its sessions"), transaction.atomic():
         user.set_password(password)
         user.save(update_fields=["password"])
         tokens.revoke_all(user=user, at=at)
-        sessions.end_others(user=user, keep=None)
+        sessions.end_other_sessions(user=user, current_key=None)
     login_throttle.forgive(email=user.email)
 
 
@@ -61,7 +61,7 @@ def change_role(*, staff_role: StaffRole, role: str) -> None:
     with transaction.atomic():
         lock_ownership()
         if role != StaffRole.Role.OWNER:
-            keep_an_owner(brand_ids=[staff_role.brand_id], without=staff_role.user_id, field="role")
+            require_an_owner(brand_ids=[staff_role.brand_id], without=staff_role.user_id, field="role")
             end_invitations_of(staff_role)
         staff_role.role = role
         staff_role.save(update_fields=["role"])
@@ -71,7 +71,7 @@ def remove_staff_role(*, staff_role: StaffRole) -> None:
     """Take the role away. Raises Invalid where the brand would lose its last owner."""
     with transaction.atomic():
         lock_ownership()
-        keep_an_owner(brand_ids=[staff_role.brand_id], without=staff_role.user_id)
+        require_an_owner(brand_ids=[staff_role.brand_id], without=staff_role.user_id)
         end_invitations_of(staff_role)
         staff_role.delete()
 
@@ -92,23 +92,23 @@ def save_account(*, user: User, fields: Iterable[str]) -> None:
     with transaction.atomic():
         if not (user.is_active and user.is_staff):
             lock_ownership()
-            refuse_to_switch_off(user, field="is_staff" if user.is_active else "is_active")
-            sessions.end_others(user=user, keep=None)
-            with row_guard.lifted("who is switched off is so for all brands"):
+            check_switch_off(user, field="is_staff" if user.is_active else "is_active")
+            sessions.end_other_sessions(user=user, current_key=None)
+            with row_guard.disabled("who is switched off is so for all brands"):
                 invitations.revoke_of_inviter(user_id=user.pk, brand_id=None, at=timezone.now())
         user.save(update_fields=set(fields))
         if not user.is_active:
-            with row_guard.lifted("a login is one for all brands, and so are its sessions"):
+            with row_guard.disabled("a login is one for all brands, and so are its sessions"):
                 tokens.revoke_all(user=user, at=timezone.now())
 
 
-def refuse_to_switch_off(user: User, *, field: str) -> None:
+def check_switch_off(user: User, *, field: str) -> None:
     """Raises Invalid, naming `field`, where `user`, about to lose access, is a brand's last owner."""
     owned = user.staff_roles.filter(role=StaffRole.Role.OWNER).values_list("brand_id", flat=True)
-    keep_an_owner(brand_ids=owned, without=user.pk, field=field)
+    require_an_owner(brand_ids=owned, without=user.pk, field=field)
 
 
-def keep_an_owner(*, brand_ids: Iterable[int], without: int, field: str = "") -> None:
+def require_an_owner(*, brand_ids: Iterable[int], without: int, field: str = "") -> None:
     """Raises Invalid for a brand that nobody but `without`, a user's id, owns."""
     for brand in Brand.objects.filter(pk__in=brand_ids):
         if set(owners_of(brand)) == {without}:

@@ -19,6 +19,7 @@ from brands.identity import jwks
 from brands.models.credentials import LoginSession
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.statements import part
 from core.errors import TokenInvalid, raises
 
 MAX_TOKEN_LENGTH = 16_384  # characters; checking a longer one would only cost time
@@ -30,16 +31,7 @@ EVER = timedelta(days=36_500)
 SAME_ANSWER_WITHIN = timedelta(seconds=30)
 
 EXTERNAL = -1  # in place of an epoch: another issuer speaks, for customers of the token's brand and never for staff
-# Whether what a token says of `u`, a row of brands_user, still holds. Belongs into the statement that reads the user
-# anyway; `epoch` is null where nobody sent a token.
-STANDS = """(
-    {epoch}::int IS NULL
-    OR u.session_epoch = {epoch}::int AND ({session}::uuid IS NULL OR EXISTS (
-        SELECT 1 FROM brands_loginsession k WHERE k.family = {session}::uuid AND k.revoked_at IS NULL))
-    OR {epoch}::int = -1 AND NOT (u.is_staff OR u.is_superuser OR EXISTS (
-        SELECT 1 FROM brands_staffrole w WHERE w.user_id = u.id))
-        AND (u.registered_brand_id = {token_brand}::bigint OR EXISTS (
-            SELECT 1 FROM user_points p WHERE p.user_id = u.id AND p.brand_id = {token_brand}::bigint)))"""
+STANDS = part("brands/identity/sql/token_stands.sql")
 PLACES = {"epoch": "%(epoch)s", "session": "%(session)s", "token_brand": "%(token_brand)s"}
 
 logger = logging.getLogger(__name__)
@@ -133,6 +125,11 @@ def verify_access(token: str) -> Principal:
         epoch=_epoch(claims),
         session=_session_id(claims) if "sid" in claims else None,  # none in those from before sessions were named
     )
+
+
+def signed_brand(token: str) -> int:
+    """The brand of an access token that we signed, be it expired or ended. Raises TokenInvalid for any other."""
+    return _row_id(_own_claims(token, kind="access", may_be_expired=True), "brand_id")
 
 
 def is_outdated(principal: Principal, user: User) -> bool:
@@ -304,7 +301,7 @@ def _new_id() -> str:
     return uuid.uuid4().hex
 
 
-def forget_ended(*, at: datetime) -> int:
+def purge_ended(*, at: datetime) -> int:
     """Delete sessions that ended; their tokens are refused with or without a row. Returns how many."""
     deleted, _by_model = LoginSession.objects.filter(expires_at__lte=at).delete()
     return deleted

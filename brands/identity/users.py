@@ -19,7 +19,7 @@ class StaffNotErased(DomainError):
     default_message = _("This person has staff roles. Remove them before erasing the personal data.")
 
 
-def refuse_staff(user: User) -> None:
+def reject_staff(user: User) -> None:
     """Raises StaffNotErased: what staff did stays told in the audit log."""
     if user.is_staff or user.is_superuser or user.staff_roles.exists():
         raise StaffNotErased
@@ -61,7 +61,7 @@ def new_address() -> str:
     return f"erased-{uuid.uuid4().hex}@{DOMAIN}"
 
 
-def lock_person(*, user_id: int) -> User:
+def lock_user(*, user_id: int) -> User:
     """Take turns with whatever else changes what is known of a person, their erasure above all. Call in a transaction.
 
     Raises TokenInvalid for who was erased or switched off while this waited.

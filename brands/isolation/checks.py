@@ -24,10 +24,12 @@ def roles_guard(databases: Any = None, **_more: Any) -> list[CheckMessage]:
     if not connection.is_guarded:
         return [off()]
     try:
-        name, is_beyond, is_owner = asked(connection, "current_user")
+        name, is_beyond, is_owner = role_attributes(connection, "current_user")
     except OperationalError as error:  # the roles are not there yet, or the server is not
         return [Caution(str(error).strip(), id="brands.W001")]
-    return [Error(words(name, is_beyond=is_beyond), hint=HINT, id="brands.E001")] if is_beyond or is_owner else []
+    return (
+        [Error(warning_text(name, is_beyond=is_beyond), hint=HINT, id="brands.E001")] if is_beyond or is_owner else []
+    )
 
 
 @register(deploy=True)
@@ -37,10 +39,10 @@ def login_guards(**_more: Any) -> list[CheckMessage]:
     if not connection.is_guarded:
         return [off()]
     try:
-        name, is_beyond, is_owner = asked(connection, "session_user")
+        name, is_beyond, is_owner = role_attributes(connection, "session_user")
     except OperationalError:
         return []
-    found = words(name, is_beyond=is_beyond)
+    found = warning_text(name, is_beyond=is_beyond)
     return (
         [Caution(f"{found} It lays that aside as it connects.", hint=HINT, id="brands.W003")]
         if is_owner or is_beyond
@@ -51,19 +53,19 @@ def login_guards(**_more: Any) -> list[CheckMessage]:
 HINT = "Give the application a login of its own, and DATABASE_OWNER_URL to migrate: docs/operations/configure.md."
 
 
-def asked(connection: DatabaseWrapper, who: str) -> tuple[str, bool, bool]:
+def role_attributes(connection: DatabaseWrapper, role: str) -> tuple[str, bool, bool]:
     with connection.cursor() as cursor:
-        cursor.execute(ROLE.format(who=who))
+        cursor.execute(ROLE.format(who=role))
         found: tuple[str, bool, bool] = cursor.fetchone()
         return found
 
 
-def words(name: str, *, is_beyond: bool) -> str:
+def warning_text(name: str, *, is_beyond: bool) -> str:
     if is_beyond:
         return f"The application's database login or role {name} may bypass row-level security."
     return f"The application's database login or role {name} owns the tables, so that row-level security spares it."
 
 
 def off() -> CheckMessage:
-    words = "DATABASE_GUARD is off: a page that forgets its filter shows rows of every brand."
-    return Caution(words, id="brands.W002")
+    warning_text = "DATABASE_GUARD is off: a page that forgets its filter shows rows of every brand."
+    return Caution(warning_text, id="brands.W002")

@@ -94,8 +94,8 @@ def apply(connection: "DatabaseWrapper") -> list[str]:
     return [table.name for table in changed]
 
 
-def _present(connection: "DatabaseWrapper", wanted: dict[str, Any]) -> set[str]:
+def _present(connection: "DatabaseWrapper", expected: dict[str, Any]) -> set[str]:
     with connection.cursor() as cursor:
-        prints = json.dumps({name: table.fingerprint for name, table in wanted.items()})
+        prints = json.dumps({name: table.fingerprint for name, table in expected.items()})
         cursor.execute(PRESENT, {"wanted": prints, "application": roles.application(connection.settings_dict)})
         return {name for [name] in cursor.fetchall()}

@@ -5,7 +5,7 @@ relations a row leads to a brand: a row is seen where one of the related rows is
 `UNGUARDED` with its reason. `append_only` on a model leaves no UPDATE but of the columns it names, and no DELETE.
 
 A customer sees less of a brand: their own rows, which `customer_by` tells by the relations that lead to the person, or
-to another row of theirs; and all rows of what is `shown_to_customers`. They see nothing of a model
+to another row of theirs; and all rows of what is `visible_to_customers`. They see nothing of a model
 that says neither, unless its `guarded_by` leads to a row that they see.
 """
 
@@ -120,19 +120,19 @@ def of_customer(model: type[Model]) -> str:
         return _unless_customer(f"id = {CUSTOMER}")
     ways: Iterable[str] = getattr(model, "customer_by", ())
     if ways:
-        return _unless_customer(" OR ".join(_of_person(model, way) for way in ways))
+        return _unless_customer(" OR ".join(_of_user(model, way) for way in ways))
     # A row that another row leads to a brand is a customer's where that other row is.
-    if getattr(model, "shown_to_customers", False) or not brand_column(model):
+    if getattr(model, "visible_to_customers", False) or not brand_column(model):
         return ""
     return f"{CUSTOMER} IS NULL"
 
 
-def _unless_customer(theirs: str) -> str:
+def _unless_customer(condition: str) -> str:
     # With OR instead, PostgreSQL would expect one row in 200 to pass, and choose plans of pages accordingly.
-    return f"CASE WHEN {CUSTOMER} IS NULL THEN true ELSE {theirs} END"
+    return f"CASE WHEN {CUSTOMER} IS NULL THEN true ELSE {condition} END"
 
 
-def _of_person(model: type[Model], way: str) -> str:
+def _of_user(model: type[Model], way: str) -> str:
     field: Any = meta(model).get_field(way)
     if field.concrete and meta(field.related_model).label == settings.AUTH_USER_MODEL:
         return f"{field.column} = {CUSTOMER}"

@@ -165,7 +165,7 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='brands.picture', verbose_name='logo'),
         ),
         migrations.CreateModel(
-            name='QuotaNotice',
+            name='QuotaMail',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('resource', models.CharField(max_length=10, verbose_name='resource')),
@@ -206,14 +206,14 @@ class Migration(migrations.Migration):
                 ('changes', models.JSONField(default=dict, encoder=django.core.serializers.json.DjangoJSONEncoder, help_text='Of each changed field the value before and after.')),
                 ('reason', models.TextField(blank=True)),
                 ('request_id', models.CharField(blank=True, max_length=64, verbose_name='request id')),
-                ('person', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='audit_entries', to=settings.AUTH_USER_MODEL, verbose_name='who')),
+                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='audit_entries', to=settings.AUTH_USER_MODEL, verbose_name='who')),
                 ('brand', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='audit_entries', to='brands.brand')),
             ],
             options={
                 'verbose_name': 'audit log entry',
                 'verbose_name_plural': 'audit log entries',
                 'ordering': ['-id'],
-                'indexes': [models.Index(fields=['kind', 'row_id', '-id'], name='audit_of_a_row'), models.Index(fields=['brand', '-id'], name='audit_of_a_brand'), models.Index(fields=['person', '-id'], name='audit_of_a_person')],
+                'indexes': [models.Index(fields=['kind', 'row_id', '-id'], name='audit_of_a_row'), models.Index(fields=['brand', '-id'], name='audit_of_a_brand'), models.Index(fields=['user', '-id'], name='audit_of_a_user')],
             },
         ),
         migrations.CreateModel(
@@ -302,7 +302,7 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('expiry_warning_days__lte', 90)), name='brand_expiry_warning_in_time'),
         ),
         migrations.AddConstraint(
-            model_name='quotanotice',
+            model_name='quotamail',
             constraint=models.UniqueConstraint(fields=('brand', 'resource', 'percent', 'day'), name='quota_notice_once_a_day'),
         ),
         migrations.AddConstraint(

@@ -7,9 +7,9 @@ AUDIT_LOG_IS_APPEND_ONLY = """
 CREATE OR REPLACE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' AND current_setting('audit.erasing', true) = 'on'
-       AND (NEW.id, NEW.at, NEW.person_id, NEW.brand_id, NEW.kind, NEW.row_id, NEW.action, NEW.request_id)
+       AND (NEW.id, NEW.at, NEW.user_id, NEW.brand_id, NEW.kind, NEW.row_id, NEW.action, NEW.request_id)
            IS NOT DISTINCT FROM
-           (OLD.id, OLD.at, OLD.person_id, OLD.brand_id, OLD.kind, OLD.row_id, OLD.action, OLD.request_id) THEN
+           (OLD.id, OLD.at, OLD.user_id, OLD.brand_id, OLD.kind, OLD.row_id, OLD.action, OLD.request_id) THEN
         RETURN NEW;
     END IF;
     RAISE EXCEPTION 'brands_auditlogentry is append-only: % refused', TG_OP USING ERRCODE = 'restrict_violation';

@@ -2,9 +2,11 @@
 
 from brands.models.audit import AuditLogEntry
 from brands.models.credentials import ApiKey, LoginSession
-from brands.models.customer_words import CustomerWord
+from brands.models.customer_word import CustomerWord
+from brands.models.idempotent_requests import IdempotentRequest
 from brands.models.people import StaffRole, User
-from brands.models.quotas import BrandQuota, QuotaNotice, StoppedAttempts
+from brands.models.quotas import BrandQuota, QuotaMail, StoppedAttempts
+from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand, BrandHostname, Picture
 
 __all__ = [
@@ -14,9 +16,11 @@ __all__ = [
     "BrandHostname",
     "BrandQuota",
     "CustomerWord",
+    "IdempotentRequest",
     "LoginSession",
     "Picture",
-    "QuotaNotice",
+    "QuotaMail",
+    "SavedList",
     "StaffRole",
     "StoppedAttempts",
     "User",

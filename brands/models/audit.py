@@ -5,6 +5,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from brands.models.credentials import ApiKey
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.moments import MomentField
@@ -16,8 +17,11 @@ class AuditLogEntry(models.Model):
     append_only = ("row_name", "reason", "changes")  # which an erasure rewrites
 
     at = MomentField(_("when"), default=timezone.now, editable=False)
-    person = models.ForeignKey(
+    user = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, related_name="audit_entries", verbose_name=_("who")
+    )
+    api_key = models.ForeignKey(
+        ApiKey, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("API key")
     )
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="audit_entries")
     kind = models.CharField(max_length=100, help_text=_("The changed row's model: app.model"))
@@ -37,8 +41,13 @@ class AuditLogEntry(models.Model):
         indexes = [
             models.Index(fields=["kind", "row_id", "-id"], name="audit_of_a_row"),
             models.Index(fields=["brand", "-id"], name="audit_of_a_brand"),
-            models.Index(fields=["person", "-id"], name="audit_of_a_person"),
+            models.Index(fields=["user", "-id"], name="audit_of_a_user"),
         ]
 
     def __str__(self) -> str:
         return f"{self.action}: {self.row_name}"
+
+    @property
+    def actor(self) -> User | ApiKey | None:
+        """Who did it: a member of staff, or an API key; None: the system itself."""
+        return self.user or self.api_key

@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -18,11 +19,36 @@ class ApiKey(models.Model):
         HUB = "hub", _("Hub (secret, server to server)")
         APP = "app", _("App (publishable, shipped in an app)")
 
+    class Scope(models.TextChoices):
+        READ = "read", _("Read: all but names and addresses")
+        EVENTS = "events", _("Events: scans, orders, profiles, logins")
+        MEMBERS = "members", _("Members: find, enrol, change, block")
+        POINTS = "points", _("Points: adjust balances")
+        TILL = "till", _("Till: check and use reward codes")
+        CODES = "codes", _("Codes: generate, assign, switch off")
+        ADMIN = "admin", _("Admin: products, rewards, recalls")
+
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="api_keys")
     kind = models.CharField(max_length=3, choices=Kind.choices)
     name = models.CharField(max_length=120)
     prefix = models.CharField(max_length=16, editable=False, help_text=_("The visible start of the key."))
     digest = models.BinaryField(max_length=32, editable=False)
+    scopes = ArrayField(
+        models.CharField(max_length=10, choices=Scope.choices),
+        verbose_name=_("scopes"),
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text=_("What a hub key may do. An app key has none."),
+    )
+    networks = ArrayField(
+        models.CharField(max_length=43),
+        verbose_name=_("allowed networks"),
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text=_("IP addresses or networks such as 203.0.113.0/24. Leave empty to allow every network."),
+    )
     created_at = MomentField(default=timezone.now, editable=False)
     last_used_at = MomentField(null=True, blank=True, editable=False)
     expires_at = MomentField(null=True, blank=True)

@@ -31,7 +31,7 @@ class StoppedAttempts(models.Model):
         return f"{self.get_kind_display()}, {self.hour:%Y-%m-%d %H:%M} UTC"
 
 
-class QuotaNotice(models.Model):
+class QuotaMail(models.Model):
     """That the owners of a brand were warned of a quota: once on a day (UTC) for each percentage that it passes."""
 
     brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="+")

@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator, URLValidator
 from django.db import connection, models
@@ -13,9 +14,11 @@ from django.utils.translation import gettext_lazy as _
 
 from core import currencies
 from core.moments import MomentField
+from core.web.web_origins import MAX_ORIGIN_LENGTH, validate_web_origin
 
 # Names that Python finds in the system's files, and that mean another place on another host, or none.
 NO_PLACES = {"localtime", "posixrules", "Factory"}
+MAX_WEB_ORIGINS = 20
 KNOWN_ZONE = "SELECT EXISTS (SELECT 1 FROM pg_timezone_names WHERE name = %s)"
 
 
@@ -32,10 +35,10 @@ def validate_time_zone(name: str) -> None:
         )
 
 
-def colour_field(name: Any, default: str, words: Any) -> "models.CharField[str, str]":
+def colour_field(name: Any, default: str, text: Any) -> "models.CharField[str, str]":
     """A colour as `#rrggbb`; nothing else may get into a style sheet or a wallet pass."""
     known = RegexValidator(r"^#[0-9a-f]{6}\Z", _("Enter a colour such as #1a2b3c."))
-    return models.CharField(name, max_length=7, default=default, validators=[known], help_text=words)
+    return models.CharField(name, max_length=7, default=default, validators=[known], help_text=text)
 
 
 class Picture(models.Model):
@@ -79,7 +82,7 @@ def link_field(name: Any, help_text: Any) -> Any:
 class Brand(models.Model):
     """A tenant: everything else belongs to exactly one."""
 
-    shown_to_customers = True
+    visible_to_customers = True
 
     class Expiry(models.TextChoices):
         NEVER = "never", _("Never")
@@ -157,6 +160,27 @@ class Brand(models.Model):
     privacy_url = link_field(_("privacy notice"), _("Shown on the scan page, and to customers who register there."))
     logo = models.ForeignKey(
         Picture, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("logo")
+    )
+    web_origins = ArrayField(
+        models.CharField(max_length=MAX_ORIGIN_LENGTH, validators=[validate_web_origin]),
+        verbose_name=_("web origins"),
+        size=MAX_WEB_ORIGINS,
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text=_(
+            "Websites whose pages may call the API with your app key, one per line, such as https://shop.example.com. "
+            "At most 20. Leave empty if only apps and servers call it."
+        ),
+    )
+    is_sandbox = models.BooleanField(
+        _("sandbox"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "For trying things out. Nothing is sent to customers, and its codes, prints and wallet passes are marked "
+            "as a test. Cannot be changed later."
+        ),
     )
     created_at = MomentField(default=timezone.now, editable=False)
 

@@ -27,8 +27,8 @@ def callable_address(url: str) -> str:
     host = _host(parts)
     if parts.scheme == "http" and not settings.OUTGOING_PRIVATE_NETWORKS:
         raise _bad(_("Enter an address that begins with https://"))
-    _refuse_private(host, encrypts=parts.scheme == "https")
-    _refuse_own(host)
+    _reject_private(host, encrypts=parts.scheme == "https")
+    _reject_own(host)
     port = f":{parts.port}" if parts.port else ""
     shown = f"[{host}]" if ":" in host else host
     found = urlunsplit((parts.scheme, shown + port, parts.path or "/", parts.query, ""))
@@ -70,7 +70,7 @@ def _host(parts: SplitResult) -> str:
     return name
 
 
-def _refuse_private(host: str, *, encrypts: bool) -> None:
+def _reject_private(host: str, *, encrypts: bool) -> None:
     address = _literal(host)
     loopback = host == "localhost" or host.endswith(".localhost")
     if loopback:
@@ -95,7 +95,7 @@ def _literal(host: str) -> client.Address | None:
         return None
 
 
-def _refuse_own(host: str) -> None:
+def _reject_own(host: str) -> None:
     """The service must not be told by itself of what it does, or it would never end."""
     hosts = [name for name in settings.ALLOWED_HOSTS if name != "*"]
     own = _literal(host) is None and host != "localhost" and validate_host(host, hosts)

@@ -1,25 +1,29 @@
-"""Where a request may come from: its Origin header must name a hostname of the brand. It narrows, never grants."""
+"""Where a request may come from: its Origin header must name a hostname or a web origin of the brand. It narrows, never
+grants.
+"""
 
 import re
 
 from brands.errors import OriginNotAllowed
 from core.db import sql
+from core.web.web_origins import DEFAULT_PORTS
 
 # A browser's origin, or the bare hostname; no path, no user, no query.
 SHAPE = re.compile(
     r"(?:(?P<scheme>[a-z][a-z0-9+.-]*)://)?(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\.?(?::(?P<port>[0-9]{1,5}))?/?"
 )
 MAX_ORIGIN_LENGTH = 300  # characters; a hostname has 253 at most
-DEFAULT_PORTS = {"https": "443", "http": "80"}
 
 BELONGS = """
 SELECT 1 FROM brands_brandhostname
 WHERE hostname IN (%(host)s::text, %(host_and_port)s::text) AND brand_id = %(brand_id)s::bigint
+UNION ALL
+SELECT 1 FROM brands_brand WHERE id = %(brand_id)s::bigint AND %(origin)s::text = ANY(web_origins)
 """
 
 
 def check(*, origin: str | None, brand_id: int) -> None:
-    """Raises OriginNotAllowed unless `origin` names a hostname of the brand.
+    """Raises OriginNotAllowed unless `origin` names a hostname of the brand, or is one of its web origins.
 
     A hostname that is stored with a port must be met with that port, one without a port with any.
     """
@@ -27,6 +31,6 @@ def check(*, origin: str | None, brand_id: int) -> None:
     if shape is None:
         raise OriginNotAllowed
     host, port = shape["host"], shape["port"] or DEFAULT_PORTS.get(shape["scheme"] or "https", "")
-    names = {"host": host, "host_and_port": f"{host}:{port.lstrip('0')}", "brand_id": brand_id}
+    names = {"host": host, "host_and_port": f"{host}:{port.lstrip('0')}", "brand_id": brand_id, "origin": origin}
     if sql.row(BELONGS, names) is None:
         raise OriginNotAllowed

@@ -69,9 +69,9 @@ def _opened(upload: bytes, side: int) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            refuse_pixels(*webp_size(upload))
+            check_pixels(*webp_size(upload))
             with Image.open(io.BytesIO(upload), formats=FORMATS) as image:
-                refuse_pixels(*image.size)
+                check_pixels(*image.size)
                 if getattr(image, "n_frames", 1) > 1:
                     raise Unfit("animated")
                 image.draft("RGB", (2 * side, 2 * side))  # a JPEG need not be decoded larger than that
@@ -85,7 +85,7 @@ def _opened(upload: bytes, side: int) -> Any:
         raise Unfit("broken") from error
 
 
-def refuse_pixels(width: int, height: int) -> None:
+def check_pixels(width: int, height: int) -> None:
     """Raises DecompressionBombError."""
     if width * height > MAX_PIXELS:
         raise Image.DecompressionBombError

@@ -63,7 +63,7 @@ def store(*, brand: Brand, drawn: Drawn, instead_of: Picture | None = None) -> P
     )
 
 
-def forget(picture: Picture | None) -> None:
+def delete(picture: Picture | None) -> None:
     """Delete a picture that nothing shows any more."""
     if picture:
         picture.delete()
@@ -72,7 +72,7 @@ def forget(picture: Picture | None) -> None:
 def _drawn(kind: str, upload: bytes, content_type: str) -> Drawn:
     if len(upload) > MAX_UPLOAD_BYTES:
         raise Invalid(_("The picture is larger than %(most)d MB.") % {"most": MAX_UPLOAD_BYTES // 1_000_000})
-    head, _end, pictures = _asked(kind, upload).partition(b"\n")
+    head, _end, pictures = _drawn_by_worker(kind, upload).partition(b"\n")
     said = json.loads(head or b'{"unfit": "memory"}')  # it was stopped before it answered
     if "unfit" in said:
         raise Invalid(_why(said["unfit"]))
@@ -80,7 +80,7 @@ def _drawn(kind: str, upload: bytes, content_type: str) -> Drawn:
     return Drawn(pictures[: said["content"]], content_type, (width, height), pictures[said["content"] :])
 
 
-def _asked(kind: str, upload: bytes) -> bytes:
+def _drawn_by_worker(kind: str, upload: bytes) -> bytes:
     """What the program that decodes answers; nothing where it was stopped."""
     if not turn.acquire(timeout=TURN_SECONDS):
         raise Unavailable(_("Other pictures are being processed. Try again in a moment."))

@@ -13,13 +13,13 @@ from time import monotonic
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
+from core.db.statements import query
 from core.errors import QuotaReached, RateLimited
 from core.redis import client
 
@@ -29,17 +29,7 @@ Counting = Callable[[Sequence[int], datetime, Collection[str]], Used]
 
 NEAR_PERCENT = 80
 IN_TABLES = (Resource.CODES, Resource.UPLOADS, Resource.STORAGE, Resource.JOBS)
-# The limits of one brand (0: none), from its own rows or the defaults. Where there is one, the brand's turn is taken
-# too: one use at a time is decided, for two at once would pass each other.
-LIMITS = """
-WITH limits AS MATERIALIZED (
-    SELECT asked.resource, coalesce(own.limit, asked.otherwise) AS most
-    FROM unnest(%(resources)s::text[], %(defaults)s::bigint[]) asked (resource, otherwise)
-    LEFT JOIN brands_brandquota own ON own.brand_id = %(brand_id)s AND own.resource = asked.resource
-)
-SELECT resource, most, CASE WHEN most > 0 THEN pg_advisory_xact_lock(7216007, %(brand_id)s::int)::text END FROM limits
-"""
-KEPT_SECONDS = 172_800  # a day's counter is looked at until its day is over
+CACHE_SECONDS = 172_800  # a day's counter is looked at until its day is over
 REMEMBERED_SECONDS = 30  # a limit where it is asked for each event
 MAX_REMEMBERED = 10_000
 # Counts if the limit (0: none) leaves room; answers whether it did.
@@ -53,6 +43,18 @@ return 1
 
 # (brand, resource) -> limit, and until when it is believed.
 _remembered: dict[tuple[int, str], tuple[int, float]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most so much of a resource; 0: no limit. `turn` is None where none had to be taken."""
+
+    resource: str
+    most: int
+    turn: str | None
+
+
+TAKE_TURN = query("brands/tenants/sql/take_turn_with_limits.sql", returns=Limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +95,11 @@ class Usage:
         return "#f59e0b" if self.is_near else "currentColor"
 
     @property
-    def used_words(self) -> str:
+    def used_text(self) -> str:
         return _("currently unknown") if self.used is None else f"{self.used:,}"
 
     @property
-    def limit_words(self) -> str:
+    def limit_text(self) -> str:
         return f"{self.limit:,}" if self.limit else _("unlimited")
 
 
@@ -112,29 +114,27 @@ def require(brand_id: int, resource: Resource, *, more: int = 1, field: str = ""
     require_all(brand_id, {resource: more}, field=field)
 
 
-def require_all(brand_id: int, wanted: Mapping[Resource, int], *, field: str = "") -> None:
+def require_all(brand_id: int, amounts: Mapping[Resource, int], *, field: str = "") -> None:
     """The same for several resources, in two statements; says the first that has too little left."""
-    limits_of = limited(brand_id, wanted)
+    limits_of = limited(brand_id, amounts)
     if not limits_of:
         return
     used = counted([brand_id], limits_of)
     for resource, limit in limits_of.items():
-        now, more = used.get((brand_id, resource), 0), wanted[resource]
+        now, more = used.get((brand_id, resource), 0), amounts[resource]
         if more > 0 and now + more > limit:
-            raise QuotaReached(refusal_words(resource, limit, now), details={"field": field} if field else None)
+            raise QuotaReached(rejection_text(resource, limit, now), details={"field": field} if field else None)
 
 
 def limited(brand_id: int, resources: Iterable[Resource]) -> dict[Resource, int]:
     """Those of `resources` that have a limit, in their order."""
     names = [str(each) for each in resources]
-    asked: dict[str, Any] = {"brand_id": brand_id, "resources": names, "defaults": [default_of(each) for each in names]}
-    with connection.cursor() as cursor:
-        cursor.execute(LIMITS, asked)
-        found = {name: limit for name, limit, _turn in cursor.fetchall()}
-    return {Resource(name): found[name] for name in names if found[name]}
+    limits = TAKE_TURN.all(brand_id=brand_id, resources=names, defaults=[default_of(each) for each in names])
+    most = {limit.resource: limit.most for limit in limits}
+    return {Resource(name): most[name] for name in names if most[name]}
 
 
-def refusal_words(resource: Resource, limit: int, used: int) -> str:
+def rejection_text(resource: Resource, limit: int, used: int) -> str:
     words = {
         Resource.CODES: _("Your brand can have %(limit)s codes and has %(used)s."),
         Resource.UPLOADS: _("Your brand can upload %(limit)s files a day and has uploaded %(used)s today."),
@@ -149,7 +149,7 @@ def take(brand_id: int, resource: Resource) -> bool:
     """Count one more of today in Redis. False: the brand has none left today, and nothing was counted."""
     limit = remembered_limit(brand_id, resource)
     key = day_key(brand_id, resource, timezone.now())
-    return client.ask(lambda: client.run(TAKE, (key,), (1, limit, KEPT_SECONDS))) != 0
+    return client.ask(lambda: client.run(TAKE, (key,), (1, limit, CACHE_SECONDS))) != 0
 
 
 def count_event(brand_id: int) -> None:
@@ -163,7 +163,7 @@ def count_event(brand_id: int) -> None:
 def note(brand_id: int, resource: Resource) -> None:
     """Count one more of today that nobody can refuse, whatever the quota."""
     key = day_key(brand_id, resource, timezone.now())
-    client.ask(lambda: client.run(TAKE, (key,), (1, 0, KEPT_SECONDS)))
+    client.ask(lambda: client.run(TAKE, (key,), (1, 0, CACHE_SECONDS)))
 
 
 def until_tomorrow(at: datetime) -> timedelta:
@@ -202,7 +202,7 @@ def remembered_limit(brand_id: int, resource: Resource) -> int:
     return limit
 
 
-def forget_limits() -> None:
+def reset_limits() -> None:
     """In this process; others ask again within REMEMBERED_SECONDS."""
     _remembered.clear()
 

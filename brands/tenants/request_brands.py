@@ -9,18 +9,20 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 KEY, TOKEN, SESSION = "key", "token", "session"  # what somebody may be recognised by
+ANSWER = "answer"  # what was answered, to whoever asked
 
 
 class Party:
     """Whose each credential of a request turned out to be; without those that nobody authenticated.
 
-    They are apart, for a good key says nothing of the header beside it.
+    They are apart, for a good key says nothing of the header beside it. `brand_ids`: of all of them, without sessions.
     """
 
-    __slots__ = ("names",)
+    __slots__ = ("brand_ids", "names")
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
+        self.brand_ids: set[int] = set()
 
 
 _current: ContextVar[Party | None] = ContextVar("party", default=None)
@@ -28,7 +30,11 @@ _current: ContextVar[Party | None] = ContextVar("party", default=None)
 
 @contextmanager
 def learning() -> Iterator[Party]:
-    """What is noted inside is in the party afterwards."""
+    """What is noted inside is in the party afterwards; the same party for those who learn inside."""
+    known = _current.get()
+    if known is not None:
+        yield known
+        return
     party = Party()
     token = _current.set(party)
     try:
@@ -38,14 +44,18 @@ def learning() -> Iterator[Party]:
 
 
 def note(credential: str, brand_ids: Iterable[int]) -> None:
-    """The request's `credential`, a KEY, TOKEN or SESSION, is good, and is of these brands.
+    """The request's `credential`, a KEY, TOKEN or SESSION, is good, and is of these brands; or its ANSWER tells of one.
 
     That is an API key's or a token's one, or all in which a member of staff works.
     """
-    _name(credential, "brand:" + ",".join(map(str, sorted(brand_ids))))
+    brand_ids = sorted(brand_ids)
+    party = _current.get()
+    if party is not None and credential != SESSION:
+        party.brand_ids.update(brand_ids)
+    _name(credential, "brand:" + ",".join(map(str, brand_ids)))
 
 
-def note_person(user_id: int) -> None:
+def note_user(user_id: int) -> None:
     """The current session is of somebody who works for no brand: an operator, or a customer in the portal."""
     _name(SESSION, f"user:{user_id}")
 

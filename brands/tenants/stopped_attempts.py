@@ -11,13 +11,13 @@ from typing import Any
 from django.utils import timezone
 
 from brands.models.quotas import StoppedAttempts
-from core.db import sql
+from core.db.statements import command
 from core.redis import client
 
 CODES, LOGINS = "codes", "logins"
 KINDS = (CODES, LOGINS)
-KEPT_SECONDS = 172_800
-KEPT = timedelta(days=30)  # as rows
+CACHE_SECONDS = 172_800
+RETENTION = timedelta(days=30)  # as rows
 # How far back an hour is looked at that is not stored yet: what the task missed for longer is lost.
 STORED_LATE = timedelta(hours=36)
 COUNT = """
@@ -27,16 +27,7 @@ redis.call('hincrby', KEYS[2], ARGV[2], 1)
 redis.call('expire', KEYS[2], ARGV[1])
 return 0
 """
-# Stored again and again while the hour lasts. A Redis that was emptied meanwhile takes nothing back.
-STORE = """
-INSERT INTO brands_stoppedattempts AS stored (brand_id, kind, hour, number)
-SELECT b.id, found.kind, found.hour, found.number
-  FROM unnest(%(brands)s::bigint[], %(kinds)s::text[], %(hours)s::timestamptz[], %(numbers)s::bigint[])
-       found (brand_id, kind, hour, number)
-  JOIN brands_brand b ON b.id = found.brand_id
-ON CONFLICT (brand_id, hour, kind) DO UPDATE SET number = excluded.number WHERE stored.number < excluded.number
-RETURNING 1
-"""
+STORE_ATTEMPTS = command("brands/tenants/sql/store_stopped_attempts.sql")
 
 
 def count(kind: str, brand_id: int | None) -> None:
@@ -44,7 +35,7 @@ def count(kind: str, brand_id: int | None) -> None:
     if brand_id is not None:
         now = timezone.now()
         keys = (key_of(kind, brand_id, now), key_of_hour(now))
-        client.ask(lambda: client.run(COUNT, keys, (KEPT_SECONDS, f"{kind}:{brand_id}")))
+        client.ask(lambda: client.run(COUNT, keys, (CACHE_SECONDS, f"{kind}:{brand_id}")))
 
 
 def today(brand_ids: Sequence[int]) -> dict[tuple[int, str], int]:
@@ -67,14 +58,14 @@ def key_of_hour(at: datetime) -> str:
 
 def store(*, at: datetime) -> int:
     """Keep what was counted as rows, and delete the oldest. Returns how many rows are new or have grown."""
-    StoppedAttempts.objects.filter(hour__lt=at - KEPT).delete()
+    StoppedAttempts.objects.filter(hour__lt=at - RETENTION).delete()
     this_hour = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     hours = [this_hour - timedelta(hours=back) for back in range(STORED_LATE // timedelta(hours=1))]
     counted = client.ask(lambda: _counted(hours)) or []
     if not counted:
         return 0
     brands, kinds, moments, numbers = (list(column) for column in zip(*counted, strict=True))
-    return len(sql.rows(STORE, {"brands": brands, "kinds": kinds, "hours": moments, "numbers": numbers}))
+    return STORE_ATTEMPTS.run(brands=brands, kinds=kinds, hours=moments, numbers=numbers)
 
 
 def _counted(hours: Sequence[datetime]) -> list[tuple[int, str, datetime, int]]:

@@ -15,7 +15,7 @@ from core.json_values import plain
 from events import messages
 from loyalty.errors import (
     EmailNotConfirmed,
-    ExternallyRefused,
+    ExternallyRejected,
     LoyaltyDisabled,
     MemberBlocked,
     PointsAlreadyClaimed,
@@ -27,7 +27,7 @@ from loyalty.points import accounts
 # What an accrual is refused with.
 ACCRUAL_ERRORS = (
     EmailNotConfirmed,
-    ExternallyRefused,
+    ExternallyRejected,
     LoyaltyDisabled,
     MemberBlocked,
     PointsAlreadyClaimed,

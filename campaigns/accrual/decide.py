@@ -35,7 +35,7 @@ def needs_approval(action: QualifyingAction, state: AccrualSnapshot) -> bool:
 def is_rejected(action: QualifyingAction, state: AccrualSnapshot) -> bool:
     try:
         check_eligible(action, state)
-    except (DomainError, messages.Held):
+    except (DomainError, messages.OnHold):
         return True
     return False
 
@@ -59,7 +59,7 @@ def check_eligible(action: QualifyingAction, state: AccrualSnapshot) -> None:
         raise PointsAlreadyClaimed
     if state.unconfirmed and action.needs_confirmed_email:
         still_holds = partial(accounts.lock_unconfirmed, user_id=action.user_id)
-        raise messages.Held(EmailNotConfirmed(), user_id=action.user_id, still_holds=still_holds)
+        raise messages.OnHold(EmailNotConfirmed(), user_id=action.user_id, still_holds=still_holds)
 
 
 def unclaimed(action: QualifyingAction, state: AccrualSnapshot) -> list[AccrualReason]:
@@ -68,7 +68,7 @@ def unclaimed(action: QualifyingAction, state: AccrualSnapshot) -> list[AccrualR
 
 def points_per_reason(action: QualifyingAction, state: AccrualSnapshot) -> Decimal:
     """Step 4: the points of one reason at the customer's level."""
-    return action.points_for(levels.held(levels=state.levels, name=state.current_level))
+    return action.points_for(levels.current_level(levels=state.levels, name=state.current_level))
 
 
 def binding_limit(account: int, state: AccrualSnapshot, action: QualifyingAction) -> RemainingLimit | None:

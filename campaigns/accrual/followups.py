@@ -57,7 +57,7 @@ def followup_events(
                 "campaign_name": step.campaign.campaign_name,
             }
             for step in result.progress
-            for milestone in step.given
+            for milestone in step.newly_reached
             if milestone.is_thing or not milestone.auto_claim
         ],
     }
@@ -73,7 +73,7 @@ def followup_events(
             },
         )
         for step in result.progress
-        for milestone in step.given
+        for milestone in step.newly_reached
         if milestone.auto_claim
     ]
     followups = [

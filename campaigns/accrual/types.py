@@ -112,7 +112,7 @@ def serialize_progress(step: ProgressStep) -> dict[str, Any]:
         "campaign_name": step.campaign.campaign_name,
         "progress": step.progress,
         "target": step.campaign.target,
-        "milestone_achieved": bool(step.given),
+        "milestone_achieved": bool(step.newly_reached),
         "next_reward": step.next_reward,
     }
 

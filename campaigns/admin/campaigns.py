@@ -4,7 +4,6 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.db import IntegrityError, connection, transaction
 from django.forms.formsets import DELETION_FIELD_NAME
 from django.http import HttpRequest
 from django.utils import timezone
@@ -12,11 +11,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns import linked
+from campaigns.admin.resources import CampaignResource, check_stored_milestones
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
-from core.errors import Invalid
+from portal.base.forms import TenantForm
 from portal.base.gone_rows import BoundedTable
 from portal.base.sidebar import PROGRAMME, SidebarEntry
-from portal.base.tenant_admin import TenantAdmin, TenantInline
+from portal.base.tenant_admin import RowForm
+from portal.base.translations import TranslationsAdmin, TranslationsInline, translated_form
+from portal.import_export.importable import ImportingAdmin
 from portal.unfold import ChoicesFilter, display
 
 
@@ -33,8 +35,7 @@ class MilestoneForms(BoundedTable):
         for form in self.forms:
             threshold = form.cleaned_data.get("threshold") if form.is_valid() else None
             if goal and threshold and threshold > goal and not form.cleaned_data.get(DELETION_FIELD_NAME):
-                text = _("Progress stops at the goal of %(goal)d. Enter %(goal)d or less, or raise the goal.")
-                form.add_error("threshold", text % {"goal": goal})
+                form.add_error("threshold", above_goal(goal))
 
     def check_ceiling(self) -> None:
         """What paid more than the ceiling before may stay as it is, or fall."""
@@ -45,11 +46,19 @@ class MilestoneForms(BoundedTable):
             points = form.cleaned_data.get("reward_points") if form.is_valid() else None
             most = max(ceiling, form.initial.get("reward_points") or Decimal(0))
             if points is not None and points > most and not form.cleaned_data.get(DELETION_FIELD_NAME):
-                words = _("At most %(most)s points; ask the operator to raise the ceiling.")
-                form.add_error("reward_points", words % {"most": f"{most.normalize():,f}"})
+                form.add_error("reward_points", above_ceiling(most))
 
 
-class Milestones(TenantInline):
+def above_goal(goal: int) -> str:
+    text = _("Progress stops at the goal of %(goal)d. Enter %(goal)d or less, or raise the goal.")
+    return text % {"goal": goal}
+
+
+def above_ceiling(most: Decimal) -> str:
+    return _("At most %(most)s points; ask the operator to raise the ceiling.") % {"most": f"{most.normalize():,f}"}
+
+
+class Milestones(TranslationsInline):
     role_permissions: ClassVar = {
         "owner": "view add change delete",
         "manager": "view add change delete",
@@ -57,6 +66,7 @@ class Milestones(TenantInline):
         "support": "view",
     }
     model = Milestone
+    form = translated_form(RowForm, Milestone)
     formset = MilestoneForms
     fields = ("threshold", "reward_name", "reward_points", "auto_claim")
 
@@ -68,7 +78,7 @@ class Milestones(TenantInline):
 
 
 @admin.register(Campaign)
-class CampaignAdmin(TenantAdmin):
+class CampaignAdmin(ImportingAdmin, TranslationsAdmin):
     role_permissions: ClassVar = {
         "owner": "view add change",
         "manager": "view add change",
@@ -76,6 +86,7 @@ class CampaignAdmin(TenantAdmin):
         "support": "view",
     }
     sidebar = SidebarEntry(PROGRAMME, 1, "flag")
+    resource = CampaignResource
     list_display = ("campaign_name", "type", "target_value", "is_active", "starts_at", "ends_at")
     list_filter = (("type", ChoicesFilter), "is_active")
     search_fields = ("campaign_name",)
@@ -96,13 +107,14 @@ class CampaignAdmin(TenantAdmin):
         ),
     )
     readonly_fields = ("linked_batches",)
+    form = translated_form(TenantForm, Campaign)
     inlines = (Milestones,)
 
     @display(description=gettext_lazy("batches"))
     def linked_batches(self, campaign: Campaign) -> str:
         """What the codes that name this campaign earn without it; whoever switches it off reads it before."""
         return (
-            " ".join(linked.words_of(campaign))
+            " ".join(linked.terms_of(campaign))
             if campaign.pk
             else _("None yet. You set the campaign in the batch's form.")
         )
@@ -120,12 +132,3 @@ class CampaignAdmin(TenantAdmin):
         if not campaign.milestones.filter(threshold=campaign.target_value).exists():
             text = _("The goal has no milestone. Add one at %(goal)d, or reaching the goal earns no reward.")
             self.message_user(request, text % {"goal": campaign.target_value}, messages.WARNING)
-
-
-def check_stored_milestones() -> None:
-    """Now, not at the end of the transaction: a colleague may have lowered the goal since the form was checked."""
-    try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET CONSTRAINTS milestone_above_goal IMMEDIATE")
-    except IntegrityError as error:
-        raise Invalid(_("The campaign's goal was changed in the meantime. Check the milestones.")) from error

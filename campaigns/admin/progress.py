@@ -42,7 +42,7 @@ class CampaignProgressAdmin(ExportingAdmin):
 
 
 def reached(row: UserLoyaltyCampaign) -> str:
-    return f"{row.shown_progress} / {row.campaign.target_value}"
+    return f"{row.displayed_progress} / {row.campaign.target_value}"
 
 
 def panel(customer: User, brand: Brand) -> Panel:
@@ -52,7 +52,7 @@ def panel(customer: User, brand: Brand) -> Panel:
         gettext("Campaigns"),
         [
             Line(
-                local_time.told(row.updated_at, brand.zone),
+                local_time.display_moment(row.updated_at, brand.zone),
                 "",
                 row.campaign.campaign_name,
                 reached(row),

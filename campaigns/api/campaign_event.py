@@ -15,6 +15,7 @@ from brands.identity.api_keys import Caller
 from brands.identity.authentication import BearerToken, required_caller
 from brands.identity.guessing import Exemptions, Guesser
 from brands.identity.tokens import Principal
+from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
 from brands.scanned import read
 from brands.tenants import origins, quotas
@@ -198,9 +199,9 @@ class CampaignEvent(APIView):
     def post(self, request: Request) -> Response:
         """Credit the points of an action, advance the campaigns it counts for, and answer with what came of it.
 
-        With a **hub key** the caller may state prices, points and every type of action, for any customer of the
-        brand. With an **app key**, which anybody can take out of the app, only a scan by the token's own user is
-        credited, and everything about the product comes from the catalogue.
+        With a **hub key** that has the scope `events` the caller may state prices, points and every type of action, for
+        any customer of the brand. With an **app key**, which anybody can take out of the app, only a scan by the
+        token's own user is credited, and everything about the product comes from the catalogue.
 
         An auth code earns once per customer, and only with a scan that was accepted. Without one this call is the
         scan: it takes a free slot of the code, or is refused with SCAN_LIMIT_REACHED. A new request for a code that
@@ -218,7 +219,9 @@ class CampaignEvent(APIView):
         caller = required_caller(request)
         origins.check(origin=request.headers.get("origin"), brand_id=caller.brand_id)
         principal = bearer_of(request, caller)
-        if not caller.is_hub:
+        if caller.is_hub:
+            caller.require(ApiKey.Scope.EVENTS)
+        else:
             rate_limits.hit("campaign_event", caller.brand_id, principal.user_id)
         given = CampaignEventInput.parse(request.data)
         if given["brand_id"] != caller.brand_id:
@@ -243,9 +246,9 @@ class CampaignEvent(APIView):
             raise
 
     def read_action(
-        self, request: Request, caller: Caller, principal: Principal, given: dict[str, Any]
+        self, request: Request, caller: Caller, principal: Principal, data: dict[str, Any]
     ) -> campaign_event.Action:
-        kind = KIND_OF_TYPE[given["type"]]
+        kind = KIND_OF_TYPE[data["type"]]
         if not caller.is_hub and kind != "scan-auth":
             raise Forbidden("Only a hub key may report this kind of action.")
         payload = PAYLOADS[kind].parse(request.data)
@@ -255,7 +258,7 @@ class CampaignEvent(APIView):
             brand=Brand.objects.get(pk=caller.brand_id),
             key_kind=caller.kind,
             bearer_id=principal.user_id,
-            user_id=given["user_id"],
+            user_id=data["user_id"],
             kind=kind,
             payload=payload,
             idempotency_key=idempotency_key(request),

@@ -8,11 +8,12 @@ from rest_framework.views import APIView
 
 from brands.identity.authentication import for_own_brand, principal_of
 from campaigns.models.campaigns import Campaign
-from campaigns.progress.overview import standings
+from campaigns.progress.overview import CampaignStatus, standings
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
 from core.api.outputs import Output, SuccessField, TimestampField
 from core.redis import rate_limits
+from core.translations import TranslatedField, in_language
 
 STANDING = {
     "campaign_id": 5,
@@ -43,10 +44,18 @@ STANDING = {
 }
 
 
+class NextRewardField(serializers.CharField):
+    """What the next milestone gives, in the language of the answer."""
+
+    def get_attribute(self, instance: CampaignStatus) -> str:
+        following = instance.next_milestone
+        return in_language(following, "reward_name") if following else ""
+
+
 class MilestoneOutput(Output):
-    milestone_id = serializers.IntegerField()
-    threshold = serializers.IntegerField(help_text="The progress at which it is reached.")
-    reward_name = serializers.CharField()
+    milestone_id = serializers.IntegerField(source="milestone.pk")
+    threshold = serializers.IntegerField(source="milestone.threshold", help_text="The progress at which it is reached.")
+    reward_name = TranslatedField(source="milestone.reward_name")
     achieved = serializers.BooleanField()
     claimed = serializers.BooleanField(help_text="The customer has its reward.")
     claimable = serializers.BooleanField(help_text="Its reward waits to be claimed.")
@@ -54,13 +63,13 @@ class MilestoneOutput(Output):
 
 class CampaignOutput(Output):
     campaign_id = serializers.IntegerField(source="campaign.pk")
-    campaign_name = serializers.CharField(source="campaign.campaign_name")
+    campaign_name = TranslatedField(source="campaign.campaign_name")
     type = serializers.ChoiceField(source="campaign.type", choices=Campaign.Type.choices)
     progress = serializers.IntegerField()
     target = serializers.IntegerField(source="campaign.target_value")
     ends_at = TimestampField(source="campaign.ends_at", allow_null=True)
     milestones = MilestoneOutput(many=True, source="steps")
-    next_reward = serializers.CharField(allow_blank=True, help_text="Empty where none is left.")
+    next_reward = NextRewardField(allow_blank=True, help_text="Empty where none is left.")
 
 
 class CampaignsOutput(Output):

@@ -9,14 +9,14 @@ from rest_framework.views import APIView
 
 from brands.errors import BrandMismatch
 from brands.identity.api_keys import Caller
-from brands.identity.authentication import for_brand_of_key
+from brands.identity.authentication import for_brand_of_hub
+from brands.models.credentials import ApiKey
 from brands.tenants import quotas
 from campaigns.intake.envelope import EnvelopeInput, store_event
 from core.api.openapi.endpoint import KEY, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import ACCESS, ORDER, PLACE, SCANNED_PRODUCT, WHEN
 from core.api.outputs import Output
-from core.errors import Forbidden
 
 EVENT_ID = "3c4f2a1e-9d7b-4f60-8a3e-2b1c0d9e8f7a"
 
@@ -86,22 +86,20 @@ class Ingest(APIView):
         tag="Points",
         summary="Hand in an event",
         needs=[KEY],
-        calls=[store_event],
-        raises=[Forbidden, BrandMismatch],
+        calls=[Caller.require, store_event],
+        raises=[BrandMismatch],
         request=EnvelopeInput,
         responses={202: IngestedOutput},
         examples=INGEST_EVENT_EXAMPLES,
     )
-    @for_brand_of_key
+    @for_brand_of_hub(ApiKey.Scope.EVENTS)
     def post(self, request: Request, caller: Caller) -> Response:
-        """Store an event, to be worked on a moment later. Needs a hub key.
+        """Store an event, to be worked on a moment later. Needs a hub key with the scope `events`.
 
         Kinds that earn: `scan-auth`, `order-complete`, `log-user-profile-update` and `log-user-login`, each with its
         payload; any other kind is kept and credits nothing. An `id` is taken in once per source: again, the answer is
         `duplicate`. `detail.arguments.authorization` is verified and then dropped; it is stored nowhere.
         """
-        if not caller.is_hub:
-            raise Forbidden("Events are taken from hub keys only.")
         envelope = EnvelopeInput.parse(request.data)
         if envelope["detail"]["arguments"]["brand_id"] != caller.brand_id:
             raise BrandMismatch

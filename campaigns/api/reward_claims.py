@@ -13,19 +13,19 @@ from core.api.openapi.examples import answer_example
 from core.api.openapi.shared_examples import CODE
 from core.api.outputs import Output, PointsField, SuccessField
 from core.redis import rate_limits
-from loyalty.api.redemptions import CodeField
+from core.translations import TranslatedField
 
 CLAIMED = {"milestone_id": 8, "reward_name": "A sticker", "points": 0, "redemption_id": 4712, "code": CODE}
 
 
 class ClaimedData(Output):
     milestone_id = serializers.IntegerField(source="milestone.pk")
-    reward_name = serializers.CharField(source="milestone.reward_name")
+    reward_name = TranslatedField(source="milestone.reward_name")
     points = PointsField(
         source="milestone.reward_points", help_text="Points that it pays; they come as all points do. 0 for a thing."
     )
     redemption_id = serializers.IntegerField(allow_null=True)
-    code = CodeField(allow_null=True, help_text="For the till, where the reward is a thing.")
+    code = serializers.CharField(allow_null=True, help_text="For the till, where the reward is a thing.")
 
 
 class ClaimedOutput(Output):

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from campaigns.api import campaign_event, campaigns, events, reward_claims
+from campaigns.api import brand_campaigns, campaign_event, campaigns, events, reward_claims
 
 urlpatterns = [
     path("brand/loyalty/campaign/event", campaign_event.CampaignEvent.as_view()),
@@ -10,4 +10,7 @@ urlpatterns = [
     path("customer/loyalty/campaigns", campaigns.Campaigns.as_view()),
     path("customer/loyalty/milestones/<id:milestone_id>/claim", reward_claims.Claim.as_view()),
     path("customer/loyalty/rewards/<id:milestone_id>/claim", reward_claims.ClaimAsReward.as_view()),
+    path("brand/campaigns", brand_campaigns.BrandCampaigns.as_view()),
+    path("brand/campaigns/<id:campaign_id>", brand_campaigns.BrandCampaign.as_view()),
+    path("brand/earning-rules", brand_campaigns.BrandRules.as_view()),
 ]

@@ -26,7 +26,7 @@ from loyalty.errors import EmailNotConfirmed
 from loyalty.points import accounts
 
 
-class StoredRefusal(DomainError):
+class StoredError(DomainError):
     """A refusal as it stands on an event, to be answered again word for word."""
 
     def __init__(self, outcome: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ def process_campaign_event(action: Action) -> dict[str, Any]:
     The same request again is answered from what is stored. Raises DomainError: the handler's refusals,
     RequestInProgress, IdempotencyKeyReused, UserNotFound, Forbidden; Unavailable when it failed and will be retried.
     """
-    refuse_foreign_user(action)
+    check_user(action)
     event = Event(
         event_id=action.event_id,
         source=f"{action.key_kind}.customer-app",
@@ -77,7 +77,7 @@ def process_campaign_event(action: Action) -> dict[str, Any]:
             "payload": plain_json(action.payload),
         },
     )
-    delivery = publishing.receive_held(event=event)
+    delivery = publishing.receive_postponed(event=event)
     if delivery is None:
         return _replay(event)
     with leases.holding([delivery]):
@@ -85,7 +85,7 @@ def process_campaign_event(action: Action) -> dict[str, Any]:
     return _answer(Event.objects.get(pk=delivery.id))
 
 
-def refuse_foreign_user(action: Action) -> None:
+def check_user(action: Action) -> None:
     """An app acts for its own user only; a hub for any customer of its brand, and for whoever logged in here."""
     is_bearer = action.user_id == action.bearer_id
     if not is_bearer and accounts.find(brand=action.brand, user_id=action.user_id) is None:
@@ -100,7 +100,7 @@ def _replay(event: Event) -> dict[str, Any]:
         raise Unavailable("The earlier answer is kept no longer; please try again.")
     if (stored.detail_type, stored.detail) != (event.detail_type, event.detail):
         raise IdempotencyKeyReused
-    if stored.status == Event.Status.PENDING and stored.held_for is None:
+    if stored.status == Event.Status.PENDING and stored.on_hold_for is None:
         raise RequestInProgress
     return _answer(stored)
 
@@ -109,9 +109,9 @@ def _answer(event: Event) -> dict[str, Any]:
     if event.status == Event.Status.DONE and event.outcome is not None:
         found: dict[str, Any] = event.outcome
         return found
-    if event.status == Event.Status.REFUSED and event.outcome is not None:
-        raise StoredRefusal(event.outcome)
-    if event.held_for is not None:
+    if event.status == Event.Status.REJECTED and event.outcome is not None:
+        raise StoredError(event.outcome)
+    if event.on_hold_for is not None:
         raise EmailNotConfirmed
     raise Unavailable("This could not be finished now; it is kept and will be tried again.")
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from core.api.inputs import ID, MONEY, Input, MomentInput
@@ -28,7 +29,7 @@ class LocationInput(Input):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if (attrs.get("latitude") is None) != (attrs.get("longitude") is None):
-            raise serializers.ValidationError("Send latitude and longitude together, or neither.")
+            raise serializers.ValidationError(_("Send latitude and longitude together, or neither."))
         return attrs
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.moments import MomentField
+from core.translations import TranslationsField
 
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
@@ -27,7 +28,7 @@ class CampaignQuerySet(models.QuerySet["Campaign"]):
 class Campaign(models.Model):
     """A goal that customers of a brand work towards, one qualifying action at a time."""
 
-    shown_to_customers = True
+    visible_to_customers = True
 
     class Type(models.TextChoices):
         SCAN = "authenticator_scan", _("Product scans")
@@ -46,6 +47,7 @@ class Campaign(models.Model):
     ends_at = MomentField(null=True, blank=True)
     is_active = models.BooleanField(default=True)
     created_at = MomentField(default=timezone.now, editable=False)
+    translations = TranslationsField(of=("campaign_name",))
 
     objects = CampaignQuerySet.as_manager()
 
@@ -94,6 +96,7 @@ class Milestone(models.Model):
             "If ticked, points are credited or a code is issued at once. If not, the customer claims the reward."
         ),
     )
+    translations = TranslationsField(of=("reward_name",))
 
     class Meta:
         ordering = ["campaign_id", "threshold"]
@@ -134,7 +137,7 @@ class UserLoyaltyCampaign(models.Model):
         return f"{self.user} in {self.campaign}"
 
     @property
-    def shown_progress(self) -> int:
+    def displayed_progress(self) -> int:
         """Never beyond the goal, which a brand may lower below what was counted."""
         return min(self.progress, self.campaign.target_value)
 

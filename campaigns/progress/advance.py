@@ -19,7 +19,7 @@ class MilestoneState:
     reward_name: str
     reward_points: Decimal
     auto_claim: bool
-    given: bool
+    is_rewarded: bool
 
     @property
     def is_thing(self) -> bool:
@@ -53,15 +53,15 @@ class ProgressStep:
         return self.progress > self.campaign.progress or bool(self.reached)
 
     @property
-    def given(self) -> tuple[MilestoneState, ...]:
-        return tuple(stop for stop in self.reached if not stop.given)
+    def newly_reached(self) -> tuple[MilestoneState, ...]:
+        return tuple(stop for stop in self.reached if not stop.is_rewarded)
 
     @property
     def next_reward(self) -> str:
         return next((stop.reward_name for stop in self.campaign.milestones if stop.threshold > self.progress), "")
 
 
-def parse_running(found: list[dict[str, Any]] | None) -> list[ActiveCampaign]:
+def parse_running(rows: list[dict[str, Any]] | None) -> list[ActiveCampaign]:
     """The `campaigns` of an accrual's snapshot."""
     return [
         ActiveCampaign(
@@ -75,7 +75,7 @@ def parse_running(found: list[dict[str, Any]] | None) -> list[ActiveCampaign]:
             progress=entry["progress"],
             achieved=tuple(entry["achieved"] or ()),
         )
-        for entry in found or ()
+        for entry in rows or ()
     ]
 
 
@@ -114,7 +114,7 @@ def steps(taken: Sequence[tuple[int, Sequence[ProgressStep]]]) -> dict[str, str]
         {"item": item, "user_id": user_id, "milestone_id": stop.milestone_id, "claimed": stop.auto_claim}
         for item, (user_id, progress) in enumerate(taken)
         for each in progress
-        for stop in each.given
+        for stop in each.newly_reached
     ]
     return {"steps": json.dumps(steps), "rewards": json.dumps(rewards)}
 

@@ -14,6 +14,7 @@ from events import leases, messages, publishing
 from loyalty.errors import LoyaltyDisabled, MemberBlocked, RewardNotAvailable, RewardNotFound
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
+from loyalty.rewards import codes
 from loyalty.rewards.grants import grant_reward, reaching_member
 from loyalty.rewards.returns import FOLLOWING
 
@@ -31,8 +32,8 @@ class ClaimResult:
 
     @property
     def code(self) -> str | None:
-        """Where it is a thing."""
-        return self.redemption.code if self.redemption else None
+        """Where it is a thing; as people read it."""
+        return codes.grouped(self.redemption.code) if self.redemption else None
 
 
 @raises(RewardNotFound, RewardNotAvailable, LoyaltyDisabled, MemberBlocked)

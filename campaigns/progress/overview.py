@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
+from campaigns.models.campaigns import Campaign, Milestone, RewardClaim, UserLoyaltyCampaign
 
 CLAIMED, AVAILABLE = RewardClaim.Status.CLAIMED.value, RewardClaim.Status.AVAILABLE.value
 
@@ -15,9 +15,7 @@ CLAIMED, AVAILABLE = RewardClaim.Status.CLAIMED.value, RewardClaim.Status.AVAILA
 class MilestoneStatus:
     """A milestone as one customer finds it; `claim` is the state of its reward, None while it is not theirs."""
 
-    milestone_id: int
-    threshold: int
-    reward_name: str
+    milestone: Milestone
     achieved: bool
     claim: str | None
 
@@ -39,8 +37,8 @@ class CampaignStatus:
     steps: Sequence[MilestoneStatus]
 
     @property
-    def next_reward(self) -> str:
-        return next((step.reward_name for step in self.steps if step.threshold > self.progress), "")
+    def next_milestone(self) -> Milestone | None:
+        return next((step.milestone for step in self.steps if step.milestone.threshold > self.progress), None)
 
 
 def standings(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStatus]:
@@ -62,10 +60,7 @@ def standings(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStat
     return [_standing(campaign, progress.get(campaign.pk), claims) for campaign in campaigns]
 
 
-def _standing(campaign: Campaign, mine: UserLoyaltyCampaign | None, claims: dict[int, str]) -> CampaignStatus:
-    achieved = set(mine.milestones_achieved) if mine else set()
-    steps = [
-        MilestoneStatus(each.pk, each.threshold, each.reward_name, each.pk in achieved, claims.get(each.pk))
-        for each in campaign.milestones.all()
-    ]
-    return CampaignStatus(campaign, min(mine.progress, campaign.target_value) if mine else 0, steps)
+def _standing(campaign: Campaign, progress_row: UserLoyaltyCampaign | None, claims: dict[int, str]) -> CampaignStatus:
+    achieved = set(progress_row.milestones_achieved) if progress_row else set()
+    steps = [MilestoneStatus(each, each.pk in achieved, claims.get(each.pk)) for each in campaign.milestones.all()]
+    return CampaignStatus(campaign, min(progress_row.progress, campaign.target_value) if progress_row else 0, steps)

@@ -58,22 +58,22 @@ class Credentials:
                 if not is_usable(kept.get(kind, ""), brand, kind, at):
                     kept[kind] = new_key(brand, kind, at)
 
-    def _opens(self, person: User) -> bool:
-        password, known_hash = self.passwords.get(person.email), self.hashes.get(person.email)
-        if not password or not person.is_active:
+    def _opens(self, user: User) -> bool:
+        password, known_hash = self.passwords.get(user.email), self.hashes.get(user.email)
+        if not password or not user.is_active:
             return False
         # Comparing hashes is what makes the second start fast; a login may have renewed one with the same password.
-        if person.password != known_hash and not person.check_password(password):
+        if user.password != known_hash and not user.check_password(password):
             return False
-        self.hashes[person.email] = person.password
+        self.hashes[user.email] = user.password
         return True
 
-    def _set_password(self, person: User) -> None:
+    def _set_password(self, user: User) -> None:
         password = secrets.token_urlsafe(12)
-        person.set_password(password)
-        person.is_active = True
-        person.save(update_fields=["password", "is_active"])
-        self.passwords[person.email], self.hashes[person.email] = password, person.password
+        user.set_password(password)
+        user.is_active = True
+        user.save(update_fields=["password", "is_active"])
+        self.passwords[user.email], self.hashes[user.email] = password, user.password
 
 
 def path() -> Path:
@@ -93,5 +93,5 @@ def new_key(brand: Brand, kind: str, at: datetime) -> str:
     """Raises Invalid where the brand's staff have made two keys of their own."""
     for lost in ApiKey.objects.filter(brand=brand, kind=kind, name=KEY_NAME, revoked_at=None):
         api_keys.revoke(key=lost, at=at)
-    _, text = api_keys.create(brand=brand, kind=kind, name=KEY_NAME, at=at)
+    _, text = api_keys.create(brand=brand, kind=kind, name=KEY_NAME, at=at, scopes=ApiKey.Scope.values)
     return text

@@ -254,8 +254,8 @@ def named(like: BatchSettings, name: str, prefix: str, **settings: object) -> Ba
     return replace(like, range_name=name, prefix=prefix, **settings)  # type: ignore[arg-type]
 
 
-def build_batch(brand: Brand, wanted: BatchSettings, at: datetime) -> BatchRange:
-    batch = batches.create_batch(brand=brand, wanted=wanted, at=at)
+def build_batch(brand: Brand, batch_settings: BatchSettings, at: datetime) -> BatchRange:
+    batch = batches.create_batch(brand=brand, batch_settings=batch_settings, at=at)
     batches.generate(batch_id=batch.pk, at=at)
     return batch
 

@@ -6,19 +6,22 @@ threads, whatever happens `/healthz` has one, and connections to the database ar
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
 from io import BytesIO
+from tempfile import SpooledTemporaryFile
 from threading import Lock
 from typing import Any
 
 from django.conf import settings
 from django.db import connections
 from django.http import parse_cookie
+from django.utils.translation import gettext_noop
 
 from brands.tenants import request_brands
 from brands.tenants.request_brands import KEY, SESSION, TOKEN
-from config.serving.fair_threads import STRANGERS, FairThreadPool, NoThreadError, ThreadLimits
+from config.serving.fair_threads import UNKNOWN_CALLERS, FairThreadPool, NoThreadError, ThreadLimits
 from config.serving.receiving import BodyTooSlowError, Bounds, Receiving, TooManyBodiesError
 from core.observability import metrics
 from core.redis.rate_limits import site_of
@@ -51,8 +54,9 @@ CLASSES = (
 )
 SAFE = {"GET", "HEAD", "OPTIONS"}
 MAX_UPLOAD_BYTES = 210_000_000  # bytes of a form of the portal with a file; authcodes.imports.uploads takes 200 MB
+IN_MEMORY = 1_000_000  # bytes of a body; more of it goes to a file
 MAX_REMEMBERED = 20_000  # credentials of a kind
-NOBODY = "nobody"  # who looks at the portal's login
+ANONYMOUS = "nobody"  # who looks at the portal's login
 
 
 def thread_limits() -> dict[str, ThreadLimits]:
@@ -76,7 +80,7 @@ def thread_limits() -> dict[str, ThreadLimits]:
             settings.WEB_PAGE_THREADS // 2,
             waiting=32,
             waiting_of_a_party=16,
-            of_strangers=settings.WEB_PAGE_THREADS // 4,
+            of_unknown_callers=settings.WEB_PAGE_THREADS // 4,
         ),
     }
 
@@ -174,33 +178,37 @@ class Admission:
         shown = credentials_of(environ, name)
         party = self.party_of(environ, name, shown)
         try:
-            environ = self.with_body(environ, name, party)
-            answer = self.pools[name].run(partial(self.answer, environ, shown), party=party)
+            with self.with_body(environ, name, party) as whole:
+                answer = self.pools[name].run(partial(self.answer, whole, shown), party=party)
         except NoThreadError:
             metrics.turned_away(name, "busy")
-            return self.reject(environ, start_response, "Too much is asked for at once. Try again in a moment.")
+            return self.reject(
+                environ, start_response, gettext_noop("Too much is asked for at once. Try again in a moment.")
+            )
         except TooManyBodiesError:
             metrics.turned_away(name, "bodies")
-            return self.reject(environ, start_response, "Too many requests are still being sent. Try again.")
+            return self.reject(
+                environ, start_response, gettext_noop("Too many requests are still being sent. Try again.")
+            )
         except BodyTooSlowError:
             metrics.turned_away(name, "slow")
-            return self.reject(environ, start_response, "The body of the request did not come in time.")
+            return self.reject(environ, start_response, gettext_noop("The body of the request did not come in time."))
         start_response(answer.status, answer.headers)
         return answer.chunks
 
-    def party_of(self, environ: Environ, name: str, shown: dict[str, bytes]) -> str:
+    def party_of(self, environ: Environ, name: str, headers: dict[str, bytes]) -> str:
         """The brand of a credential that was good before. All others count as their senders, as all logins do.
 
         Sessions that are not known yet count together: a page may take long, and the next comes with another.
         """
         if name not in SHARED:
             return name
-        known = [self.remembered[kind].party_of(credential) for kind, credential in shown.items()]
+        known = [self.remembered[kind].party_of(credential) for kind, credential in headers.items()]
         if name == PAGES:
-            return (known[0] or STRANGERS) if known else NOBODY
+            return (known[0] or UNKNOWN_CALLERS) if known else ANONYMOUS
         return (known[0] if known and name != LOGINS else None) or sender_of(environ)
 
-    def answer(self, environ: Environ, shown: dict[str, bytes]) -> Answer:
+    def answer(self, environ: Environ, headers: dict[str, bytes]) -> Answer:
         """Run in one of the class's threads."""
         found = Answer()
         with request_brands.learning() as party:
@@ -213,11 +221,12 @@ class Admission:
                 finally:
                     chunks.close()
         for kind, whose in party.names.items():
-            if kind in shown:
-                self.remembered[kind].learn(shown[kind], whose)
+            if kind in headers:
+                self.remembered[kind].learn(headers[kind], whose)
         return found
 
-    def with_body(self, environ: Environ, name: str, party: str) -> Environ:
+    @contextmanager
+    def with_body(self, environ: Environ, name: str, party: str) -> Iterator[Environ]:
         """The same with the whole body in it, as Django and DRF look for one: of a known length.
 
         Raises TooManyBodiesError, BodyTooSlowError. One byte past the limit is read and no more: what counts the length
@@ -228,16 +237,20 @@ class Admission:
         said = environ.get("CONTENT_LENGTH", "")
         length = most + 1 if chunked else int(said) if said.isascii() and said.isdigit() else 0
         if not length:
-            return environ
+            yield environ
+            return
         if not chunked and length > most:  # nobody reads it: the length alone is refused
-            return {**environ, "wsgi.input": BytesIO()}
-        with self.receiving.place(address=sender_of(environ), party=party):
-            body, done = self.receiving.read(environ["wsgi.input"], length)
-        return {**environ, "wsgi.input": body, "CONTENT_LENGTH": str(done) if chunked else said}
+            yield {**environ, "wsgi.input": BytesIO()}
+            return
+        with BytesIO() if length <= IN_MEMORY else SpooledTemporaryFile(IN_MEMORY) as body:
+            with self.receiving.place(address=sender_of(environ), party=party):
+                done = self.receiving.read(environ["wsgi.input"], body, length)
+            body.seek(0)
+            yield {**environ, "wsgi.input": body, "CONTENT_LENGTH": str(done) if chunked else said}
 
-    def reject(self, environ: Environ, start_response: Callable[..., Any], words: str) -> Iterable[bytes]:
+    def reject(self, environ: Environ, start_response: Callable[..., Any], text: str) -> Iterable[bytes]:
         """By the application's own way, which asks no database for it."""
-        response: Any = self.application({**environ, TURNED_AWAY: words}, start_response)
+        response: Any = self.application({**environ, TURNED_AWAY: text}, start_response)
         content = b"".join(response)
         response.close()
         return [content]

@@ -9,15 +9,15 @@ from time import monotonic
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-STRANGERS = "strangers"
+UNKNOWN_CALLERS = "strangers"
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadLimits:
     """`threads` answer this class of requests, at most `of_a_party` of them for one party.
 
-    Of parties that nobody knows yet (STRANGERS) it is `of_strangers` together: one that always came as somebody else
-    would have everything.
+    Of parties that nobody knows yet (UNKNOWN_CALLERS) it is `of_unknown_callers` together: one that always came as
+    somebody else would have everything.
 
     Beyond that at most `waiting` requests wait, `waiting_of_a_party` of one party, for `seconds` at most.
     """
@@ -27,10 +27,10 @@ class ThreadLimits:
     waiting: int = 64
     waiting_of_a_party: int = 32
     seconds: float = 10.0
-    of_strangers: int = 1
+    of_unknown_callers: int = 1
 
     def max_threads_of(self, party: object) -> int:
-        return self.of_strangers if party == STRANGERS else self.of_a_party
+        return self.of_unknown_callers if party == UNKNOWN_CALLERS else self.of_a_party
 
 
 class NoThreadError(Exception):

@@ -3,13 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
-from tempfile import SpooledTemporaryFile
 from threading import Lock
 from time import monotonic
 from typing import IO, Any
 
-IN_MEMORY = 1_000_000  # bytes of a body; more of it goes to a file
 FIRST_PIECE, MAX_PIECE_BYTES = 16, 65_536  # a read lasts until all of its piece is there
 
 
@@ -88,15 +85,14 @@ class Receiving:
         theirs = sum(each.address == new.address for each in self._under_way)
         return theirs < self.bounds.of_reserve and len(self._under_way) < self.bounds.with_reserve
 
-    def read(self, source: Any, length: int) -> tuple[IO[bytes], int]:
-        """Up to `length` bytes, and how many they are; fewer where the sender ended early. Raises BodyTooSlowError.
+    def read(self, source: Any, body: IO[bytes], length: int) -> int:
+        """Write up to `length` bytes into `body`. Returns how many; fewer where the sender ended early.
 
         Pieces grow while they come fast; one that took long is followed by a small one, so that somebody who sends a
-        byte a second is seen.
+        byte a second is seen. Raises BodyTooSlowError.
         """
         began = monotonic()
         deadline = began + self.bounds.seconds + length / self.bounds.bytes_a_second
-        body: IO[bytes] = BytesIO() if length <= IN_MEMORY else SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
         done, piece = 0, FIRST_PIECE
         while done < length:
             before = monotonic()
@@ -109,5 +105,4 @@ class Receiving:
             piece = min(MAX_PIECE_BYTES, piece * 4) if now - before < 1 else max(1, piece // 16)
             if now > deadline and done < length:
                 raise BodyTooSlowError
-        body.seek(0)
-        return body, done
+        return done

@@ -18,7 +18,7 @@ from core.web import client_address
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 SILENT_SECONDS = 10.0
 # Browsers open a few connections ahead. Of one address no more than this many may be silent for YOUNG_SECONDS.
 MAX_SILENT_PER_ADDRESS, YOUNG_SECONDS = 64, 1.0
@@ -37,7 +37,7 @@ def _watch() -> None:
     pause = Event()  # never set
     ended, line_at = 0, 0.0
     while True:
-        pause.wait(LOOK_SECONDS)
+        pause.wait(CHECK_SECONDS)
         try:
             ended += end_silent()
         except OSError as error:
@@ -77,9 +77,9 @@ def _sockets() -> Iterator[socket.socket]:
                     found.close()
 
 
-def _silent(found: list[socket.socket], ports: set[int]) -> Iterator[tuple[float, str, socket.socket]]:
+def _silent(sockets: list[socket.socket], ports: set[int]) -> Iterator[tuple[float, str, socket.socket]]:
     """The seconds, the sender and the connection, of those that have come to `ports` and have sent nothing."""
-    for each in found:
+    for each in sockets:
         with contextlib.suppress(OSError):
             if each.getsockname()[1] in ports:
                 address = client_address.grouped(str(each.getpeername()[0]))  # OSError: it listens

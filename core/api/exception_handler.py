@@ -14,11 +14,13 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from rest_framework import exceptions as drf_errors
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core import errors
+from core import errors, languages
 from core.api.json_codec import Json, Negotiation, StrictJson
 from core.errors import CHALLENGE, DomainError
 
@@ -29,7 +31,7 @@ logger = logging.getLogger(__name__)
 # What Django and DRF raise, the error of ours that it is, and words better than that error's own; the first that fits.
 KNOWN_ERRORS: list[tuple[type[Exception], type[DomainError], str]] = [
     (drf_errors.NotAuthenticated, errors.AuthenticationRequired, ""),
-    (drf_errors.AuthenticationFailed, errors.TokenInvalid, "The credentials are not valid."),
+    (drf_errors.AuthenticationFailed, errors.TokenInvalid, gettext_noop("The credentials are not valid.")),
     (drf_errors.PermissionDenied, errors.Forbidden, ""),
     (django_errors.PermissionDenied, errors.Forbidden, ""),
     (drf_errors.NotFound, errors.NotFound, ""),
@@ -38,18 +40,20 @@ KNOWN_ERRORS: list[tuple[type[Exception], type[DomainError], str]] = [
     (drf_errors.NotAcceptable, errors.NotAcceptable, ""),
     (drf_errors.UnsupportedMediaType, errors.UnsupportedMediaType, ""),
     (drf_errors.Throttled, errors.RateLimited, ""),
-    (drf_errors.ParseError, errors.Invalid, "The body cannot be read."),
+    (drf_errors.ParseError, errors.Invalid, gettext_noop("The body cannot be read.")),
     (django_errors.RequestDataTooBig, errors.PayloadTooLarge, ""),
-    (django_errors.DisallowedHost, errors.Invalid, "The Host header names no host of this service."),
+    (django_errors.DisallowedHost, errors.Invalid, gettext_noop("The Host header names no host of this service.")),
     (django_errors.SuspiciousOperation, errors.Invalid, ""),
     (django_errors.BadRequest, errors.Invalid, ""),
-    (MultiPartParserError, errors.Invalid, "The form in the body cannot be read."),
-    (UnreadablePostError, errors.Invalid, "The body ended too early."),
+    (MultiPartParserError, errors.Invalid, gettext_noop("The form in the body cannot be read.")),
+    (UnreadablePostError, errors.Invalid, gettext_noop("The body ended too early.")),
 ]
 # SQLSTATE classes of a server that is gone, full, starting or stopping; without any, the connection itself failed.
 SERVER_AWAY = ("08", "53", "57P")
 DATABASE_RETRY_SECONDS = 5
-TOO_SLOW = (
+# These ask the database for nothing, not even for the customer's language: it is what failed, or is being spared.
+ASKS_NOTHING = {429, 500, 503}
+TOO_SLOW = gettext_noop(
     "This took too long and was stopped. Ask for less: a shorter range of dates, one filter more, fewer rows. "
     "Or try again later."
 )
@@ -80,14 +84,25 @@ class Problem:
         return {**found, "WWW-Authenticate": CHALLENGE} if self.status == 401 else found
 
     def envelope(self, request_id: str) -> dict[str, Any]:
+        """In the language of the request. Code and names are the same in each."""
+        languages.mark_translated()
         return {
             "success": False,
             "error": self.code,
-            "message": self.message,
+            "message": in_language(self.message),
             "request_id": request_id,
-            "details": self.details,
+            "details": {name: in_language(each) if name == "fields" else each for name, each in self.details.items()},
             **self.extra,
         }
+
+
+def in_language(said: Any) -> Any:
+    """Complaints, which may be lists of texts by their field, in the language of the request."""
+    if isinstance(said, dict):
+        return {name: in_language(each) for name, each in said.items()}
+    if isinstance(said, list):
+        return [in_language(each) for each in said]
+    return languages.again(said) if isinstance(said, str) else said
 
 
 INTERNAL_ERROR = Problem.of(errors.InternalError)
@@ -98,6 +113,8 @@ def answer_error(error: Exception, context: Mapping[str, Any]) -> Response | Non
     problem = problem_of(error)
     if problem is None:
         return None
+    if problem.status not in ASKS_NOTHING:
+        languages.decide()
     return Response(problem.envelope(request_id(context["request"])), status=problem.status, headers=problem.headers)
 
 
@@ -108,7 +125,7 @@ def problem_of(error: BaseException | None) -> Problem | None:
         return Problem(error.code, error.status, error.message, error.details, extra, retry_after)
     if isinstance(error, drf_errors.ValidationError):
         fields = error.detail if isinstance(error.detail, dict) else {"non_field_errors": error.detail}
-        return Problem.of(errors.Invalid, first_words(error.detail), details={"fields": fields})
+        return Problem.of(errors.Invalid, first_sentence(error.detail), details={"fields": fields})
     if isinstance(error, OperationalError) and (words := unavailable(error)):
         return Problem.of(errors.Unavailable, words, retry_after=DATABASE_RETRY_SECONDS)
     known = next((entry for entry in KNOWN_ERRORS if isinstance(error, entry[0])), None)
@@ -120,23 +137,23 @@ def unavailable(error: OperationalError) -> str:
     state = getattr(error.__cause__, "sqlstate", None)
     if state is None or state.startswith(SERVER_AWAY):
         logger.error("The database does not answer: %s", error)
-        return "The service cannot answer right now. Try again."
+        return _("The service cannot answer right now. Try again.")
     if state == LOCK_NOT_AVAILABLE:
         logger.warning("A lock was not to be had in time: %s", error)
-        return "A large change is going on that this has to wait for. Nothing was done. Try again."
+        return _("A large change is going on that this has to wait for. Nothing was done. Try again.")
     if state == QUERY_CANCELED:
         logger.warning("A statement took too long and was cancelled.")
         return TOO_SLOW
     return ""
 
 
-def first_words(detail: Any, path: str = "") -> str:
+def first_sentence(detail: Any, path: str = "") -> str:
     """The first of a serializer's complaints, with the path of its field: `product.authCode: This field is ...`"""
     if isinstance(detail, dict) and detail:
         name, inner = next(iter(detail.items()))
-        return first_words(inner, path if name == "non_field_errors" else f"{path}.{name}".lstrip("."))
+        return first_sentence(inner, path if name == "non_field_errors" else f"{path}.{name}".lstrip("."))
     if isinstance(detail, list) and any(detail):
-        return first_words(next(filter(None, detail)), path)
+        return first_sentence(next(filter(None, detail)), path)
     return f"{path}: {detail}" if path else str(detail)
 
 
@@ -179,9 +196,9 @@ class DatabaseErrors:
         return answer(request, problem) if problem else None
 
 
-def handler503(request: HttpRequest, words: str) -> HttpResponse:
+def handler503(request: HttpRequest, text: str) -> HttpResponse:
     """For a request that nobody looked at because too much is asked for at once."""
-    return answer(request, Problem.of(errors.Unavailable, words, retry_after=BUSY_RETRY_SECONDS))
+    return answer(request, Problem.of(errors.Unavailable, text, retry_after=BUSY_RETRY_SECONDS))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - Django's signature

@@ -1,16 +1,21 @@
 """What the API's lists are narrowed by: django-filter's sets, refused in the API's words."""
 
 from collections.abc import Mapping
-from datetime import date
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from django import forms
 from django.db.models import QuerySet
+from django.utils.functional import lazy
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
-from core import moments
+from core import languages, moments
 from core.errors import Invalid
+
+PAGING = ("limit", "cursor")
+UNKNOWN = gettext_noop("This list has no parameter of this name. It has %(known)s.")
 
 if TYPE_CHECKING:  # it has no types
 
@@ -23,6 +28,8 @@ if TYPE_CHECKING:  # it has no types
         def __init__(self, data: Mapping[str, str], queryset: QuerySet[Any], *, request: Request) -> None: ...
 
     class Filter:
+        field_name: str
+
         def __init__(self, **options: Any) -> None: ...
 
     OneOf = Filter
@@ -32,7 +39,7 @@ else:
 
 
 class TenantFilterSet(FilterSet):
-    """The filters of a list: query parameters that narrow it. Others mean nothing here.
+    """The filters of a list: query parameters that narrow it. Any other is refused: a slip would list everything.
 
     The rows are the caller's before they are filtered, and no filter leads from them to others': none is made from a
     model. A parameter has its filter's name, without the underscore that keeps one from being a keyword. One that is
@@ -58,16 +65,33 @@ class TenantFilterSet(FilterSet):
     def of(cls, request: Request, rows: QuerySet[Any]) -> Self:
         """The request's filters on `rows`. Raises Invalid, which names the parameter."""
         named = {name: each.parameter for name, each in cls.declared_filters.items()}
+        cls.reject_unknown(request, {*named.values(), *PAGING})
         given = {name: request.query_params.get(parameter) for name, parameter in named.items()}
         asked = {name: text for name, text in given.items() if text is not None}
         found = cls(asked, rows, request=request)
         for name, parameter in named.items():
             if name in found.errors:
-                raise Invalid(f"{parameter} {found.errors[name][0]}", details={"field": parameter})
+                words = f"{parameter} {in_language(found, name)}"
+                raise Invalid(words, details={"field": parameter})
             if asked.get(name) == "":
-                words = f"{parameter} must not be empty. Leave it out to list everything."
+                words = languages.filled("%(name)s must not be empty. Leave it out to list everything.", name=parameter)
                 raise Invalid(words, details={"field": parameter})
         return found
+
+    @staticmethod
+    def reject_unknown(request: Request, known: set[str]) -> None:
+        """Raises Invalid, which names the first parameter that this list does not have."""
+        for parameter in request.query_params:
+            if parameter not in known:
+                words = languages.filled(UNKNOWN, known=", ".join(sorted(known)))
+                raise Invalid(words, details={"field": parameter[:100]})
+
+
+def in_language(filters: FilterSet, name: str) -> str:
+    """What is wrong with a parameter; the complaint was made before it was known which language it should be in."""
+    [error, *_others] = filters.errors.as_data()[name]
+    languages.decide()
+    return str(error.messages[0])
 
 
 class Parameter:
@@ -81,11 +105,16 @@ class Parameter:
         return OpenApiParameter(self.parameter, dict(self.schema), description=self.description)
 
 
+def one_of(values: tuple[str, ...]) -> str:
+    """What a parameter's value has to be."""
+    return gettext("is %(values)s or %(last)s.") % {"values": ", ".join(values[:-1]), "last": values[-1]}
+
+
 class ChoiceFilter(Parameter, OneOf):
     """One of a few words; whatever else is given is told which."""
 
     def __init__(self, *, values: list[str], description: str, **options: Any) -> None:
-        words = f"is {', '.join(values[:-1])} or {values[-1]}."
+        words = lazy(one_of, str)(tuple(values))
         choices = [(value, value) for value in values]
         super().__init__(choices=choices, error_messages={"invalid_choice": words}, **options)
         self.description = description
@@ -103,7 +132,7 @@ class DayField(forms.Field):
         except ValueError:
             day = None
         if day is None:
-            raise forms.ValidationError("must be a day such as 2026-03-01.")
+            raise forms.ValidationError(gettext_lazy("must be a day such as 2026-03-01."))
         return min(max(day, moments.FIRST_DAY), moments.LAST_DAY)
 
 
@@ -116,3 +145,96 @@ class DayFilter(Parameter, Filter):
     def __init__(self, *, description: str, **options: Any) -> None:
         super().__init__(**options)
         self.description = description
+
+
+class IdField(forms.Field):
+    """A row's number, in digits from 0 to 9."""
+
+    def to_python(self, value: Any) -> int | None:
+        if value is None:
+            return None
+        if not (value.isascii() and value.isdigit() and len(value) <= 19 and 1 <= int(value) < 2**63):
+            raise forms.ValidationError(gettext_lazy("must be the number of a row."))
+        return int(value)
+
+
+class IdFilter(Parameter, Filter):
+    """The number of a related row. Another tenant's is as unknown as one that nobody has."""
+
+    field_class = IdField
+    schema = {"type": "integer", "minimum": 1}
+
+    def __init__(self, *, description: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.description = description
+
+
+class TextField(forms.Field):
+    """A text of a column's length, as it is stored."""
+
+    def __init__(self, *, max_length: int, **options: Any) -> None:
+        super().__init__(**options)
+        self.max_length = max_length
+
+    def to_python(self, value: Any) -> str | None:
+        if value is not None and (len(value) > self.max_length or not value.isprintable()):
+            message = gettext_lazy("must be a text of at most %(most)d characters.")
+            raise forms.ValidationError(message, params={"most": self.max_length})
+        return cast("str | None", value)
+
+
+class TextFilter(Parameter, Filter):
+    """Exactly this text."""
+
+    field_class = TextField
+
+    def __init__(self, *, max_length: int, description: str, **options: Any) -> None:
+        super().__init__(max_length=max_length, **options)
+        self.description = description
+        self.schema = {"type": "string", "maxLength": max_length}
+
+
+class SwitchFilter(Parameter, OneOf):
+    """True or false."""
+
+    schema = {"type": "boolean"}
+
+    def __init__(self, *, description: str, **options: Any) -> None:
+        choices = [("true", "true"), ("false", "false")]
+        super().__init__(
+            choices=choices, error_messages={"invalid_choice": gettext_lazy("is true or false.")}, **options
+        )
+        self.description = description
+
+    def filter(self, rows: QuerySet[Any], value: Any) -> QuerySet[Any]:
+        return rows.filter(**{self.field_name: value == "true"}) if value else rows
+
+
+class MomentField(forms.Field):
+    """A moment as ISO 8601 writes it, with its offset from UTC."""
+
+    def to_python(self, value: Any) -> datetime | None:
+        if value is None:
+            return None
+        try:
+            moment = datetime.fromisoformat(value) if value.isascii() and len(value) <= 40 else None
+        except ValueError:
+            moment = None
+        if moment is None or moment.tzinfo is None or not moments.is_within(moment):
+            raise forms.ValidationError(gettext_lazy("must be a moment such as 2026-03-14T09:26:53Z."))
+        return moment
+
+
+class SinceFilter(Parameter, Filter):
+    """Rows whose moment is this one or later."""
+
+    field_class = MomentField
+    schema = {"type": "string", "format": "date-time"}
+
+    def __init__(self, *, description: str, **options: Any) -> None:
+        super().__init__(lookup_expr="gte", **options)
+        self.description = description
+
+
+class NoFilter(TenantFilterSet):
+    """A list that is read as a whole."""

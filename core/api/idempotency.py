@@ -3,6 +3,7 @@
 import re
 import uuid
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
@@ -30,5 +31,5 @@ def idempotency_key(request: Request) -> str:
     """The header's value, or "" without it. Raises Invalid for one that cannot be a key, an empty one too."""
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
-        raise Invalid("An Idempotency-Key has 1 to 255 printable ASCII characters without spaces.")
+        raise Invalid(_("An Idempotency-Key has 1 to 255 printable ASCII characters without spaces."))
     return key or ""

@@ -3,11 +3,13 @@
 import unicodedata
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
+from django.conf import settings
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from core import moments
+from core import languages, moments
 
 # What JSON must write for a field; DRF alone would take "5" and true for numbers, and 5 for text.
 NUMBERS = (serializers.IntegerField, serializers.FloatField, serializers.DecimalField)
@@ -17,7 +19,7 @@ TEXTS = (serializers.CharField, serializers.ChoiceField, serializers.DateTimeFie
 def one_line(text: str) -> None:
     """Validator: no newline or other control character."""
     if any(unicodedata.category(letter) == "Cc" for letter in text):
-        raise serializers.ValidationError("Send text without control characters.")
+        raise serializers.ValidationError(_("Send text without control characters."))
 
 
 class MomentInput(serializers.DateTimeField):
@@ -28,9 +30,18 @@ class MomentInput(serializers.DateTimeField):
             self.fail("invalid", format="YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]")
         moment = super().to_internal_value(value)
         if not moments.is_within(moment):
-            message = f"Send a moment from {moments.YEARS[0]} to {moments.YEARS[-1]}."
-            raise serializers.ValidationError(message)
+            message = _("Send a moment from %(first)d to %(last)d.")
+            raise serializers.ValidationError(message % {"first": moments.YEARS[0], "last": moments.YEARS[-1]})
         return moment
+
+
+class SwitchField(serializers.BooleanField):
+    """On or off, as JSON writes it; DRF alone would take "yes" and 1 too."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            raise serializers.ValidationError(_("Send true or false."))
+        return data
 
 
 @cache
@@ -45,7 +56,13 @@ class Input(serializers.Serializer[Any]):
     @classmethod
     def parse(cls, data: Any) -> dict[str, Any]:
         """The validated data. Raises DRF's ValidationError, which the API answers as VALIDATION_ERROR."""
-        found: dict[str, Any] = _reader(cls).run_validation(data)
+        try:
+            found: dict[str, Any] = _reader(cls).run_validation(data)
+        except serializers.ValidationError:
+            # Its complaints are texts already. Only now is it worth asking which language they should have been in.
+            if languages.decide() == settings.LANGUAGE_CODE:
+                raise
+            found = _reader(cls).run_validation(data)
         return found
 
     def to_internal_value(self, data: Any) -> Any:
@@ -58,16 +75,27 @@ class Input(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
+class ChangeInput(Input):
+    """What changes of a row; at least one field, besides those that only go along with a change."""
+
+    accompanying: ClassVar[frozenset[str]] = frozenset()
+
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        if not data.keys() - self.accompanying:
+            raise serializers.ValidationError(_("Send at least one field to change."))
+        return data
+
+
 def mistyped(field: serializers.Field[Any, Any, Any, Any], value: Any) -> str:
     """What `value` should be instead; empty where its type fits, or where the field itself can tell."""
     if value is None:
         return ""
     if isinstance(field, NUMBERS) and (isinstance(value, bool) or not isinstance(value, int | float)):
-        return "Send a JSON number."
+        return _("Send a JSON number.")
     if isinstance(field, TEXTS) and not isinstance(value, str):
-        return "Send a JSON string."
+        return _("Send a JSON string.")
     if isinstance(field, serializers.UUIDField) and not value.isascii():
-        return "Must be a valid UUID."
+        return _("Must be a valid UUID.")
     if isinstance(field, serializers.ListField) and isinstance(value, list):
         return next(filter(None, (mistyped(field.child, each) for each in value)), "")
     return ""

@@ -8,6 +8,7 @@ from decimal import Decimal
 from itertools import chain
 from typing import IO, Any, NoReturn
 
+from django.utils.translation import gettext, gettext_noop
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import JSONParser
 from rest_framework.renderers import BaseRenderer
@@ -15,7 +16,9 @@ from rest_framework.request import Request
 from rest_framework.utils.encoders import JSONEncoder
 
 from core.errors import Invalid
+from core.languages import filled
 
+NOT_JSON = gettext_noop("The body is not JSON: %(why)s (line %(line)d, column %(column)d).")
 DEEPEST = 50  # objects and lists within each other
 MAX_INTEGER = 2**63 - 1
 # PostgreSQL keeps no NUL, and half of a surrogate pair has no UTF-8 form.
@@ -77,7 +80,7 @@ class StrictJson(JSONParser):
         """Raises Invalid, which says what is wrong."""
         encoding = (parser_context or {}).get("encoding", "utf-8")
         if encoding.lower() not in {"utf-8", "utf8"}:
-            message = "Send the body as UTF-8; no other charset is read."
+            message = gettext("Send the body as UTF-8; no other charset is read.")
             raise Invalid(message)
         return read_object(stream.read())
 
@@ -88,15 +91,15 @@ def read_object(body: bytes) -> dict[str, Any]:
         text = body.decode()
         found = DECODER.decode(text)
     except UnicodeDecodeError as error:
-        message = f"The body is not UTF-8: byte {error.start} cannot be read."
+        message = filled("The body is not UTF-8: byte %(byte)d cannot be read.", byte=error.start)
         raise Invalid(message) from error
     except json.JSONDecodeError as error:
-        message = f"The body is not JSON: {error.msg} (line {error.lineno}, column {error.colno})."
+        message = filled(NOT_JSON, why=error.msg, line=error.lineno, column=error.colno)
         raise Invalid(message) from error
     except RecursionError as error:
         raise too_deep() from error
     if not isinstance(found, dict):
-        message = "The body must be a JSON object: {...}."
+        message = gettext("The body must be a JSON object: {...}.")
         raise Invalid(message)
     # Only an escape can hide such a character, and only many brackets are deep: most bodies need no second look.
     if "\\u" in text or text.count("{") + text.count("[") > DEEPEST:
@@ -104,13 +107,13 @@ def read_object(body: bytes) -> dict[str, Any]:
     return found
 
 
-def inspect(found: dict[str, Any]) -> None:
+def inspect(parsed: dict[str, Any]) -> None:
     """Raises Invalid for an unwritable character anywhere and for deep nesting; level by level, so never too deep."""
-    level: list[Any] = [found]
+    level: list[Any] = [parsed]
     for _ in range(DEEPEST):
         inner = list(chain.from_iterable(map(members, level)))
         if any(isinstance(value, str) and UNWRITABLE.search(value) for value in inner):
-            message = r"The body contains a character that is not text: \u0000 or half of a surrogate pair."
+            message = gettext(r"The body contains a character that is not text: \u0000 or half of a surrogate pair.")
             raise Invalid(message)
         level = [value for value in inner if isinstance(value, dict | list)]
         if not level:
@@ -123,14 +126,14 @@ def members(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 
 def too_deep() -> Invalid:
-    return Invalid(f"The body is nested more than {DEEPEST} levels deep.")
+    return Invalid(filled("The body is nested more than %(most)d levels deep.", most=DEEPEST))
 
 
 def read_integer(digits: str) -> int:
     """Raises Invalid beyond 64 bits. The length first: converting a million digits takes long."""
     number = int(digits) if len(digits) <= 20 else MAX_INTEGER + 1
     if not -MAX_INTEGER <= number <= MAX_INTEGER:
-        message = f"A number in the body is too large: integers go up to {MAX_INTEGER}."
+        message = filled("A number in the body is too large: integers go up to %(most)d.", most=MAX_INTEGER)
         raise Invalid(message)
     return number
 
@@ -138,13 +141,13 @@ def read_integer(digits: str) -> int:
 def read_float(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
-        message = "A number in the body is too large."
+        message = gettext("A number in the body is too large.")
         raise Invalid(message)
     return number
 
 
-def refuse_constant(name: str) -> NoReturn:
-    message = f"The body is not JSON: {name} is not a number."
+def reject_constant(name: str) -> NoReturn:
+    message = filled("The body is not JSON: %(name)s is not a number.", name=name)
     raise Invalid(message)
 
 
@@ -152,7 +155,7 @@ def read_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Raises Invalid where a name stands twice: two readers of one body could believe two different things."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        message = "The body names a member of an object twice."
+        message = gettext("The body names a member of an object twice.")
         raise Invalid(message)
     return found
 
@@ -160,6 +163,6 @@ def read_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 DECODER = json.JSONDecoder(
     parse_int=read_integer,
     parse_float=read_float,
-    parse_constant=refuse_constant,
+    parse_constant=reject_constant,
     object_pairs_hook=read_members,
 )

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from django.core.exceptions import ValidationError
 from django.db import DataError
 from django.db.models import Field, QuerySet
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound as HttpNotFound
@@ -14,6 +15,7 @@ from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from core import languages
 from core.api.outputs import Output
 from core.errors import Invalid
 
@@ -31,7 +33,8 @@ class Page(CursorPagination):
         if asked is None:
             return self.page_size
         if not (asked.isascii() and asked.isdigit() and len(asked) < 10 and 1 <= int(asked) <= self.max_page_size):
-            raise Invalid(f"limit must be a whole number from 1 to {self.max_page_size}.", details={"field": "limit"})
+            message = languages.filled("limit must be a whole number from 1 to %(most)d.", most=self.max_page_size)
+            raise Invalid(message, details={"field": "limit"})
         return int(asked)
 
     def decode_cursor(self, request: Request) -> Any:
@@ -44,6 +47,8 @@ class Page(CursorPagination):
             raise ValueError(found)
         if isinstance(value, datetime) and value.utcoffset() != timedelta(0):  # PostgreSQL ends at the year 9999 in UTC
             raise ValueError(found)
+        if value is not None:
+            self.field.run_validators(value)
         return found
 
     def next_cursor(self) -> str | None:
@@ -62,7 +67,7 @@ def paged(
     try:
         found = page.paginate_queryset(rows, request, view=view) or []
     except (ValueError, OverflowError, ValidationError, DataError, HttpNotFound) as error:
-        raise Invalid("The cursor is not one that this list gave.", details={"field": "cursor"}) from error
+        raise Invalid(_("The cursor is not one that this list gave."), details={"field": "cursor"}) from error
     following = page.next_cursor()
     return list(found), {"limit": page.get_page_size(request), "next": following, "has_more": following is not None}
 

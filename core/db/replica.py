@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connections
 
 REPLICA = "replica"
-LOOK_SECONDS = 0.02
+CHECK_SECONDS = 0.02
 PAUSE_SECONDS = 10  # after a failure it is left alone so long: each try may cost a whole timeout
 
 # A server that is no standby (promoted, or named by mistake) is not ours to read from.
@@ -17,7 +17,7 @@ REPLAYED = "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %s::pg_ls
 logger = logging.getLogger(__name__)
 
 
-class Rest:
+class Cooldown:
     """What this process knows of the replica being away; it heals by itself."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Rest:
         self._until = float("-inf")
 
 
-rest = Rest()
+cooldown = Cooldown()
 
 
 def alias(*, patience_seconds: float) -> str:
@@ -45,13 +45,13 @@ def alias(*, patience_seconds: float) -> str:
 
     Waits up to `patience_seconds` for the replica. Inside a transaction only the primary sees what that has written.
     """
-    if REPLICA not in settings.DATABASES or rest.is_on or connections[DEFAULT_DB_ALIAS].in_atomic_block:
+    if REPLICA not in settings.DATABASES or cooldown.is_on or connections[DEFAULT_DB_ALIAS].in_atomic_block:
         return DEFAULT_DB_ALIAS
     try:
         return REPLICA if _caught_up(patience_seconds) else DEFAULT_DB_ALIAS
     except Error as error:
         connections[REPLICA].close()
-        rest.begin(error)
+        cooldown.begin(error)
         return DEFAULT_DB_ALIAS
 
 
@@ -66,6 +66,6 @@ def _caught_up(patience_seconds: float) -> bool:
             if replica.fetchone()[0]:
                 return True
             if time.monotonic() >= end:
-                rest.begin("it lags behind, or is no standby")
+                cooldown.begin("it lags behind, or is no standby")
                 return False
-            time.sleep(LOOK_SECONDS)
+            time.sleep(CHECK_SECONDS)

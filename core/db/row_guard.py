@@ -67,7 +67,7 @@ def brand_wide(why: str) -> Iterator[None]:
 
 
 @contextmanager
-def lifted(why: str) -> Iterator[None]:
+def disabled(why: str) -> Iterator[None]:
     """Leave the guard for what has to know or write more, and say why. Keep the block short, and filter by hand."""
     assert why  # noqa: S101 - for whoever reads the call
     yield from _with(None)
@@ -100,11 +100,11 @@ def carried(chunks: Iterable[T]) -> Iterator[T]:
 _END: Any = object()
 
 
-def _next_under(scope: Scope | None, rest: Iterator[T]) -> Callable[[], T]:
+def _next_under(scope: Scope | None, rows: Iterator[T]) -> Callable[[], T]:
     def following() -> T:
         before = _scope.set(scope)
         try:
-            return next(rest, _END)
+            return next(rows, _END)
         finally:
             _scope.reset(before)
 

@@ -220,7 +220,7 @@ class SsrfGuardBackend(NetworkBackend):
     ) -> NetworkStream:
         found = addresses_of(host, port)
         if not self._anywhere:
-            refuse(host, found)
+            reject_forbidden(host, found)
         error: Exception = httpcore.ConnectError(f"{host} has no address")
         for address in found:
             try:
@@ -238,11 +238,11 @@ class SsrfGuardBackend(NetworkBackend):
         self._inner.sleep(seconds)
 
 
-def refuse(host: str, found: Iterable[Address]) -> None:
+def reject_forbidden(host: str, addresses: Iterable[Address]) -> None:
     """One address that may not be called is enough: which of them is taken is not in our hands."""
-    if not all(is_allowed(address) for address in found):
+    if not all(is_allowed(address) for address in addresses):
         raise httpcore.ConnectError(f"{host} is a private network address, which is never called")
-    if not all(is_allowed(address, encrypts=_encrypts.get()) for address in found):
+    if not all(is_allowed(address, encrypts=_encrypts.get()) for address in addresses):
         raise httpcore.ConnectError(f"{host} is a public address, which is called by https only")
 
 

@@ -60,8 +60,8 @@ def read(content: bytes | str, *, field: str) -> ServiceAccount:
     return ServiceAccount(email[:254], pem, key_id, project_id)
 
 
-def _wrong(field: str, words: str) -> Invalid:
-    return Invalid(words, details={"field": field})
+def _wrong(field: str, text: str) -> Invalid:
+    return Invalid(text, details={"field": field})
 
 
 Name = tuple[str, str, ServiceAccount]
@@ -92,7 +92,7 @@ def access_token(account: ServiceAccount, *, scope: str) -> str:
     return token
 
 
-def forget_token(account: ServiceAccount, *, scope: str) -> None:
+def discard_token(account: ServiceAccount, *, scope: str) -> None:
     """Google refused it before its time."""
     with _lock:
         _tokens.pop(_name(account, scope), None)

@@ -66,7 +66,7 @@ class RoutesInsteadOfPaths(logging.Filter):
         return True
 
 
-class ExpectedRefusals(logging.Filter):
+class ExpectedErrors(logging.Filter):
     """For Django's loggers of requests: what was answered with 4xx is a warning in one line.
 
     Django tells of some of them as errors with a traceback; alerts on errors would ring for whoever sends nonsense.

@@ -107,7 +107,7 @@ class Instruments:
             ["threads", "reason"],
             registry=registry,
         )
-        self.refused = Counter(
+        self.rejected = Counter(
             "loyalty_limits_reached",
             "Calls refused because a limit was used up: of calls, of guessing codes, or of tries of a password.",
             ["limit"],
@@ -204,7 +204,7 @@ def turned_away(threads: str, reason: str) -> None:
 
 def limit_reached(limit: str) -> None:
     """A call was refused: `limit` is one of settings.RATE_LIMITS, or login_wait."""
-    instruments().refused.labels(limit).inc()
+    instruments().rejected.labels(limit).inc()
 
 
 def waited(threads: str, seconds: float) -> None:

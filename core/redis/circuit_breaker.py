@@ -26,19 +26,19 @@ local rest = math.min(tonumber(ARGV[2]) * 2 ^ math.min(failures - open_at, 20), 
 redis.call('set', KEYS[2], 1, 'PX', math.floor(rest))
 return math.floor(rest)
 """
-FORGOTTEN_AFTER_SECONDS = 3_600
+RESET_AFTER_SECONDS = 3_600
 SLOW_SECONDS, SLOW_LASTS_SECONDS = 1.0, 60
 
 
 @dataclass(frozen=True, slots=True)
 class CircuitBreaker:
-    """Opens after `failures` in a row, for `rest_seconds` that double with each failure after. Then one call is let
+    """Opens after `failures` in a row, for `cooldown_seconds` that double with each failure after. Then one call is let
     through as a probe, which has `probe_seconds`; its end decides for all."""
 
     name: str
     failures: int = 5
-    rest_seconds: float = 10
-    longest_rest_seconds: float = 300
+    cooldown_seconds: float = 10
+    max_cooldown_seconds: float = 300
     probe_seconds: float = 15
 
     def wait(self) -> float:
@@ -49,9 +49,9 @@ class CircuitBreaker:
 
     def failed(self) -> float:
         """Seconds of rest that begin with this failure, if any."""
-        longest = round(self.longest_rest_seconds * 1000)
-        kept = longest + FORGOTTEN_AFTER_SECONDS * 1000
-        arguments = (self.failures, round(self.rest_seconds * 1000), longest, kept)
+        longest = round(self.max_cooldown_seconds * 1000)
+        kept = longest + RESET_AFTER_SECONDS * 1000
+        arguments = (self.failures, round(self.cooldown_seconds * 1000), longest, kept)
         milliseconds: int = ask(lambda: run(FAILED, self._keys, arguments)) or 0
         return milliseconds / 1000
 

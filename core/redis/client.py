@@ -73,7 +73,7 @@ def digest(script: str) -> str:
     return sha1(script.encode(), usedforsecurity=False).hexdigest()
 
 
-def command(*words: Any) -> Any:
+def command(*arguments: Any) -> Any:
     """What Redis answers to one command. The pool renews connections that are dead, or those of a fork's parent.
 
     A scan waits for two of these, and execute_command() of redis-py takes half as much processor time again.
@@ -81,7 +81,7 @@ def command(*words: Any) -> Any:
     pool = client().connection_pool
     connection = pool.get_connection()
     try:
-        connection.send_command(*words)  # type: ignore[no-untyped-call]
+        connection.send_command(*arguments)  # type: ignore[no-untyped-call]
         return connection.read_response()
     finally:
         pool.release(connection)

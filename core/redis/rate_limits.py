@@ -74,15 +74,15 @@ def hit(name: str, *identifiers: object) -> None:
 
 
 def _hit(name: str, item: RateLimitItem, identifiers: Sequence[object]) -> None:
-    who = (name, *map(str, identifiers))
-    passes = ask(lambda: limiter().hit(item, *who))
+    key = (name, *map(str, identifiers))
+    passes = ask(lambda: limiter().hit(item, *key))
     if passes is None:
         if name in FAIL_CLOSED:
             raise Unavailable
-        in_process_limits.hit(window_key(item, *who), item.amount, item.get_expiry())
+        in_process_limits.hit(window_key(item, *key), item.amount, item.get_expiry())
     elif not passes:
         metrics.limit_reached(name)
-        raise RateLimited(retry_after=wait_seconds(item, *who))
+        raise RateLimited(retry_after=wait_seconds(item, *key))
 
 
 def hit_brand(brand_id: int, *, app_in: str = "", counted_as: str = "") -> None:
@@ -120,9 +120,9 @@ def _app_windows(item: RateLimitItem, brand_id: int, network: str) -> dict[str, 
     return {window_key(item, "brand", brand_id, "app", whose): amount for whose, amount in amounts.items()}
 
 
-def wait_seconds(item: RateLimitItem, *who: str) -> int:
+def wait_seconds(item: RateLimitItem, *identifiers: str) -> int:
     """Until the oldest counted call leaves the window and the next one passes."""
-    window = ask(lambda: limiter().get_window_stats(item, *who))
+    window = ask(lambda: limiter().get_window_stats(item, *identifiers))
     return max(1, ceil(window.reset_time - time())) if window else PAUSE_SECONDS
 
 
@@ -130,22 +130,22 @@ def limit(name: str) -> RateLimitItem:
     return parsed(settings.RATE_LIMITS[name])
 
 
-def window_key(item: RateLimitItem, *who: object) -> str:
+def window_key(item: RateLimitItem, *identifiers: object) -> str:
     """As the library calls it, which counts in the same window."""
-    return f"{RedisStorage.PREFIX}:{item.key_for(*map(str, who))}"
+    return f"{RedisStorage.PREFIX}:{item.key_for(*map(str, identifiers))}"
 
 
 @lru_cache(maxsize=4_096)
 def site_of(network: str) -> str:
     """The site that an IPv6 network, as `client_address` says it, lies in; empty for anything else."""
-    who = "address:" if network.startswith("address:") else ""
-    address, _, bits = network.removeprefix(who).partition("/")
+    prefix = "address:" if network.startswith("address:") else ""
+    address, _, bits = network.removeprefix(prefix).partition("/")
     try:
         number = int(IPv6Address(address)) if bits == str(NETWORK_BITS) else None
     except ValueError:
         number = None
     spare = 128 - SITE_BITS
-    return f"{who}{IPv6Address(number >> spare << spare)}/{SITE_BITS}" if number is not None else ""
+    return f"{prefix}{IPv6Address(number >> spare << spare)}/{SITE_BITS}" if number is not None else ""
 
 
 parsed = lru_cache(maxsize=64)(parse)

@@ -85,7 +85,7 @@ def read(file: IO[bytes]) -> Iterator[Row]:
             raise Unreadable(_broken_quotes(line, str(error))) from error
         if values is None:
             break
-        _refuse_long_cells(line, values)
+        _check_cell_lengths(line, values)
         if any(values):
             empty = False
             yield Row(line, [restored(value) for value in values])
@@ -105,7 +105,7 @@ def _too_long(line: int, what: str, limit: int) -> str:
     return f"{INVALID}: {message % {'line': line, 'what': what, 'limit': f'{limit:,}'}}"
 
 
-def _refuse_long_cells(line: int, values: list[str]) -> None:
+def _check_cell_lengths(line: int, values: list[str]) -> None:
     for number, value in enumerate(values, 1):
         if len(value) > FIELD_LIMIT:
             raise Unreadable(_too_long(line, _("the cell in column %(number)d") % {"number": number}, FIELD_LIMIT))
@@ -160,7 +160,7 @@ class _Lines(Iterator[str]):
 def _decoded(file: IO[bytes]) -> Iterator[str]:
     """The file's text with LF for every line end."""
     chunk = file.read(CHUNK)
-    _refuse_signatures(chunk)
+    _check_signatures(chunk)
     mark = next((mark for mark in BYTE_ORDER_MARKS if chunk.startswith(mark)), b"")
     encoding = BYTE_ORDER_MARKS.get(mark, "utf-8")
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
@@ -191,7 +191,7 @@ def _undecodable(line: int, position: int, encoding: str) -> str:
     return f"{INVALID}: {message % {'line': line, 'byte': f'{position + 1:,}', 'encoding': name}} {ADVICE}"
 
 
-def _refuse_signatures(beginning: bytes) -> None:
+def _check_signatures(beginning: bytes) -> None:
     for signature, what in SIGNATURES.items():
         # Two letters could begin a text; what follows them in an archive could not.
         if beginning.startswith(signature) and not (signature == b"PK" and beginning[2:3] not in b"\1\3\5\7"):

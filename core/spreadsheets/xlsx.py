@@ -3,7 +3,6 @@
 import re
 import zipfile
 from collections.abc import Sequence
-from string import ascii_uppercase
 from types import TracebackType
 from typing import IO, Self
 
@@ -40,7 +39,8 @@ class Workbook:
     def __init__(self, file: IO[bytes], *, columns: Sequence[str], numbers: Sequence[str] = ()) -> None:
         self._columns = columns
         self._before, self._after = [], []
-        for letter, name in zip(ascii_uppercase, columns, strict=False):
+        for place, name in enumerate(columns):
+            letter = column_letters(place)
             number = name in numbers
             kind = "" if number else ' s="1" t="inlineStr"'
             self._before.append(
@@ -86,8 +86,8 @@ class Workbook:
         self._sheet = self._archive.open(f"xl/worksheets/sheet{self._sheets}.xml", "w", force_zip64=True)
         self._row = 1
         titles = "".join(
-            f'<c r="{letter}1" s="1" t="inlineStr"><is><t>{_SPECIAL.sub(_escaped, name)}</t></is></c>'
-            for letter, name in zip(ascii_uppercase, self._columns, strict=False)
+            f'<c r="{column_letters(place)}1" s="1" t="inlineStr"><is><t>{_SPECIAL.sub(_escaped, name)}</t></is></c>'
+            for place, name in enumerate(self._columns)
         )
         self._write(f'{SHEET_BEGINS}<row r="1">{titles}</row>')
 
@@ -142,11 +142,17 @@ class Workbook:
         self._archive.writestr("xl/styles.xml", STYLES)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    character = found.group()
+def column_letters(place: int) -> str:
+    """What a spreadsheet calls a column, the first at 0: A to Z, then AA."""
+    before, letter = divmod(place, 26)
+    return (column_letters(before - 1) if before else "") + chr(ord("A") + letter)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match.group()
     named = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}.get(character)
     if named:
         return named
-    if character == "_" and not _UNWRITABLE.match(found.string, found.start()):
+    if character == "_" and not _UNWRITABLE.match(match.string, match.start()):
         return "_"
     return f"_x{ord(character):04X}_"

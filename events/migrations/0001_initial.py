@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
                 ('outcome', models.JSONField(blank=True, help_text='The stored response or error.', null=True)),
                 ('request_id', models.CharField(blank=True, db_default='', default='', help_text='The request that caused it.', max_length=64)),
                 ('last_error', models.TextField(blank=True)),
-                ('held_for', models.BigIntegerField(blank=True, help_text='The customer whose confirmed e-mail address it waits for.', null=True, verbose_name='held for')),
+                ('on_hold_for', models.BigIntegerField(blank=True, help_text='The customer whose confirmed e-mail address it waits for.', null=True, verbose_name='held for')),
                 ('created_at', core.moments.MomentField(default=django.utils.timezone.now, editable=False)),
                 ('finished_at', core.moments.MomentField(blank=True, editable=False, null=True)),
                 ('brand', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='events', to='brands.brand')),
@@ -67,7 +67,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='event',
-            index=models.Index(condition=models.Q(('held_for__isnull', False), ('status', 'pending')), fields=['held_for'], name='event_held'),
+            index=models.Index(condition=models.Q(('on_hold_for__isnull', False), ('status', 'pending')), fields=['on_hold_for'], name='event_held'),
         ),
         migrations.AddConstraint(
             model_name='event',

@@ -1,9 +1,9 @@
-import authcodes.codes.gtins
 import core.moments
 import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
 import django.utils.timezone
+import jobs.kinds
 import uuid
 from decimal import Decimal
 from django.conf import settings
@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
             name='Job',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('generate', 'Generate codes'), ('change-codes', 'Change codes in bulk'), ('check-import', 'Check an import'), ('commit-import', 'Commit an import'), ('undo-import', 'Undo an import'), ('export-scans', 'Export the scan report'), ('export-unscanned', 'Export unscanned codes'), ('export-codes', 'Export codes'), ('export-batches', 'Export batches'), ('export-products', 'Export products'), ('export-members', 'Export members'), ('export-ledger', 'Export the points ledger'), ('export-redemptions', 'Export redemptions'), ('export-claims', 'Export reward claims'), ('export-progress', 'Export campaign progress'), ('export-audit', 'Export the audit log'), ('export-affected', 'Export customers affected by a recall'), ('export-customer-data', "Export a customer's data"), ('notify-recall', 'Notify customers of a recall'), ('print-batch', "Print a batch's codes"), ('print-list', 'Print codes from a list')], max_length=32)),
+                ('kind', models.CharField(choices=jobs.kinds.choices, max_length=32)),
                 ('title', models.CharField(help_text='A short description.', max_length=200)),
                 ('parameters', models.JSONField(default=dict, editable=False)),
                 ('status', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=10)),

@@ -1,9 +1,8 @@
-"""The portal's pages about points: who holds them and is told, wallets, and the events behind."""
+"""The portal's pages about points: who holds them and is told, wallets and integrations."""
 
 from loyalty.admin import (
     approvals,
     currency_rates,
-    events,
     external_system,
     ledger,
     levels,
@@ -20,7 +19,6 @@ __all__ = [
     "approvals",
     "currency_rates",
     "deliveries",
-    "events",
     "external_system",
     "ledger",
     "levels",

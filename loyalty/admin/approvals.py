@@ -15,15 +15,14 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.identity.roles import ACT, reach
-from brands.models.tenants import Brand
+from brands.identity.roles import ACT
 from core.errors import DomainError
 from loyalty.models.approvals import PointsApproval
 from loyalty.points import approvals
 from portal.base.badges import badge
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, display
 
@@ -82,8 +81,8 @@ class PointsApprovalAdmin(TenantAdmin):
             "requested": described(approval),
             "total": "" if approval.max_total is None else f"{approval.max_total:,}",
             "row_address": reverse(f"admin:{app}_{model}_change", args=[approval.row_id]),
-            "may_decide": approvals.may_decide(approval, person(request)),
-            "is_own": approval.requested_by_id == person(request).pk,
+            "may_decide": approvals.may_decide(approval, staff_user(request)),
+            "is_own": approval.requested_by_id == staff_user(request).pk,
         }
         return super().change_view(request, object_id, form_url, {**context, **(extra_context or {})})
 
@@ -91,7 +90,7 @@ class PointsApprovalAdmin(TenantAdmin):
         approval = self.get_object(request, str(pk))
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        if approval.brand_id not in self.reach(request, ACT):
+        if approval.brand_id not in self.brand_scope(request, ACT):
             raise PermissionDenied
         try:
             with transaction.atomic():
@@ -103,7 +102,7 @@ class PointsApprovalAdmin(TenantAdmin):
         return redirect("admin:loyalty_pointsapproval_change", pk)
 
     def approve(self, request: HttpRequest, approval: PointsApproval) -> str:
-        row: Any = approvals.approve(approval=approval, by=person(request), at=timezone.now())
+        row: Any = approvals.approve(approval=approval, by=staff_user(request), at=timezone.now())
         self.note(request, [approval], _("Approved"))
         page = page_of(row, self.admin_site)
         page.remember(request, [row])
@@ -111,7 +110,7 @@ class PointsApprovalAdmin(TenantAdmin):
         return _("Approved. The new value applies from now on.")
 
     def reject(self, request: HttpRequest, approval: PointsApproval) -> str:
-        approvals.reject(approval=approval, by=person(request), at=timezone.now())
+        approvals.reject(approval=approval, by=staff_user(request), at=timezone.now())
         self.note(request, [approval], _("Rejected"))
         return _("Rejected. Nothing was changed.")
 
@@ -129,11 +128,3 @@ def described(approval: PointsApproval) -> list[str]:
 def page_model(approval: PointsApproval) -> Any:
     labels = {model._meta.label_lower: model for model in admin.site._registry}  # noqa: SLF001
     return labels[approval.kind]
-
-
-def waiting_for(request: HttpRequest, brands: list[Brand]) -> int:
-    """How many requests in these brands this person may decide on; for the front page."""
-    within = reach(request.user, ACT, approvals.LABEL)
-    ids = [brand.pk for brand in brands if brand.pk in within]
-    waiting = PointsApproval.objects.filter(brand__in=ids, status=PointsApproval.Status.PENDING)
-    return waiting.exclude(requested_by=person(request)).count() if ids else 0

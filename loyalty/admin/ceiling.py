@@ -15,13 +15,13 @@ from loyalty.models.levels import RewardType
 from loyalty.points import approvals
 from portal.base.audit_mixin import CHOSEN
 from portal.base.tenant_admin import TenantAdmin
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 
-HELD_BACK = "_points_held_back"
+WITHHELD = "_points_held_back"
 
 
 @dataclass(frozen=True, slots=True)
-class HeldBack:
+class Withheld:
     """What was asked for a field, and what the row has until a second person approves."""
 
     requested: Any
@@ -37,15 +37,15 @@ class CeilingAdmin(TenantAdmin):
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
         obj = super().save_form(request, form, change)
         before = getattr(request, CHOSEN)[obj.pk] if change else None
-        held = self.held_back(obj, before)
+        held = self.withheld(obj, before)
         for name, each in held.items():
             setattr(obj, name, each.until_then)
             if name not in form.changed_data:  # another type of reward made it too much
                 form.changed_data.append(name)
-        setattr(request, HELD_BACK, held)
+        setattr(request, WITHHELD, held)
         return obj
 
-    def held_back(self, obj: Any, before: Any) -> dict[str, HeldBack]:
+    def withheld(self, obj: Any, before: Any) -> dict[str, Withheld]:
         """The fields of `obj` that are above the ceiling, and above what they were before."""
         reward_type = getattr(obj, self.reward_type_field) if self.reward_type_field else RewardType.POINTS
         same_type = before is not None and (
@@ -57,7 +57,7 @@ class CeilingAdmin(TenantAdmin):
             value = getattr(obj, name)
             had = Decimal(getattr(before, name) or 0) if same_type else Decimal(0)
             if value is not None and value > max(most, had):
-                found[name] = HeldBack(value, type(value)(max(most, had)))
+                found[name] = Withheld(value, type(value)(max(most, had)))
         return found
 
     def max_total(self, obj: Any, values: Mapping[str, Any]) -> int | None:  # noqa: ARG002 - for those who override it
@@ -66,8 +66,8 @@ class CeilingAdmin(TenantAdmin):
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
         super().save_related(request, form, formsets, change)
-        held: dict[str, HeldBack] = getattr(request, HELD_BACK)
-        obj, by, at = form.instance, person(request), timezone.now()
+        held: dict[str, Withheld] = getattr(request, WITHHELD)
+        obj, by, at = form.instance, staff_user(request), timezone.now()
         if change and not held and set(self.points_fields) & set(form.changed_data):
             approvals.withdraw(row=obj, by=by, at=at)
         if held:
@@ -81,10 +81,10 @@ class CeilingAdmin(TenantAdmin):
             self.message_user(request, waiting_message(obj.brand, held), messages.WARNING)
 
 
-def waiting_message(brand: Brand, held: Mapping[str, HeldBack]) -> str:
+def waiting_message(brand: Brand, postponed: Mapping[str, Withheld]) -> str:
     """What the person who asked reads."""
     most = f"{brand.max_points_per_scan:,}"
-    until = ", ".join("-" if it.until_then is None else f"{it.until_then:,}" for it in held.values())
+    until = ", ".join("-" if it.until_then is None else f"{it.until_then:,}" for it in postponed.values())
     message = _(
         "Above the ceiling of %(most)s points per scan. A second manager or owner "
         "must approve it. Until then the value is %(until)s."

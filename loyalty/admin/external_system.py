@@ -32,14 +32,14 @@ class ExternalSystemAdmin(SigningSecretAdmin):
     role_permissions: ClassVar = {"owner": "view add change act", "manager": "view add change act"}
     sidebar = SidebarEntry(INTEGRATIONS, 3, "hub")
     form = CalledForm
-    list_display = ("url", "is_active", "when_refused", "when_away", "health", "created_at")
+    list_display = ("url", "is_active", "when_rejected", "when_away", "health", "created_at")
     search_fields = ("url",)
-    readonly_fields = ("health", "held", "previous_secret_ends_at", "created_at")
+    readonly_fields = ("health", "postponed", "previous_secret_ends_at", "created_at")
     fieldsets = (
-        (None, {"fields": ("brand", "url", "is_active", ("when_refused", "when_away"))}),
-        (gettext_lazy("State"), {"fields": ("health", "held", ("previous_secret_ends_at", "created_at"))}),
+        (None, {"fields": ("brand", "url", "is_active", ("when_rejected", "when_away"))}),
+        (gettext_lazy("State"), {"fields": ("health", "postponed", ("previous_secret_ends_at", "created_at"))}),
     )
-    add_fieldsets = ((None, {"fields": ("brand", "url", "is_active", ("when_refused", "when_away"))}),)
+    add_fieldsets = ((None, {"fields": ("brand", "url", "is_active", ("when_rejected", "when_away"))}),)
     actions_detail = ("try_out", "rotate")
 
     @display(description=gettext_lazy("state"))
@@ -52,8 +52,8 @@ class ExternalSystemAdmin(SigningSecretAdmin):
         return badge("success", _("Asked"))
 
     @display(description=gettext_lazy("waiting events"))
-    def held(self, system: ExternalSystem) -> SafeString | str:
-        found = external_system.held(brand_id=system.brand_id)
+    def postponed(self, system: ExternalSystem) -> SafeString | str:
+        found = external_system.postponed(brand_id=system.brand_id)
         if not found.number:
             return _("No events waiting")
         asked = {"lane": events.EXTERNAL, "status__exact": "pending", "brand__id__exact": system.brand_id}
@@ -69,7 +69,7 @@ class ExternalSystemAdmin(SigningSecretAdmin):
         made, text = external_system.create(
             brand=obj.brand,
             url=obj.url,
-            when_refused=obj.when_refused,
+            when_rejected=obj.when_rejected,
             when_away=obj.when_away,
             is_active=obj.is_active,
         )
@@ -85,9 +85,9 @@ class ExternalSystemAdmin(SigningSecretAdmin):
             "A test request of the type external.test, about no customer, will be "
             "sent now. The system has two seconds to answer."
         )
-        return self.ask(request, object_id, WhyForm, self.tried_out, words=words, button=_("Ask"))
+        return self.ask(request, object_id, WhyForm, self.tried_out, text=words, button=_("Ask"))
 
-    def tried_out(self, request: HttpRequest, row: ExternalSystem, told: dict[str, Any]) -> HttpResponse:
+    def tried_out(self, request: HttpRequest, row: ExternalSystem, result: dict[str, Any]) -> HttpResponse:
         verdict = external_system.test(system=row)
         facts = {"milliseconds": verdict.milliseconds, "reason": verdict.reason}
         if verdict.decision is None:
@@ -95,7 +95,7 @@ class ExternalSystemAdmin(SigningSecretAdmin):
         elif verdict.decision == Decision.PROCEED:
             words, level = _("It answered after %(milliseconds)d ms: proceed."), messages.SUCCESS
         else:
-            words, level = _("It answered after %(milliseconds)d ms: refuse. %(reason)s"), messages.SUCCESS
-        self.note(request, [row], _("Test request sent"), reason=told["reason"])
+            words, level = _("It answered after %(milliseconds)d ms: reject. %(reason)s"), messages.SUCCESS
+        self.note(request, [row], _("Test request sent"), reason=result["reason"])
         self.message_user(request, words % facts, level)
         return redirect("admin:loyalty_externalsystem_change", row.pk)

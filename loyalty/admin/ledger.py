@@ -50,7 +50,7 @@ class LedgerAdmin(ExportingAdmin):
     @display(description=_("created at"), ordering="loyalty_transaction_id")
     def when(self, line: LoyaltyTransaction) -> SafeString:
         """Lines are numbered as they come, so their key sorts them by time."""
-        return local_time.told(line.created_at, line.user_point.brand.zone)
+        return local_time.display_moment(line.created_at, line.user_point.brand.zone)
 
     @display(description=_("customer"))
     def customer(self, line: LoyaltyTransaction) -> User:
@@ -94,9 +94,9 @@ def adjusters(account: int, lines: Sequence[LoyaltyTransaction]) -> dict[int, st
     numbers = [line.pk for line in lines if is_adjustment(line)]
     if not numbers:
         return {}
-    entries = AuditLogEntry.objects.filter(kind="loyalty.userpoints", row_id=str(account), person__isnull=False)
-    named = entries.filter(**{"changes__ledger line__1__in": numbers}).select_related("person")
-    return {entry.changes["ledger line"][1]: entry.person.get_full_name() for entry in named if entry.person}
+    entries = AuditLogEntry.objects.filter(kind="loyalty.userpoints", row_id=str(account), user__isnull=False)
+    named = entries.filter(**{"changes__ledger line__1__in": numbers}).select_related("user")
+    return {entry.changes["ledger line"][1]: entry.user.get_full_name() for entry in named if entry.user}
 
 
 def points_of(line: LoyaltyTransaction) -> Decimal:
@@ -115,7 +115,7 @@ def panel(customer: User, brand: Brand) -> Panel:
         gettext("Points"),
         [
             Line(
-                local_time.told(line.created_at, brand.zone),
+                local_time.display_moment(line.created_at, brand.zone),
                 state_of(line),
                 line.note or line.reason_id,
                 detail_of(line, balance, people.get(line.pk, "")),

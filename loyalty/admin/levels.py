@@ -6,14 +6,20 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from loyalty.admin.ceiling import CeilingAdmin
+from loyalty.admin.resources import LevelResource
 from loyalty.models.levels import BrandLevel
+from portal.base.forms import TenantForm
 from portal.base.sidebar import PROGRAMME, SidebarEntry
+from portal.base.translations import TranslationsAdmin, translated_form
+from portal.import_export.importable import ImportingAdmin
 
 
 @admin.register(BrandLevel)
-class LevelAdmin(CeilingAdmin):
+class LevelAdmin(ImportingAdmin, TranslationsAdmin, CeilingAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change", "support": "view"}
     sidebar = SidebarEntry(PROGRAMME, 2, "military_tech")
+    resource = LevelResource
+    form = translated_form(TenantForm, BrandLevel)
     points_fields = ("scan_reward_value",)
     reward_type_field = "scan_reward_type"
     list_display = ("name", "threshold", "scan_reward_type", "scan_reward_value")

@@ -18,7 +18,7 @@ from core.errors import DomainError
 from loyalty.admin.till import Till, state_badge
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import cancellation, codes
-from portal.base.audit_mixin import deed
+from portal.base.audit_mixin import audit_context
 from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter
@@ -51,7 +51,7 @@ class RedemptionAdmin(Till, ExportingAdmin):
         (gettext_lazy("Times"), {"fields": (("created_at", "expires_at"), ("used_at", "used_by"), "cancelled_at")}),
     )
     actions_list = ("till",)
-    actions_detail = ("cancel", "take_back")
+    actions_detail = ("cancel", "undo_use")
 
     @display(description=gettext_lazy("member"))
     def customer(self, redemption: Redemption) -> Any:
@@ -85,9 +85,9 @@ class RedemptionAdmin(Till, ExportingAdmin):
         return self.ask(request, object_id, cancellation.cancel, _("Cancel this redemption"), about)
 
     @action(description=gettext_lazy("Undo use"), url_path="take-back", icon="history", permissions=["put_right"])
-    def take_back(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def undo_use(self, request: HttpRequest, object_id: str) -> HttpResponse:
         about = _("Use this if a code was marked as used by mistake. The code becomes valid again.")
-        return self.ask(request, object_id, cancellation.take_back, _("Undo use"), about)
+        return self.ask(request, object_id, cancellation.undo_use, _("Undo use"), about)
 
     def ask(self, request: HttpRequest, object_id: str, act: Any, title: str, about: str) -> HttpResponse:
         """The page that says what will happen, and asks why."""
@@ -97,7 +97,7 @@ class RedemptionAdmin(Till, ExportingAdmin):
         form = ReasonForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             try:
-                act(redemption=redemption, deed=deed(request, form.cleaned_data["reason"]))
+                act(redemption=redemption, audit_context=audit_context(request, form.cleaned_data["reason"]))
             except DomainError as refusal:
                 form.add_error(refusal.details.get("field"), refusal.message)
             else:

@@ -5,10 +5,12 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.utils.translation import gettext as _
 
+from loyalty.admin.resources import RewardResource
 from loyalty.models.rewards import Reward
 from portal.base.forms import TenantForm
 from portal.base.sidebar import PROGRAMME, SidebarEntry
-from portal.base.tenant_admin import TenantAdmin
+from portal.base.translations import TranslationsAdmin, translated_form
+from portal.import_export.importable import ImportingAdmin
 
 
 class RewardForm(TenantForm):
@@ -25,10 +27,10 @@ class RewardForm(TenantForm):
         if self.instance.pk and shown in self.data and "stock" in self.changed_data:
             left = Reward.objects.select_for_update(no_key=True).get(pk=self.instance.pk).stock
             if left != self.fields["stock"].clean(self.data[shown]):
-                self.refuse_stock(left)
+                self.check_stock(left)
         return cleaned
 
-    def refuse_stock(self, left: int | None) -> None:
+    def check_stock(self, left: int | None) -> None:
         """Tell the figure that the person did not see; saved once more, theirs counts."""
         now = _("unlimited") if left is None else left
         self.add_error("stock", _("The stock has changed in the meantime. It is now %(stock)s.") % {"stock": now})
@@ -36,10 +38,11 @@ class RewardForm(TenantForm):
 
 
 @admin.register(Reward)
-class RewardAdmin(TenantAdmin):
+class RewardAdmin(ImportingAdmin, TranslationsAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change", "support": "view"}
     sidebar = SidebarEntry(PROGRAMME, 3, "featured_seasonal_and_gifts")
-    form = RewardForm
+    resource = RewardResource
+    form = translated_form(RewardForm, Reward)
     list_display = ("name", "cost", "stock", "minimum_level", "is_active", "valid_from", "valid_until")
     list_filter = ("is_active",)
     list_select_related = ("minimum_level",)

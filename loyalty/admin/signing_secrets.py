@@ -31,7 +31,7 @@ HOURS = [
     (24, gettext_lazy("1 day")),
     (1, gettext_lazy("1 hour")),
     (24 * 7, gettext_lazy("7 days")),
-    (0, gettext_lazy("Not at all (the old secret has leaked)")),
+    (0, gettext_lazy("No overlap (the old secret has leaked)")),
 ]
 
 
@@ -66,7 +66,7 @@ class SigningSecretAdmin(TenantAdmin):
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         words = _("A new secret replaces the current one. It is shown once, on the next page.")
         return self.ask(
-            request, object_id, RotateForm, self.rotated, words=words, button=_("Rotate and show the secret")
+            request, object_id, RotateForm, self.rotated, text=words, button=_("Rotate and show the secret")
         )
 
     def ask(
@@ -76,7 +76,7 @@ class SigningSecretAdmin(TenantAdmin):
         form_class: type[forms.Form],
         act: Callable[[HttpRequest, Any, Any], HttpResponse],
         *,
-        words: str,
+        text: str,
         button: str,
     ) -> HttpResponse:
         """The page that says what will happen and asks what the form asks; posted, it happens, and is written down."""
@@ -90,25 +90,25 @@ class SigningSecretAdmin(TenantAdmin):
                     return act(request, row, form.cleaned_data)
             except DomainError as refusal:
                 form.add_error(None, refusal.message)
-        context = {**self.about(request, row), "title": str(row), "form": form, "words": words, "button": button}
+        context = {**self.about(request, row), "title": str(row), "form": form, "words": text, "button": button}
         return TemplateResponse(request, "admin/loyalty/ask_why.html", context)
 
     def about(self, request: HttpRequest, row: SigningSecretModel) -> dict[str, Any]:
         return {**self.admin_site.each_context(request), "opts": self.opts, "row": row}
 
     @method_decorator(sensitive_variables("text"))
-    def rotated(self, request: HttpRequest, row: Any, told: dict[str, Any]) -> HttpResponse:
+    def rotated(self, request: HttpRequest, row: Any, context: dict[str, Any]) -> HttpResponse:
         self.remember(request, [row])
-        text = signing_secrets.rotate(row=row, at=timezone.now(), grace=timedelta(hours=told["hours"]))
-        self.note(request, [row], _("Secret rotated"), reason=told["reason"])
-        return self.shown_once(request, row, text)
+        text = signing_secrets.rotate(row=row, at=timezone.now(), grace=timedelta(hours=context["hours"]))
+        self.note(request, [row], _("Secret rotated"), reason=context["reason"])
+        return self.secret_page(request, row, text)
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
-        return self.shown_once(request, obj, obj.text)
+        return self.secret_page(request, obj, obj.text)
 
     @method_decorator(sensitive_variables("text"))
     @method_decorator(never_cache)
-    def shown_once(self, request: HttpRequest, row: Any, text: str) -> HttpResponse:
+    def secret_page(self, request: HttpRequest, row: Any, text: str) -> HttpResponse:
         """The answer itself, not a page to go to: no cookie, session or cache ever holds the secret."""
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
         context = {

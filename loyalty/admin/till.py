@@ -17,14 +17,14 @@ from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import USE, BrandScope
 from core.errors import DomainError
-from loyalty.members.masking import shown_to
+from loyalty.members.masking import displayed_to
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import cancellation, codes
 from loyalty.rewards import till as redemptions
-from loyalty.rewards.undo import may_take_back, too_late
-from portal.base.audit_mixin import deed
+from loyalty.rewards.undo import may_undo_use, too_late
+from portal.base.audit_mixin import audit_context
 from portal.base.badges import badge
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.lists import local_time
 from portal.lists.number_columns import format_points
 from portal.unfold import TextWidget, action
@@ -67,12 +67,12 @@ class Till:
     opts: Any
 
     def has_use_permission(self, request: HttpRequest) -> bool:
-        return bool(self.reach(request, USE))  # type: ignore[attr-defined] # of TenantAdmin
+        return bool(self.brand_scope(request, USE))  # type: ignore[attr-defined] # of TenantAdmin
 
     @action(description=gettext_lazy("Redeem a code"), url_path="till", icon="point_of_sale", permissions=["use"])
     def till(self, request: HttpRequest) -> HttpResponse:
         """Look a code up; asked to, mark it as used, or undo that."""
-        scope = self.reach(request, USE)  # type: ignore[attr-defined] # of TenantAdmin
+        scope = self.brand_scope(request, USE)  # type: ignore[attr-defined] # of TenantAdmin
         if not scope:
             raise PermissionDenied
         if request.method == "POST" and "undo" in request.POST:
@@ -99,7 +99,7 @@ class Till:
     def mark_used(self, request: HttpRequest, form: CodeForm, redemption: Redemption) -> bool:
         """Whether the code is used now, by this request."""
         try:
-            redemptions.use(redemption=redemption, at=timezone.now(), by=person(request), request=uuid4())
+            redemptions.use(redemption=redemption, at=timezone.now(), by=staff_user(request), request=uuid4())
         except DomainError as refusal:
             form.add_error(None, refusal.message)
             return False
@@ -111,7 +111,7 @@ class Till:
         try:
             if redemption is None:
                 raise too_late()
-            cancellation.take_back(redemption=redemption, deed=deed(request, _("Undone at the till.")))
+            cancellation.undo_use(redemption=redemption, audit_context=audit_context(request, _("Undone at the till.")))
         except DomainError as refusal:
             messages.error(request, refusal.message)
         else:
@@ -132,9 +132,9 @@ def undoable(request: HttpRequest, scope: BrandScope, number: str) -> Redemption
     """What this very person handed over a moment ago."""
     if not (number.isascii() and number.isdigit() and len(number) <= 18):
         return None
-    rows = scope.of(Redemption.objects.filter(pk=number, used_by=person(request)), "brand")
+    rows = scope.of(Redemption.objects.filter(pk=number, used_by=staff_user(request)), "brand")
     redemption = rows.select_related("brand").first()
-    return redemption if redemption and may_take_back(redemption, at=timezone.now()) else None
+    return redemption if redemption and may_undo_use(redemption, at=timezone.now()) else None
 
 
 def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
@@ -147,11 +147,11 @@ def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
         "state": state,
         "verdict": _("Hand over: %(reward)s") % {"reward": redemption.name} if state == "good" else reject(redemption),
         "badge": state_badge(redemption),
-        "member": shown_to(request.user, redemption.user_point),
+        "member": displayed_to(request.user, redemption.user_point),
         "code": codes.grouped(redemption.code),
-        "taken": local_time.told(redemption.created_at, zone),
-        "ends": local_time.told(redemption.expires_at, zone) if redemption.expires_at else _("never"),
-        "used": local_time.told(redemption.used_at, zone) if redemption.used_at else "",
+        "taken": local_time.display_moment(redemption.created_at, zone),
+        "ends": local_time.display_moment(redemption.expires_at, zone) if redemption.expires_at else _("never"),
+        "used": local_time.display_moment(redemption.used_at, zone) if redemption.used_at else "",
     }
 
 
@@ -161,9 +161,11 @@ def reject(redemption: Redemption) -> str:
     state = redemptions.state_of(redemption, timezone.now())
     if state == "used" and redemption.used_at:
         who = redemption.used_by.get_full_name() if redemption.used_by else _("another system")
-        return format_html(_("Do not hand over: used {} by {}"), local_time.told(redemption.used_at, zone), who)
+        return format_html(
+            _("Do not hand over: used {} by {}"), local_time.display_moment(redemption.used_at, zone), who
+        )
     if state == "expired" and redemption.expires_at:
-        return format_html(_("Do not hand over: expired {}"), local_time.told(redemption.expires_at, zone))
+        return format_html(_("Do not hand over: expired {}"), local_time.display_moment(redemption.expires_at, zone))
     if state == "blocked":
         return _("Do not hand over: the member is blocked")
     return _("Do not hand over: cancelled")

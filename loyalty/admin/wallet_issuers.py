@@ -32,8 +32,8 @@ from portal.unfold import ChoicesFilter, FileWidget, PasswordWidget, TextWidget,
 MAX_FILE_BYTES = 100_000  # bytes; keys and certificates have a few thousand
 
 
-def file_field(label: Any, words: Any) -> forms.FileField:
-    return forms.FileField(label=label, help_text=words, required=False, widget=FileWidget)
+def file_field(label: Any, text: Any) -> forms.FileField:
+    return forms.FileField(label=label, help_text=text, required=False, widget=FileWidget)
 
 
 class IssuerForm(TenantForm):
@@ -85,9 +85,9 @@ class IssuerForm(TenantForm):
         try:
             self.keys = self.read_apple(cleaned) if platform == Platform.APPLE else self.read_google(cleaned)
             brand = cleaned.get("brand") or self.instance.brand
-            issuers.refuse_another_identity(brand, platform, self.keys.identifier)
+            issuers.check_identity(brand, platform, self.keys.identifier)
         except Invalid as refusal:
-            self.refuse(refusal)
+            self.add_domain_error(refusal)
         return cleaned
 
     def read_apple(self, cleaned: dict[str, Any]) -> AppleKeys:
@@ -179,7 +179,7 @@ class WalletIssuerAdmin(TenantAdmin):
         vars(obj).update(vars(issuers.save(brand=obj.brand, keys=form.keys, at=now)))
         passes.refresh_all(brand_id=obj.brand_id, platform=obj.platform, behind=True, at=now)
 
-    def changes_beside(self, form: Any) -> dict[str, tuple[Any, Any]]:
+    def extra_changes(self, form: Any) -> dict[str, tuple[Any, Any]]:
         """Of new keys the trail tells that they are new, and until when they are good."""
         if form.before is None:
             return {}
@@ -206,7 +206,7 @@ class WalletIssuerAdmin(TenantAdmin):
         own = WalletPass.objects.filter(brand=row.brand_id, platform=row.platform)
         if request.method == "POST":
             self.remember(request, [row])
-            issuers.change_look(brand_id=row.brand_id)
+            issuers.change_design(brand_id=row.brand_id)
             count = passes.refresh_all(brand_id=row.brand_id, platform=row.platform, at=timezone.now())
             self.note(request, [row], _("All passes updated: %(count)d") % {"count": count})
             self.message_user(request, _("To be updated: %(count)d passes.") % {"count": count}, messages.SUCCESS)

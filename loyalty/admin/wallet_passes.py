@@ -33,7 +33,7 @@ class FreshnessFilter(StateFilter):
     parameter_name = "stale"
     states = {"yes": gettext_lazy("Stale")}
 
-    def asked(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - the filter's signature
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - the filter's signature
         return stale()
 
 
@@ -49,7 +49,7 @@ class WalletPassAdmin(TenantAdmin):
     search_help_text = gettext_lazy("A pass's serial number, or parts of a customer's name or e-mail address.")
     fieldsets = (
         (None, {"fields": (("customer", "brand"), ("platform", "condition"), "serial")}),
-        (gettext_lazy("Versions"), {"fields": (("version", "held_version"), ("changed_at", "freshness"))}),
+        (gettext_lazy("Versions"), {"fields": (("version", "current_version"), ("changed_at", "freshness"))}),
         (gettext_lazy("Contact"), {"fields": (("pushed_version", "devices"), ("pushed_at", "fetched_at"))}),
         (gettext_lazy("Trouble"), {"fields": ("last_error", "failed_at")}),
     )
@@ -69,7 +69,7 @@ class WalletPassAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("version in wallet"))
     def versions(self, row: WalletPass) -> str:
-        return _("%(held)d of %(version)d") % {"held": row.held_version, "version": row.version}
+        return _("%(held)d of %(version)d") % {"held": row.current_version, "version": row.version}
 
     @display(description=gettext_lazy("up to date"))
     def freshness(self, row: WalletPass) -> SafeString | str:
@@ -79,8 +79,8 @@ class WalletPassAdmin(TenantAdmin):
             return badge("danger", _("Stale"))
         if row.last_error:
             return badge("warning", _("Failing"))
-        if row.held_version < row.version:
-            return badge("info", _("On its way")) if row.state == WalletPass.State.HELD else "—"
+        if row.current_version < row.version:
+            return badge("info", _("On its way")) if row.state == WalletPass.State.IN_WALLET else "—"
         return badge("success", _("Yes"))
 
     @display(description=gettext_lazy("devices"))

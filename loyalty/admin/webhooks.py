@@ -25,7 +25,7 @@ from brands.identity.roles import ACT
 from loyalty.admin.signing_secrets import CalledForm, SigningSecretAdmin
 from loyalty.integrations import webhook_endpoints, webhook_events
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint, WebhookType
-from portal.base.audit_mixin import deed
+from portal.base.audit_mixin import audit_context
 from portal.base.badges import badge
 from portal.base.confirmation import WhyForm
 from portal.base.sidebar import INTEGRATIONS, SidebarEntry
@@ -35,17 +35,15 @@ from portal.unfold import CheckboxesWidget, ChoicesFilter, action, display
 
 STATES = {"active": "success", "disabled": "", "gone": "danger", "failing": "danger"}
 ENDS = {"waiting": "info", "delivered": "success", "failed": "danger", "dropped": "warning"}
-LOOK_AGAIN_SECONDS, LOOKED_FOR_SECONDS = 2, 60
+POLL_SECONDS, WAIT_SECONDS = 2, 60
 
 
 class EndpointForm(CalledForm):
     types = forms.MultipleChoiceField(
         label=gettext_lazy("Events"),
-        choices=[(kind, kind) for kind in WebhookType.values],
+        choices=WebhookType.choices,
         widget=CheckboxesWidget,
-        help_text=gettext_lazy(
-            "The events that it receives: credited points, reached levels, redeemed rewards, scans, recalled batches."
-        ),
+        help_text=gettext_lazy("The events that it receives. Choose only those that the other system needs."),
     )
 
 
@@ -54,18 +52,18 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
     role_permissions: ClassVar = {"owner": "view add change act", "manager": "view add change act"}
     sidebar = SidebarEntry(INTEGRATIONS, 1, "webhook")
     form = EndpointForm
-    list_display = ("url", "description", "told_of", "state_shown", "failing_since", "created_at")
+    list_display = ("url", "description", "event_kinds", "state_badge", "failing_since", "created_at")
     list_filter = (("state", ChoicesFilter),)
     linked_filters = ("state__in",)
     search_fields = ("url", "description")
-    readonly_fields = ("state_shown", "state_since", "failing_since", "previous_secret_ends_at", "log", "created_at")
+    readonly_fields = ("state_badge", "state_since", "failing_since", "previous_secret_ends_at", "log", "created_at")
     fieldsets = (
         (None, {"fields": ("brand", "url", "description", "types")}),
         (
             gettext_lazy("State"),
             {
                 "fields": (
-                    ("state_shown", "state_since"),
+                    ("state_badge", "state_since"),
                     ("failing_since", "previous_secret_ends_at"),
                     "log",
                     "created_at",
@@ -77,11 +75,11 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
     actions_detail = ("ping", "stop", "start", "rotate")
 
     @display(description=gettext_lazy("events"))
-    def told_of(self, endpoint: WebhookEndpoint) -> str:
+    def event_kinds(self, endpoint: WebhookEndpoint) -> str:
         return ", ".join(endpoint.types)
 
     @display(description=gettext_lazy("state"))
-    def state_shown(self, endpoint: WebhookEndpoint) -> SafeString:
+    def state_badge(self, endpoint: WebhookEndpoint) -> SafeString:
         return badge(STATES[endpoint.state], endpoint.get_state_display())
 
     @display(description=gettext_lazy("messages"))
@@ -117,9 +115,9 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
     def ping(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The page that says so; posted, the message goes out and its own page tells how it ends."""
         words = _("A signed event of the type webhook.test will be sent now.")
-        return self.ask(request, object_id, forms.Form, self.pinged, words=words, button=_("Send"))
+        return self.ask(request, object_id, forms.Form, self.pinged, text=words, button=_("Send"))
 
-    def pinged(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:  # noqa: ARG002
+    def pinged(self, request: HttpRequest, row: WebhookEndpoint, context: dict[str, Any]) -> HttpResponse:  # noqa: ARG002
         message = webhook_events.ping(endpoint=row, at=timezone.now())
         self.note(request, [row], _("Test sent: %(message)s") % {"message": message.message_id})
         return redirect("admin:loyalty_webhookdelivery_change", message.pk)
@@ -127,21 +125,23 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
     @action(description=gettext_lazy("Disable"), url_path="disable", icon="block", permissions=["stop"])
     def stop(self, request: HttpRequest, object_id: str) -> HttpResponse:
         words = _("This webhook will stop receiving events. Pending deliveries will be discarded.")
-        return self.ask(request, object_id, WhyForm, self.stopped, words=words, button=_("Disable webhook"))
+        return self.ask(request, object_id, WhyForm, self.stopped, text=words, button=_("Disable webhook"))
 
-    def stopped(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:
-        state, by = WebhookEndpoint.State.DISABLED, deed(request, told["reason"])
-        webhook_endpoints.stop(endpoint=row, state=state, at=timezone.now(), deed=by)
+    def stopped(self, request: HttpRequest, row: WebhookEndpoint, context: dict[str, Any]) -> HttpResponse:
+        state, by = WebhookEndpoint.State.DISABLED, audit_context(request, context["reason"])
+        webhook_endpoints.stop(endpoint=row, state=state, at=timezone.now(), audit_context=by)
         self.message_user(request, _("Disabled: %(webhook)s.") % {"webhook": row}, messages.SUCCESS)
         return redirect("admin:loyalty_webhookendpoint_change", row.pk)
 
     @action(description=gettext_lazy("Enable"), url_path="enable", icon="check_circle", permissions=["start"])
     def start(self, request: HttpRequest, object_id: str) -> HttpResponse:
         words = _("This webhook will receive new events. Missed events can be resent from its deliveries.")
-        return self.ask(request, object_id, WhyForm, self.started, words=words, button=_("Enable webhook"))
+        return self.ask(request, object_id, WhyForm, self.started, text=words, button=_("Enable webhook"))
 
-    def started(self, request: HttpRequest, row: WebhookEndpoint, told: dict[str, Any]) -> HttpResponse:
-        webhook_endpoints.start(endpoint=row, at=timezone.now(), deed=deed(request, told["reason"]))
+    def started(self, request: HttpRequest, row: WebhookEndpoint, context: dict[str, Any]) -> HttpResponse:
+        webhook_endpoints.start(
+            endpoint=row, at=timezone.now(), audit_context=audit_context(request, context["reason"])
+        )
         self.message_user(request, _("Enabled: %(webhook)s.") % {"webhook": row}, messages.SUCCESS)
         return redirect("admin:loyalty_webhookendpoint_change", row.pk)
 
@@ -194,7 +194,7 @@ class WebhookDeliveryAdmin(TenantAdmin):
         before = self.get_object(request, object_id)
         answer: HttpResponse = super().change_view(request, object_id, *where, **more)
         if before and answer.status_code == 200 and is_under_way(before):
-            answer["Refresh"] = str(LOOK_AGAIN_SECONDS)
+            answer["Refresh"] = str(POLL_SECONDS)
         return answer
 
     def has_resend_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
@@ -237,5 +237,5 @@ class WebhookDeliveryAdmin(TenantAdmin):
 
 
 def is_under_way(message: WebhookDelivery) -> bool:
-    is_new = timezone.now() - message.created_at < timedelta(seconds=LOOKED_FOR_SECONDS)
+    is_new = timezone.now() - message.created_at < timedelta(seconds=WAIT_SECONDS)
     return is_new and message.state == WebhookDelivery.State.WAITING and not message.attempts

@@ -26,7 +26,7 @@ class LinkedPage(View):
     """GET shows what POST will do, because mail programmes open links by themselves. No cookie, so nothing to forge."""
 
     purpose = ""
-    words = ""
+    phrases = ""
     http_method_names = ["get", "head", "post", "options"]
 
     @method_decorator(csrf_exempt)
@@ -35,7 +35,7 @@ class LinkedPage(View):
         told = rendering.read_link(self.purpose, token)
         if told is None:
             raise Http404
-        answer: HttpResponse = super().dispatch(request, told=told)  # type: ignore[assignment]
+        answer: HttpResponse = super().dispatch(request, claims=told)  # type: ignore[assignment]
         answer.headers["Content-Security-Policy"] = POLICY
         answer.headers["Referrer-Policy"] = "no-referrer"
         answer.headers["X-Robots-Tag"] = "noindex"
@@ -46,40 +46,40 @@ class LinkedPage(View):
             "brand": brand,
             "language": language,
             "direction": catalogue.direction(language),
-            "title": catalogue.phrase(language, "title", of=self.words),
-            "button": catalogue.phrase(language, "button", of=self.words),
+            "title": catalogue.phrase(language, "title", of=self.phrases),
+            "button": catalogue.phrase(language, "button", of=self.phrases),
             **about,
         }
         return render(request, "loyalty/notifications/page.html", context)
 
     def said(self, language: str, name: str, **values: str) -> str:
         found = {key: Value(value) for key, value in values.items()}
-        return placeholders.fill(catalogue.phrase(language, name, of=self.words), found)
+        return placeholders.fill(catalogue.phrase(language, name, of=self.phrases), found)
 
 
 class OptOut(LinkedPage):
     """Stop a topic by a channel. Mail programmes post by themselves when their own button is pressed (RFC 8058)."""
 
-    purpose, words = OPT_OUT, "opt_out_page"
+    purpose, phrases = OPT_OUT, "opt_out_page"
 
-    def get(self, request: HttpRequest, told: dict[str, Any]) -> HttpResponse:
-        return self.shown(request, told, name="ask")
+    def get(self, request: HttpRequest, claims: dict[str, Any]) -> HttpResponse:
+        return self.opt_out_page(request, claims, name="ask")
 
-    def post(self, request: HttpRequest, told: dict[str, Any]) -> HttpResponse:
-        self.check(told)
-        preferences.opt_out(told["u"], told["b"], channel=told["c"], topics=[told["t"]], at=timezone.now())
-        return self.shown(request, told, name="done")
+    def post(self, request: HttpRequest, claims: dict[str, Any]) -> HttpResponse:
+        self.check(claims)
+        preferences.opt_out(claims["u"], claims["b"], channel=claims["c"], topics=[claims["t"]], at=timezone.now())
+        return self.opt_out_page(request, claims, name="done")
 
-    def check(self, told: dict[str, Any]) -> None:
+    def check(self, claims: dict[str, Any]) -> None:
         """What we signed may be gone since."""
-        there = User.objects.filter(pk=told["u"]).exists() and Brand.objects.filter(pk=told["b"]).exists()
-        if not there or told["t"] not in Topic.values or told["c"] not in Channel.values:
+        there = User.objects.filter(pk=claims["u"]).exists() and Brand.objects.filter(pk=claims["b"]).exists()
+        if not there or claims["t"] not in Topic.values or claims["c"] not in Channel.values:
             raise Http404
 
-    def shown(self, request: HttpRequest, told: dict[str, Any], *, name: str) -> HttpResponse:
-        self.check(told)
-        brand, language = brand_and_language(told["b"], told["u"])
-        channel = catalogue.phrase(language, told["c"], of="channels")
+    def opt_out_page(self, request: HttpRequest, claims: dict[str, Any], *, name: str) -> HttpResponse:
+        self.check(claims)
+        brand, language = brand_and_language(claims["b"], claims["u"])
+        channel = catalogue.phrase(language, claims["c"], of="channels")
         lines = [self.said(language, name, brand_name=brand.name, channel=channel), self.said(language, "safety")]
         return self.page(request, brand, language, lines=lines, is_done=name == "done")
 
@@ -87,24 +87,24 @@ class OptOut(LinkedPage):
 class Acknowledge(LinkedPage):
     """A customer confirms that they have read a recall."""
 
-    purpose, words = ACKNOWLEDGE, "acknowledge_page"
+    purpose, phrases = ACKNOWLEDGE, "acknowledge_page"
 
-    def get(self, request: HttpRequest, told: dict[str, Any]) -> HttpResponse:
-        return self.shown(request, self.notification(told))
+    def get(self, request: HttpRequest, claims: dict[str, Any]) -> HttpResponse:
+        return self.acknowledgement_page(request, self.notification(claims))
 
-    def post(self, request: HttpRequest, told: dict[str, Any]) -> HttpResponse:
-        notification = self.notification(told)
+    def post(self, request: HttpRequest, claims: dict[str, Any]) -> HttpResponse:
+        notification = self.notification(claims)
         batching.acknowledge(notification=notification, at=timezone.now())
         notification.refresh_from_db(fields=["acknowledged_at"])
-        return self.shown(request, notification)
+        return self.acknowledgement_page(request, notification)
 
-    def notification(self, told: dict[str, Any]) -> Notification:
-        found = Notification.objects.select_related("brand").filter(pk=told["n"]).first()
+    def notification(self, claims: dict[str, Any]) -> Notification:
+        found = Notification.objects.select_related("brand").filter(pk=claims["n"]).first()
         if found is None:
             raise Http404
         return found
 
-    def shown(self, request: HttpRequest, notification: Notification) -> HttpResponse:
+    def acknowledgement_page(self, request: HttpRequest, notification: Notification) -> HttpResponse:
         brand, language = brand_and_language(notification.brand_id, notification.user_id)
         facts = notification.payload
         lines = [str(facts.get(name, "")) for name in ("product_name", "message", "recall_id", "contact")]

@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from brands.identity.authentication import for_own_brand, principal_of
 from brands.models.tenants import Brand
 from brands.tenants import local_time
+from core import languages
 from core.api.filters import ChoiceFilter, DayFilter, TenantFilterSet
 from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
@@ -22,12 +23,16 @@ from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import NotFound
 from core.redis import rate_limits
+from core.translations import TranslatedField, in_language
 from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.notifications import ledger_notes
 from loyalty.points import overview
+from loyalty.points.ledger import ADJUSTED
+from loyalty.points.overview import PointsOverview
 
 
 class NextLevelOutput(Output):
-    name = serializers.CharField()
+    name = TranslatedField(source="level.name")
     threshold = PointsField(help_text="Lifetime points from which a customer is in it.")
     missing = PointsField(help_text="Points to earn until then.")
 
@@ -37,12 +42,19 @@ class ExpiringOutput(Output):
     on = serializers.DateField(help_text="The first day on which they are gone, by the brand's clock.")
 
 
+class LevelField(serializers.CharField):
+    """The name of the customer's level, in the language of the answer if it still has that name; empty for none."""
+
+    def get_attribute(self, instance: PointsOverview) -> str:
+        return in_language(instance.level, "name") if instance.level else instance.level_name
+
+
 class PointsData(Output):
     points = PointsField(help_text="Current balance.")
     lifetime = PointsField(help_text="Earned in all; what levels count.")
     redeemed = PointsField(help_text="Spent in all, without what came back.")
     expired = PointsField(help_text="Expired in all.")
-    level = serializers.CharField(allow_blank=True)
+    level = LevelField(allow_blank=True)
     next_level = NextLevelOutput(allow_null=True, help_text="Null at the top.")
     expiring_soon = ExpiringOutput(allow_null=True, help_text="The next points to expire, if that is soon.")
     enrolled = serializers.BooleanField()
@@ -53,6 +65,15 @@ class PointsOutput(Output):
     data = PointsData(source="*")  # type: ignore[assignment]
 
 
+class NoteField(serializers.CharField):
+    """The note of a line: the system's own in the language of the answer, what staff typed as they typed it."""
+
+    def get_attribute(self, instance: LoyaltyTransaction) -> str:
+        if instance.reason_id.startswith(ADJUSTED) or not ledger_notes.parsed(instance.note):
+            return instance.note
+        return ledger_notes.text_in(instance.note, languages.decide())
+
+
 class TransactionOutput(Output):
     loyalty_transaction_id = serializers.IntegerField()
     reason = serializers.ChoiceField(choices=LoyaltyTransaction.Reason.choices)
@@ -60,7 +81,7 @@ class TransactionOutput(Output):
     points_earned = PointsField()
     points_redeemed = PointsField()
     points_expired = PointsField()
-    note = serializers.CharField(allow_blank=True)
+    note = NoteField(allow_blank=True)
     createdAt = TimestampField(source="created_at")  # noqa: N815 - the spec's name
 
 

@@ -4,13 +4,13 @@ from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands.identity.api_keys import Caller
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
 from core.api.idempotency import IDEMPOTENCY_KEY, idempotency_key, idempotent_id
 from core.api.lists import ListView
@@ -19,8 +19,9 @@ from core.api.openapi.examples import answer_example
 from core.api.openapi.shared_examples import CODE, GOOD, LAST_PAGE, WHEN
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from core.api.pagination import PaginationOutput, page_parameters
-from core.errors import Forbidden, Invalid, raises
+from core.errors import Invalid
 from core.redis import rate_limits
+from core.translations import in_language
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes, redeem, till, undo
 from loyalty.rewards.redeem import RedemptionRequest
@@ -79,11 +80,19 @@ class RedeemedOutput(Output):
     data = RedeemedData(source="*")  # type: ignore[assignment]
 
 
+class NameField(serializers.CharField):
+    """What a redemption's reward was called. In the language of the answer, unless it is called otherwise by now."""
+
+    def get_attribute(self, instance: Redemption) -> str:
+        reward = instance.reward
+        return in_language(reward, "name") if reward and reward.name == instance.name else instance.name
+
+
 class RedemptionOutput(Output):
     redemption_id = serializers.IntegerField(source="pk")
     reward_id = serializers.IntegerField(allow_null=True)
     milestone_id = serializers.IntegerField(allow_null=True)
-    name = serializers.CharField(help_text="Of the reward, as it was called at the time.")
+    name = NameField(help_text="Of the reward, as it was called at the time.")
     cost = PointsField()
     code = CodeField()
     state = StateField()
@@ -126,7 +135,7 @@ class Redeem(APIView):
         rate_limits.hit("redeem", principal.brand_id, principal.user_id)
         key = idempotency_key(request)
         if not key:
-            raise Invalid("Send an Idempotency-Key, new for each wish.", details={"header": "Idempotency-Key"})
+            raise Invalid(_("Send an Idempotency-Key, new for each wish."), details={"header": "Idempotency-Key"})
         wish = RedemptionRequest(
             brand_id=principal.brand_id,
             user_id=principal.user_id,
@@ -220,13 +229,6 @@ class Redemptions(ListView):
         """The rewards that the customer took or won at the token's brand, newest first, with their codes."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
-        theirs = Redemption.objects.select_related("user_point")
+        theirs = Redemption.objects.select_related("user_point", "reward")
         mine = theirs.filter(user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id)
         return Response(RedemptionsOutput.serialize(self.page_of(mine)))
-
-
-@raises(Forbidden)
-def require_till(caller: Caller) -> None:
-    """A till speaks through the brand's hub. Raises Forbidden."""
-    if not caller.is_hub:
-        raise Forbidden("Only a hub key may look codes up.")

@@ -16,6 +16,7 @@ from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import NotFound
 from core.redis import rate_limits
+from core.translations import TranslatedField
 from loyalty.models.rewards import Reward
 from loyalty.rewards import rules
 from loyalty.rewards.offers import offers_to
@@ -52,8 +53,8 @@ BAG = {
 
 class RewardOutput(Output):
     id = serializers.IntegerField(source="reward.pk")
-    name = serializers.CharField(source="reward.name")
-    description = serializers.CharField(source="reward.description", allow_blank=True)
+    name = TranslatedField(source="reward.name")
+    description = TranslatedField(source="reward.description", allow_blank=True)
     cost = PointsField(source="reward.cost", help_text="Points.")
     stock = serializers.IntegerField(
         source="reward.stock", allow_null=True, help_text="How many are left; null: as many as are asked for."
@@ -62,7 +63,7 @@ class RewardOutput(Output):
     taken = serializers.IntegerField(source="member.taken", help_text="How many of it the customer took.")
     valid_from = TimestampField(source="reward.valid_from", allow_null=True)
     valid_until = TimestampField(source="reward.valid_until", allow_null=True)
-    level = serializers.CharField(allow_null=True, help_text="The level that it needs.")
+    level = TranslatedField(source="reward.minimum_level.name", allow_null=True, help_text="The level that it needs.")
     available = serializers.BooleanField(help_text="The customer can take it now.")
     reason = serializers.ChoiceField(
         choices=INELIGIBILITIES,

@@ -9,14 +9,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands.identity.api_keys import Caller
-from brands.identity.authentication import for_brand_of_key
+from brands.identity.authentication import for_brand_of_hub
+from brands.models.credentials import ApiKey
 from core.api.idempotency import IDEMPOTENCY_HEADER, idempotency_key, idempotent_id
 from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import CODE, GOOD, WHEN
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField
-from loyalty.api.redemptions import StateField, require_till
+from loyalty.api.redemptions import StateField
 from loyalty.members.masking import masked
 from loyalty.rewards import till
 
@@ -66,7 +67,7 @@ class CheckRedemption(APIView):
         tag="Rewards",
         summary="Check a code",
         needs=[KEY],
-        calls=[require_till, till.find],
+        calls=[Caller.require, till.find],
         request=TillInput,
         responses=TillOutput,
         examples=[
@@ -74,14 +75,13 @@ class CheckRedemption(APIView):
             answer_example("Good", {"success": True, "data": {**AT_THE_TILL, **GOOD}}),
         ],
     )
-    @for_brand_of_key
+    @for_brand_of_hub(ApiKey.Scope.TILL)
     def post(self, request: Request, caller: Caller) -> Response:
-        """For a till: what a customer's code is for, and whether it is still good. Needs a hub key.
+        """For a till: what a customer's code is for, and whether it is still good.
 
-        A member who is blocked gets nothing for a code that is otherwise good; its `state` is `blocked` then.
-        The code may be typed with or without separators; a slip in it is noticed.
+        Needs a hub key with the scope `till`. A member who is blocked gets nothing for a code that is otherwise good;
+        its `state` is `blocked` then. The code may be typed with or without separators; a slip in it is noticed.
         """
-        require_till(caller)
         given = TillInput.parse(request.data)
         found = till.find(brand_ids=[caller.brand_id], text=given["code"])
         return Response(TillOutput.serialize(found))
@@ -98,7 +98,7 @@ class UseRedemption(APIView):
         tag="Rewards",
         summary="Use a code",
         needs=[KEY],
-        calls=[require_till, till.find, till.use],
+        calls=[Caller.require, till.find, till.use],
         parameters=[IDEMPOTENCY_HEADER],
         request=TillInput,
         responses=TillOutput,
@@ -109,13 +109,12 @@ class UseRedemption(APIView):
             ),
         ],
     )
-    @for_brand_of_key
+    @for_brand_of_hub(ApiKey.Scope.TILL)
     def post(self, request: Request, caller: Caller) -> Response:
-        """For a till: mark a customer's code as used, once. Needs a hub key.
+        """For a till: mark a customer's code as used, once. Needs a hub key with the scope `till`.
 
         With an Idempotency-Key the same request again is answered the same; otherwise a second one is REDEMPTION_USED.
         """
-        require_till(caller)
         given = TillInput.parse(request.data)
         at = timezone.now()
         key = idempotency_key(request)

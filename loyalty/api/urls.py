@@ -2,21 +2,8 @@
 
 from django.urls import path
 
-from loyalty.api import (
-    email_change,
-    members,
-    passkit,
-    passwords,
-    points,
-    profile,
-    push_devices,
-    redemptions,
-    registration,
-    rewards,
-    sessions,
-    till,
-    wallets,
-)
+from loyalty.api import brand_programme, passkit, points, push_devices, redemptions, rewards, till, wallets
+from loyalty.api.members import brand_members, email_change, members, passwords, profile, registration, sessions
 
 urlpatterns = [
     path("auth/token", sessions.Login.as_view()),
@@ -46,6 +33,14 @@ urlpatterns = [
     path("members/<id:user_id>", members.MemberView.as_view()),
     path("redemptions/check", till.CheckRedemption.as_view()),
     path("redemptions/use", till.UseRedemption.as_view()),
+    path("brand/members", brand_members.BrandMembers.as_view()),
+    path("brand/members/<id:user_id>", brand_members.BrandMember.as_view()),
+    path("brand/members/<id:user_id>/adjustments", brand_members.MemberAdjustments.as_view()),
+    path("brand/levels", brand_programme.BrandLevels.as_view()),
+    path("brand/rewards", brand_programme.BrandRewards.as_view()),
+    path("brand/rewards/<id:reward_id>", brand_programme.BrandReward.as_view()),
+    path("brand/redemptions", brand_programme.BrandRedemptions.as_view()),
+    path("brand/transactions", brand_programme.BrandTransactions.as_view()),
 ]
 
 # Apple's addresses: a pass names the place before v1, the rest is Apple's.

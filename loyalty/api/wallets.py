@@ -28,7 +28,7 @@ from loyalty.models.wallets import Platform, WalletPass
 from loyalty.points import accounts
 from loyalty.wallets import images, issuers, passes, renders
 from loyalty.wallets.apple import packages
-from loyalty.wallets.cards import card_of, look_of
+from loyalty.wallets.cards import card_of, design_of
 from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import links
 from loyalty.wallets.passes import Changed
@@ -175,7 +175,7 @@ class GooglePass(APIView):
             publishing.publish(messages=[message], brand_id=account.brand_id, at=now, once=True)
         found = WalletPass.objects.filter(pk=issued.pk).get()
         link = links.save_link(
-            wallet_pass=found, card=card_of(found), keys=issuer.for_google, with_class=not issuer.look_pushed
+            wallet_pass=found, card=card_of(found), keys=issuer.for_google, with_class=not issuer.design_pushed
         )
         passes.handed_out(wallet_pass=found)
         return Response(SaveLinkOutput.serialize({"save_url": link}))
@@ -188,7 +188,7 @@ class GoogleLogo(View):
 
     def get(self, _request: HttpRequest, brand_id: int, name: str) -> HttpResponse:
         brand = Brand.objects.filter(pk=brand_id).first()
-        look = look_of(brand) if brand else None
+        look = design_of(brand) if brand else None
         if look is None or images.name_of(look) != name:
             raise Http404
         return HttpResponse(images.google_logo(look), content_type="image/png", headers={"Cache-Control": FOR_EVER})

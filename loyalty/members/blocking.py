@@ -4,12 +4,15 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
+from uuid import uuid4
 
 from django.db import transaction
 
 from events import messages, publishing
+from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
+from loyalty.models.webhooks import WebhookType
 from loyalty.points import accounts as members
 from loyalty.points.balance_events import balance_changed
 
@@ -24,11 +27,30 @@ def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at:
         held = WalletPass.objects.filter(account__in=changed).values("account")
         holders = UserPoints.objects.filter(pk__in=held).order_by("brand_id", "pk")
         for brand_id, several in groupby(holders, key=BRAND):
-            publishing.publish(messages=[told(account) for account in several], brand_id=brand_id, at=at)
+            publishing.publish(messages=[balance_event(account) for account in several], brand_id=brand_id, at=at)
+        for brand_id, several in groupby(sorted(changed, key=BRAND), key=BRAND):
+            events = webhook_events_of(brand_id, several, status, at)
+            publishing.publish(messages=events, brand_id=brand_id, at=at)
     return changed
 
 
-def told(account: UserPoints) -> messages.NewEvent:
+def webhook_events_of(
+    brand_id: int, accounts: Iterable[UserPoints], status: UserPoints.Status, at: datetime
+) -> list[messages.NewEvent]:
+    """member.blocked or member.unblocked for each of a brand's accounts, if a webhook subscribes to it.
+
+    Their ids are new ones: the accounts are locked, and only those that the caller changed are among them.
+    """
+    kind = WebhookType.MEMBER_BLOCKED if status == UserPoints.Status.BLOCKED else WebhookType.MEMBER_UNBLOCKED
+    if not webhook_events.listens(brand_id=brand_id, kind=kind):
+        return []
+    return [
+        webhook_events.webhook_event(kind, {}, brand_id=brand_id, user_id=account.user_id, event_id=uuid4(), at=at)
+        for account in accounts
+    ]
+
+
+def balance_event(account: UserPoints) -> messages.NewEvent:
     """What a pass says is something else, though the points are the same."""
     return balance_changed(
         brand_id=account.brand_id,

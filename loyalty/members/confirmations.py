@@ -24,13 +24,13 @@ from core.db import row_guard, sql
 from core.errors import Invalid
 from events import holds, publishing
 from events.messages import NewEvent
-from loyalty.members import consents
+from loyalty.members import change_events, consents
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.notifications import rendering
 from loyalty.points import accounts
 
 LIFE = timedelta(minutes=30)
-KEPT = timedelta(days=1)  # whoever comes a little late is answered like whoever comes too late
+GRACE = timedelta(days=1)  # whoever comes a little late is answered like whoever comes too late
 TRIES = 5  # of a million codes
 MAIL = "account-mail"
 RESERVE_USER = "SELECT nextval(pg_get_serial_sequence('brands_user', 'id'))"
@@ -119,7 +119,7 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
     Whoever asked for it may be staff of one brand, and the account opens others too. So it takes the customer's
     password besides the link; an account that opens the portal is never changed this way.
     """
-    found = _tried(_of_link(rendering.CHANGE_EMAIL, token).exclude(previous_email=""), at, refusal=link_ended)
+    found = _tried(_of_link(rendering.CHANGE_EMAIL, token).exclude(previous_email=""), at, error=link_ended)
     with transaction.atomic():
         user = User.objects.select_for_update(no_key=True).filter(pk=found.user_id or 0, is_active=True).first()
         if user is None or user.email != found.previous_email:
@@ -128,7 +128,7 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
             raise WrongPassword
         if user.is_staff or user.is_superuser or has_role(user):  # only who knows the password hears of it
             raise link_ended()
-        _close(found, at, refusal=link_ended)
+        _close(found, at, error=link_ended)
         user.email, user.email_verified_at = found.email, at
         try:
             with transaction.atomic():
@@ -141,13 +141,17 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
         row = accounts.account_of(brand_id=found.brand_id, user_id=user.pk) or user
         deed = AuditContext(None, at, request_id)
         audit_log.record(
-            deed=deed, action=_("E-mail address changed"), rows=[AuditedChange(row, found.brand_id, change)]
+            audit_context=deed, action=_("E-mail address changed"), rows=[AuditedChange(row, found.brand_id, change)]
         )
+        if row is not user:
+            change_events.publish(user_id=user.pk, brand_id=found.brand_id, changed=["email"], at=at)
+    # Not before the end: elsewhere the account is locked before the person.
+    accounts.touch_member(user_id=user.pk, brand_id=found.brand_id, at=at)
     return user
 
 
 def has_role(user: User) -> bool:
-    with row_guard.lifted("who works for any brand signs in to the portal with this address"):
+    with row_guard.disabled("who works for any brand signs in to the portal with this address"):
         return user.staff_roles.exists()
 
 
@@ -220,13 +224,13 @@ def wrong_code() -> Invalid:
     return Invalid(message, details={"fields": {"code": [message]}})
 
 
-def forget_ended(*, at: datetime) -> int:
+def purge_ended(*, at: datetime) -> int:
     """Delete what nobody can confirm any more. Returns how many."""
-    deleted, _by_model = EmailConfirmation.objects.filter(expires_at__lte=at - KEPT).delete()
+    deleted, _by_model = EmailConfirmation.objects.filter(expires_at__lte=at - GRACE).delete()
     return deleted
 
 
-def forget_person(user_id: int, brand_id: int) -> None:
+def erase_user(user_id: int, brand_id: int) -> None:
     """For the erasure of a person's data; call before their address is taken away."""
     email = User.objects.values_list("email", flat=True).get(pk=user_id)
     EmailConfirmation.objects.filter(Q(email=email) | Q(user=user_id), brand_id=brand_id).delete()
@@ -243,7 +247,7 @@ def _mail(confirmation: EmailConfirmation, at: datetime, *, is_notification: boo
 
 
 def _of_link(purpose: str, token: str) -> QuerySet[EmailConfirmation]:
-    told = rendering.read_link(purpose, token, max_age=LIFE + KEPT) or {}
+    told = rendering.read_link(purpose, token, max_age=LIFE + GRACE) or {}
     try:
         return EmailConfirmation.objects.filter(pk=uuid.UUID(str(told.get("c", ""))))
     except ValueError:
@@ -255,58 +259,58 @@ def _left(rows: QuerySet[EmailConfirmation], at: datetime) -> QuerySet[EmailConf
 
 
 def _tried(
-    rows: QuerySet[EmailConfirmation], at: datetime, *, refusal: Callable[[], Invalid] = wrong_code
+    rows: QuerySet[EmailConfirmation], at: datetime, *, error: Callable[[], Invalid] = wrong_code
 ) -> EmailConfirmation:
     """The one in `rows`, with one try fewer left. Counted before it is looked at: parallel tries are as many as serial
     ones. Raises Invalid where there is none to be had."""
     left = _left(rows, at)
     ids = list(left.values_list("pk", flat=True)[:1])  # the newest
     if not ids or not left.filter(pk__in=ids).update(tries=F("tries") + 1):
-        raise refusal()
+        raise error()
     return EmailConfirmation.objects.select_related("brand", "user").get(pk=ids[0])
 
 
-def _account_of(found: EmailConfirmation, at: datetime) -> User:
+def _account_of(confirmation: EmailConfirmation, at: datetime) -> User:
     user = User(
-        pk=found.reserved_user_id,
-        email=found.email,
-        password=found.password,
-        first_name=found.first_name,
-        last_name=found.last_name,
-        registered_brand_id=found.brand_id,
+        pk=confirmation.reserved_user_id,
+        email=confirmation.email,
+        password=confirmation.password,
+        first_name=confirmation.first_name,
+        last_name=confirmation.last_name,
+        registered_brand_id=confirmation.brand_id,
         email_verified_at=at,
         date_joined=at,
     )
     try:
         with transaction.atomic():
-            _close(found, at)
+            _close(confirmation, at)
             user.save(force_insert=True)
             consents.record(
                 user_id=user.pk,
-                brand_id=found.brand_id,
-                terms_url=found.terms_url,
-                privacy_url=found.privacy_url,
-                at=found.created_at,
+                brand_id=confirmation.brand_id,
+                terms_url=confirmation.terms_url,
+                privacy_url=confirmation.privacy_url,
+                at=confirmation.created_at,
             )
-            if found.brand.auto_enroll:
-                accounts.enrol(user_id=user.pk, brand_id=found.brand_id, at=at)
+            if confirmation.brand.auto_enroll:
+                accounts.enrol(user_id=user.pk, brand_id=confirmation.brand_id, at=at)
     except IntegrityError as error:  # somebody has the address: the mail said so, and held no code
         raise wrong_code() from error
     return user
 
 
-def _verified(found: EmailConfirmation, at: datetime) -> User:
-    user = found.user
-    if user is None or found.previous_email or user.email != found.email or not user.is_active:
+def _verified(confirmation: EmailConfirmation, at: datetime) -> User:
+    user = confirmation.user
+    if user is None or confirmation.previous_email or user.email != confirmation.email or not user.is_active:
         raise wrong_code()
     with transaction.atomic():
-        _close(found, at)
+        _close(confirmation, at)
         verify_address(user=user, at=at)
     user.email_verified_at = user.email_verified_at or at
     return user
 
 
-def _close(found: EmailConfirmation, at: datetime, *, refusal: Callable[[], Invalid] = wrong_code) -> None:
+def _close(confirmation: EmailConfirmation, at: datetime, *, error: Callable[[], Invalid] = wrong_code) -> None:
     """Good once: of two at the same time one is too late. Raises Invalid."""
-    if not EmailConfirmation.objects.filter(pk=found.pk, confirmed_at=None).update(confirmed_at=at, password=""):
-        raise refusal()
+    if not EmailConfirmation.objects.filter(pk=confirmation.pk, confirmed_at=None).update(confirmed_at=at, password=""):
+        raise error()

@@ -17,7 +17,7 @@ from brands.errors import UserNotFound
 from brands.models.people import StaffRole
 from core.errors import Invalid, raises
 from events import publishing
-from loyalty.members import confirmations
+from loyalty.members import change_events, confirmations
 from loyalty.models.accounts import UserPoints
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.wallets import WalletPass
@@ -45,7 +45,7 @@ def identity_of(member: UserPoints, *, at: datetime) -> Identity:
 
 
 @raises(UserNotFound)
-def correct_name(*, account: UserPoints, first_name: str, last_name: str, deed: AuditContext) -> UserPoints:
+def correct_name(*, account: UserPoints, first_name: str, last_name: str, audit_context: AuditContext) -> UserPoints:
     """Call a member by another name, at this brand. Owns the transaction. Raises UserNotFound for who was erased."""
     with transaction.atomic():
         member = locked(account)
@@ -56,17 +56,22 @@ def correct_name(*, account: UserPoints, first_name: str, last_name: str, deed: 
             if old != new
         }
         if changes:
-            accounts.set_names(account=member, first_name=after[0], last_name=after[1], at=deed.at)
+            accounts.set_names(account=member, first_name=after[0], last_name=after[1], at=audit_context.at)
             audit_log.record(
-                deed=deed, action=_("Name corrected"), rows=[AuditedChange(member, member.brand_id, changes)]
+                audit_context=audit_context,
+                action=_("Name corrected"),
+                rows=[AuditedChange(member, member.brand_id, changes)],
             )
-            publish_name_change(member, deed)
+            publish_name_change(member, audit_context)
+            change_events.publish(
+                user_id=member.user_id, brand_id=member.brand_id, changed=list(changes), at=audit_context.at
+            )
         member.first_name, member.last_name = after
     return member
 
 
 @raises(UserNotFound)
-def request_email_change(*, account: UserPoints, email: str, deed: AuditContext) -> EmailConfirmation:
+def request_email_change(*, account: UserPoints, email: str, audit_context: AuditContext) -> EmailConfirmation:
     """Have a member confirm `email` as their address from now on; until then nothing changes. Owns the transaction.
 
     Raises Invalid for the brand's own staff, who change their address themselves, and UserNotFound.
@@ -76,10 +81,12 @@ def request_email_change(*, account: UserPoints, email: str, deed: AuditContext)
         if StaffRole.objects.filter(user=member.user_id, brand=member.brand_id).exists():
             raise Invalid(_("This account belongs to a colleague. Only its owner can change the e-mail address."))
         email = email.strip().lower()
-        made = confirmations.begin_change(user=member.user, brand=member.brand, email=email, at=deed.at)
+        made = confirmations.begin_change(user=member.user, brand=member.brand, email=email, at=audit_context.at)
         # Not which one: the change itself is written down when it is confirmed.
         audit_log.record(
-            deed=deed, action=_("New e-mail address requested"), rows=[AuditedChange(member, member.brand_id)]
+            audit_context=audit_context,
+            action=_("New e-mail address requested"),
+            rows=[AuditedChange(member, member.brand_id)],
         )
     return made
 
@@ -93,7 +100,7 @@ def locked(account: UserPoints) -> UserPoints:
     return member
 
 
-def publish_name_change(member: UserPoints, deed: AuditContext) -> None:
+def publish_name_change(member: UserPoints, audit_context: AuditContext) -> None:
     """The name stands on the member's wallet passes."""
     message = balance_changed(
         brand_id=member.brand_id,
@@ -104,4 +111,4 @@ def publish_name_change(member: UserPoints, deed: AuditContext) -> None:
         cause=f"name:{uuid4()}",
         has_consumer=WalletPass.objects.filter(account=member.pk).exists(),
     )
-    publishing.publish(messages=[message], brand_id=member.brand_id, at=deed.at)
+    publishing.publish(messages=[message], brand_id=member.brand_id, at=audit_context.at)

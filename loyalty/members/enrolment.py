@@ -32,21 +32,21 @@ class Result:
     unknown: list[str]
 
 
-def enrol_addresses(*, brand: Brand, addresses: Iterable[str], deed: AuditContext) -> Result:
+def enrol_addresses(*, brand: Brand, addresses: Iterable[str], audit_context: AuditContext) -> Result:
     """Enrol the brand's customers with these e-mail addresses. Raises Invalid for too many. Owns the transaction."""
     wanted = list(dict.fromkeys(address.strip().lower() for address in addresses if address.strip()))
     if len(wanted) > MAX_AT_ONCE:
         raise Invalid(_("Enrol at most %(most)d customers at once.") % {"most": MAX_AT_ONCE})
     with transaction.atomic():
         users = customers_of(brand).filter(email__in=wanted)
-        enrolled, already = enrol_users(brand, users, deed)
+        enrolled, already = enrol_users(brand, users, audit_context)
         known = {user.email for user in users}
     return Result(enrolled, already, [address for address in wanted if address not in known])
 
 
 @raises(UserNotFound)
 def enrol_one(
-    *, brand: Brand, deed: AuditContext, user_id: int | None = None, address: str = ""
+    *, brand: Brand, audit_context: AuditContext, user_id: int | None = None, address: str = ""
 ) -> tuple[UserPoints, bool]:
     """The member, and whether this made the customer one. Raises UserNotFound. Owns the transaction."""
     chosen = Q(pk=user_id) if user_id is not None else Q(email=address.strip().lower())
@@ -54,7 +54,7 @@ def enrol_one(
         user = customers_of(brand).filter(chosen).first()
         if user is None:
             raise UserNotFound
-        enrolled, _already = enrol_users(brand, [user], deed)
+        enrolled, _already = enrol_users(brand, [user], audit_context)
     return UserPoints.objects.get(user=user, brand=brand), bool(enrolled)
 
 
@@ -64,13 +64,15 @@ def customers_of(brand: Brand) -> QuerySet[User]:
     return User.objects.filter(theirs, is_active=True)
 
 
-def enrol_users(brand: Brand, users: Iterable[User], deed: AuditContext) -> tuple[list[UserPoints], int]:
+def enrol_users(brand: Brand, users: Iterable[User], audit_context: AuditContext) -> tuple[list[UserPoints], int]:
     """Those who were no members yet, and how many were. Each person is locked, so that two enrolments take turns."""
     ids = sorted(user.pk for user in users)
     locked = User.objects.select_for_update(no_key=True).filter(pk__in=ids, is_active=True).order_by("pk")
     found = list(locked.values_list("pk", flat=True))
     before = set(UserPoints.objects.filter(brand=brand, user__in=found).values_list("user_id", flat=True))
-    numbers = [accounts.enrol(user_id=pk, brand_id=brand.pk, at=deed.at) for pk in found if pk not in before]
+    numbers = [accounts.enrol(user_id=pk, brand_id=brand.pk, at=audit_context.at) for pk in found if pk not in before]
     made = list(UserPoints.objects.filter(pk__in=numbers).select_related("brand"))
-    audit_log.record(deed=deed, action=_("Enrolled"), rows=[AuditedChange(member, brand.pk) for member in made])
+    audit_log.record(
+        audit_context=audit_context, action=_("Enrolled"), rows=[AuditedChange(member, brand.pk) for member in made]
+    )
     return made, len(before)

@@ -5,6 +5,7 @@ where the person is a customer elsewhere too.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
@@ -13,7 +14,7 @@ from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
 from brands.errors import UserNotFound
 from brands.identity import users
-from brands.identity.person_mentions import Mentions
+from brands.identity.user_mentions import Mentions
 from brands.identity.users import StaffNotErased
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -21,6 +22,9 @@ from core import personal_data
 from core.db import row_guard
 from core.errors import DomainError, raises
 from events import erasure, publishing
+from events.messages import NewEvent
+from loyalty.integrations import webhook_events
+from loyalty.models.webhooks import WebhookType
 from loyalty.notifications import preferences
 from loyalty.points import accounts, ledger
 
@@ -43,48 +47,59 @@ class Erased:
 
 
 @raises(PasswordWrong, StaffNotErased, UserNotFound)
-def erase_own(*, user_id: int, brand_id: int, password: str, deed: AuditContext) -> Erased:
+def erase_own(*, user_id: int, brand_id: int, password: str, audit_context: AuditContext) -> Erased:
     """As `erase`, on the wish of the person, who knows their password. Raises PasswordWrong."""
     if not User.objects.get(pk=user_id).check_password(password):
         raise PasswordWrong
-    return erase(user_id=user_id, brand_id=brand_id, deed=deed)
+    return erase(user_id=user_id, brand_id=brand_id, audit_context=audit_context)
 
 
-def erase(*, user_id: int, brand_id: int, deed: AuditContext) -> Erased:
+def erase(*, user_id: int, brand_id: int, audit_context: AuditContext) -> Erased:
     """Take a person out of all that the brand holds. Raises StaffNotErased and UserNotFound.
 
     Locks are taken in one order: the account, as accruals do, then the person, then their events that wait, then all
     else of theirs. Handlers take the event first too. So whatever one of them was about to write is there to be
     erased, or will never be written; and rows that name the person wait for none of this until the very end.
     """
-    with row_guard.lifted("whether a person stays elsewhere decides what is erased"), transaction.atomic():
+    with row_guard.disabled("whether a person stays elsewhere decides what is erased"), transaction.atomic():
         account = accounts.account_of(brand_id=brand_id, user_id=user_id)
         if account:
             accounts.lock(account=account.pk)
         user = User.objects.select_for_update(no_key=True).filter(pk=user_id, is_active=True).first()
         if user is None:
             raise UserNotFound
-        users.refuse_staff(user)
+        users.reject_staff(user)
         other = elsewhere(user, brand_id)
-        heir = users.make(brand_id=brand_id, at=deed.at) if other else user
+        heir = users.make(brand_id=brand_id, at=audit_context.at) if other else user
         before = User(pk=user.pk, email=user.email, first_name=user.first_name, last_name=user.last_name)
         own_rows = [before, *([account] if account else [])]
         mentions = mentions_of(user, brand_id)
-        erasure.drop_waiting(user_id=user_id, brand_id=brand_id, to=heir.pk, at=deed.at)
-        personal_data.erase(user_id=user_id, brand_id=brand_id, to=heir.pk, at=deed.at)
+        erasure.drop_waiting(user_id=user_id, brand_id=brand_id, to=heir.pk, at=audit_context.at)
+        personal_data.erase(user_id=user_id, brand_id=brand_id, to=heir.pk, at=audit_context.at)
         if other:
             users.leave_brand(user, brand_id=brand_id, other_brand_id=other)
         else:
             users.anonymise_user(user)
         if account:
-            ledger.forget_person(account=account.pk, mentions=mentions, pseudonym=heir.email)
-        audit_log.forget_person(
+            ledger.erase_user(account=account.pk, mentions=mentions, pseudonym=heir.email)
+        audit_log.erase_user(
             own_rows=own_rows, mentions=mentions, brand_id=None if not other else brand_id, pseudonym=heir.email
         )
-        note(heir, brand_id, deed)
-        message = erasure.later(user_id=user_id, brand_id=brand_id, to=heir.pk)
-        publishing.publish(messages=[message], brand_id=brand_id, at=deed.at)
+        note(heir, brand_id, audit_context)
+        # Last: what comes after the erasure's own event is left alone by it.
+        following = [
+            erasure.later(user_id=user_id, brand_id=brand_id, to=heir.pk),
+            *erased_event(user_id=user_id, brand_id=brand_id, at=audit_context.at),
+        ]
+        publishing.publish(messages=following, brand_id=brand_id, at=audit_context.at)
     return Erased(heir.pk, stays_elsewhere=bool(other))
+
+
+def erased_event(*, user_id: int, brand_id: int, at: datetime) -> list[NewEvent]:
+    """member.erased for webhooks, so that the brand's other systems can follow: the id, and nothing that leads from it
+    to a row of ours."""
+    kind = WebhookType.MEMBER_ERASED
+    return webhook_events.events_for_subscribers(kind, {"user_id": user_id}, brand_id=brand_id, at=at)
 
 
 def mentions_of(user: User, brand_id: int) -> Mentions:
@@ -106,7 +121,7 @@ def elsewhere(user: User, brand_id: int) -> int | None:
     return found.pk if found else None
 
 
-def note(heir: User, brand_id: int, deed: AuditContext) -> None:
+def note(heir: User, brand_id: int, audit_context: AuditContext) -> None:
     """The trail says that somebody was erased, when and by whom, and not who."""
     row = accounts.account_of(brand_id=brand_id, user_id=heir.pk) or heir
-    audit_log.record(deed=deed, action=_("Personal data erased"), rows=[AuditedChange(row, brand_id)])
+    audit_log.record(audit_context=audit_context, action=_("Personal data erased"), rows=[AuditedChange(row, brand_id)])

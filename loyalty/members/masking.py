@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from brands.identity.roles import VIEW, reach
+from brands.identity.roles import VIEW, brand_scope
+from core.masking import DOTS, masked_mail
 from loyalty.models.accounts import UserPoints
-
-DOTS = "•••"
 
 
 def masked(member: UserPoints) -> str:
@@ -17,14 +16,9 @@ def masked(member: UserPoints) -> str:
 
 def sees_members(viewer: Any, brand_id: int) -> bool:
     """Whether `viewer`, of the brand's staff, may see who its members are; every page of the portal asks this."""
-    return brand_id in reach(viewer, VIEW, "loyalty.userpoints")
+    return brand_id in brand_scope(viewer, VIEW, "loyalty.userpoints")
 
 
-def shown_to(viewer: Any, member: UserPoints) -> str:
+def displayed_to(viewer: Any, member: UserPoints) -> str:
     """A member as a page shows them to `viewer`: the address for staff who may see members, else masked."""
     return str(member.user) if sees_members(viewer, member.brand_id) else masked(member)
-
-
-def masked_mail(address: str) -> str:
-    mailbox, _at, host = address.rpartition("@")
-    return f"{mailbox[:1]}{DOTS}@{host}"

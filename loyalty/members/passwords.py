@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from brands.identity import staff
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core import languages
 from core.errors import Invalid
 from events import publishing
 from events.messages import NewEvent
@@ -34,7 +35,7 @@ def forgot(*, email: str, brand: Brand, at: datetime) -> None:
     user_id = known.values_list("pk", flat=True).first() or 0
     message = NewEvent(
         kind="notify",
-        payload={"template": Template.PASSWORD_FORGOTTEN.value},
+        payload={"template": Template.PASSWORD_RESET.value},
         arguments={"brand_id": brand.pk, "user_id": user_id},
         retry_hours=1,
     )
@@ -60,10 +61,19 @@ def reset(*, token: str, password: str, at: datetime) -> User:
 
 def check(password: str, user: User) -> None:
     """Raises Invalid, in the words of Django's validators."""
+    if complaints(password, user):
+        languages.decide()
+        found = complaints(password, user)
+        raise Invalid(" ".join(found), details={"fields": {"password": found}})
+
+
+def complaints(password: str, user: User) -> list[str]:
+    """What the validators have against a password."""
     try:
         validate_password(password, user)
     except ValidationError as error:
-        raise Invalid(" ".join(error.messages), details={"fields": {"password": error.messages}}) from error
+        return error.messages
+    return []
 
 
 def customers() -> QuerySet[User]:

@@ -12,9 +12,10 @@ from django.db import transaction
 from brands.identity import users
 from brands.models.people import User
 from events import messages, publishing
+from loyalty.members import change_events
 from loyalty.notifications import preferences
 from loyalty.notifications.preferences import Preferences, Switches
-from loyalty.points.accounts import clear_names, lock_named, names_of
+from loyalty.points.accounts import clear_names, lock_named, names_of, touch_member
 
 NAMES = ("first_name", "last_name")
 
@@ -42,8 +43,8 @@ def read(*, user_id: int, brand_id: int) -> Profile:
     return as_known(User.objects.get(pk=user_id), preferences.read(user_id, brand_id), brand_id)
 
 
-def as_known(user: User, wishes: Preferences, brand_id: int) -> Profile:
-    return Profile(user, wishes, names_of(user, brand_id))
+def as_known(user: User, preferences: Preferences, brand_id: int) -> Profile:
+    return Profile(user, preferences, names_of(user, brand_id))
 
 
 def change(
@@ -57,7 +58,8 @@ def change(
     with transaction.atomic():
         names = new_names(user_id=user_id, brand_id=brand_id, fields=fields)
         accounts = lock_named(user_id=user_id, brand_id=brand_id) if names else []
-        user = users.lock_person(user_id=user_id)
+        is_member = touch_member(user_id=user_id, brand_id=brand_id, at=at)
+        user = users.lock_user(user_id=user_id)
         before = as_known(user, preferences.read(user_id, brand_id), brand_id).fields
         for name, value in names.items():
             setattr(user, name, value)
@@ -75,7 +77,7 @@ def change(
                 switches=switches,
             )
         after = as_known(user, wishes, brand_id)
-        tell(before, after, brand_id, at)
+        publish_changes(before, after, brand_id, at, is_member=is_member)
     return after
 
 
@@ -93,7 +95,7 @@ def new_names(*, user_id: int, brand_id: int, fields: Mapping[str, str]) -> dict
     return {name: value for name, value in given.items() if value != shown[name].strip()}
 
 
-def tell(before: Mapping[str, str], after: Profile, brand_id: int, at: datetime) -> None:
+def publish_changes(before: Mapping[str, str], after: Profile, brand_id: int, at: datetime, *, is_member: bool) -> None:
     """Names of fields only: what a customer wrote in them is nobody's business."""
     changed = [name for name, value in after.fields.items() if value != before[name]]
     if not changed:
@@ -106,3 +108,5 @@ def tell(before: Mapping[str, str], after: Profile, brand_id: int, at: datetime)
         has_consumer=bool(completed),
     )
     publishing.publish(messages=[message], brand_id=brand_id, at=at)
+    if is_member:
+        change_events.publish(user_id=after.user.pk, brand_id=brand_id, changed=changed, at=at)

@@ -20,7 +20,7 @@ from loyalty.members.confirmations import Begun
 from loyalty.points import accounts
 
 
-class LoginRefused(DomainError):
+class LoginRejected(DomainError):
     """One answer for an unknown address, a wrong password, a switched-off user and a member of staff."""
 
     code = "AUTHENTICATION_REQUIRED"
@@ -28,13 +28,13 @@ class LoginRefused(DomainError):
     default_message = gettext_lazy("E-mail address or password is wrong.")
 
 
-@raises(LoginRefused)
+@raises(LoginRejected)
 def check_password(*, email: str, password: str) -> User:
-    """Which customer's address and password these are. Raises LoginRefused, also for who works in the portal: they log
+    """Which customer's address and password these are. Raises LoginRejected, also for who works in the portal: they log
     in there, and nobody can try their passwords here."""
     user = authenticate(username=email.lower(), password=password)
     if not isinstance(user, User) or user.is_staff or user.is_superuser or user.staff_roles.exists():
-        raise LoginRefused
+        raise LoginRejected
     return user
 
 

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
@@ -41,6 +42,14 @@ class UserPoints(models.Model):
         max_length=60, blank=True, help_text=_("Name of the level. Empty means the lowest level.")
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    external_id = models.CharField(
+        _("external id"),
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("The member's number in the brand's own systems."),
+    )
     # As the brand's staff corrected them, for this brand alone; null: as the customer wrote them.
     first_name = models.CharField(_("first name"), max_length=150, null=True, blank=True)  # noqa: DJ001
     last_name = models.CharField(_("last name"), max_length=150, null=True, blank=True)  # noqa: DJ001
@@ -51,8 +60,15 @@ class UserPoints(models.Model):
         db_table = "user_points"
         verbose_name = _("member")
         ordering = ["-user_point_id"]
+        # Finds what changed lately. One that names each row would have to be written by every accrual.
+        indexes = [
+            BrinIndex(fields=["updated_at"], name="members_by_change", pages_per_range=4, autosummarize=True),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["user", "brand"], name="one_account_per_brand"),
+            models.UniqueConstraint(
+                fields=["brand", "external_id"], condition=~Q(external_id=""), name="external_id_unique_in_brand"
+            ),
             models.CheckConstraint(
                 condition=Q(points=F("points_earned") - F("points_redeemed") - F("points_expired")),
                 name="balance_is_earned_minus_spent",
@@ -73,7 +89,7 @@ class UserPoints(models.Model):
         return f"{self.user} at {self.brand}"
 
     @property
-    def trail_name(self) -> str:
+    def audit_name(self) -> str:
         """Without the address, which the audit log could not forget."""
         return f"#{self.pk} at {self.brand}"
 

@@ -19,7 +19,7 @@ class ExpiryRun(models.Model):
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="expiry_runs", db_index=False)
     kind = models.CharField(max_length=6, choices=Kind.choices)
     day = DayField(help_text=_("In the brand's time zone."))
-    kept_from = MomentField(help_text=_("Points earned before this day have expired or are about to."))
+    retained_from = MomentField(help_text=_("Points earned before this day have expired or are about to."))
     reached = models.BigIntegerField(default=0, help_text=_("The last account that was checked."))
     members = models.PositiveIntegerField(default=0, help_text=_("Accounts that lost points or were warned."))
     points = models.DecimalField(max_digits=16, decimal_places=2, default=0)

@@ -13,10 +13,10 @@ from loyalty.models.signing_secret import SigningSecretModel
 class ExternalSystem(SigningSecretModel):
     """Where it is, and what becomes of an accrual that it refuses or does not answer."""
 
-    class WhenRefused(models.TextChoices):
+    class WhenRejected(models.TextChoices):
         HOLD = "hold", _("Hold the event and try again later")
         PROCEED = "proceed", _("Credit the points anyway")
-        REFUSE = "refuse", _("Credit nothing (its decision is final)")
+        REJECT = "refuse", _("Credit nothing (its decision is final)")
 
     class WhenAway(models.TextChoices):
         HOLD = "hold", _("Hold the event and try again later")
@@ -31,8 +31,8 @@ class ExternalSystem(SigningSecretModel):
     is_active = models.BooleanField(
         _("active"), default=True, help_text=_("If unticked, points are credited without asking it.")
     )
-    when_refused = models.CharField(
-        _("when it rejects"), max_length=10, choices=WhenRefused.choices, default=WhenRefused.HOLD
+    when_rejected = models.CharField(
+        _("when it rejects"), max_length=10, choices=WhenRejected.choices, default=WhenRejected.HOLD
     )
     when_away = models.CharField(
         _("when it does not respond"), max_length=10, choices=WhenAway.choices, default=WhenAway.HOLD
@@ -44,7 +44,7 @@ class ExternalSystem(SigningSecretModel):
         ordering = ["brand_id"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(when_refused__in=["hold", "proceed", "refuse"]), name="external_refusal_known"
+                condition=Q(when_rejected__in=["hold", "proceed", "refuse"]), name="external_refusal_known"
             ),
             models.CheckConstraint(condition=Q(when_away__in=["hold", "proceed"]), name="external_absence_known"),
         ]

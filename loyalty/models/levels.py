@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
+from core.translations import TranslationsField
 
 ZERO = Decimal(0)
 
@@ -20,7 +21,7 @@ class RewardType(models.TextChoices):
 class BrandLevel(models.Model):
     """A tier of a brand: from how many lifetime points it holds, and what a scan earns in it."""
 
-    shown_to_customers = True
+    visible_to_customers = True
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="levels")
     name = models.CharField(max_length=60)
@@ -35,6 +36,7 @@ class BrandLevel(models.Model):
     scan_reward_value = models.DecimalField(
         max_digits=10, decimal_places=2, default=Decimal(1), validators=[MinValueValidator(0)]
     )
+    translations = TranslationsField(of=("name",))
 
     class Meta:
         ordering = ["brand_id", "threshold"]

@@ -55,6 +55,9 @@ class NotificationPreference(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["brand", "user"], name="one_preference_per_brand"),
         ]
+        indexes = [
+            models.Index(fields=["brand", "phone"], name="customer_by_phone", condition=~Q(phone="")),
+        ]
 
     def __str__(self) -> str:
         return f"{self.user_id} at {self.brand_id}"
@@ -97,12 +100,12 @@ class Template(models.TextChoices):
     REWARD_AVAILABLE = "NOTIFY_REWARD_AVAILABLE", _("Reward available")
     POINTS_EXPIRING = "NOTIFY_POINTS_EXPIRING", _("Points expire soon")
     RECALL = "NOTIFY_RECALL", _("Product recall")
-    PASSWORD_FORGOTTEN = "NOTIFY_PASSWORD_FORGOTTEN", _("Forgotten password")
+    PASSWORD_RESET = "NOTIFY_PASSWORD_FORGOTTEN", _("Forgotten password")
     EMAIL_CONFIRMATION = "NOTIFY_EMAIL_CONFIRMATION", _("Confirm an e-mail address")
     ALREADY_REGISTERED = "NOTIFY_ALREADY_REGISTERED", _("Already registered")
     LOGIN_PAUSED = "NOTIFY_LOGIN_PAUSED", _("Logins from new devices paused")
     EMAIL_CHANGE = "NOTIFY_EMAIL_CHANGE", _("Confirm a new e-mail address")
-    EMAIL_CHANGE_NOTICE = "NOTIFY_EMAIL_CHANGE_NOTICE", _("E-mail address about to change")
+    EMAIL_CHANGE_NOTIFICATION = "NOTIFY_EMAIL_CHANGE_NOTICE", _("E-mail address about to change")
 
 
 class NotificationSettings(models.Model):
@@ -234,7 +237,9 @@ class Notification(models.Model):
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
-    key = models.CharField(max_length=120, blank=True, help_text=_("What it is told of once; empty while it merges."))
+    key = models.CharField(
+        max_length=120, blank=True, help_text=_("What it is sent once for; blank while more is merged into it.")
+    )
     payload = models.JSONField(default=dict)
     covers = models.JSONField(default=list)
     is_test = models.BooleanField(default=False)

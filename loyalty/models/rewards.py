@@ -14,6 +14,7 @@ from brands.models.credentials import ApiKey
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.moments import MomentField
+from core.translations import TranslationsField
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
 
@@ -29,7 +30,7 @@ class RewardQuerySet(models.QuerySet["Reward"]):
 class Reward(models.Model):
     """Something that customers of a brand take for points."""
 
-    shown_to_customers = True
+    visible_to_customers = True
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="rewards")
     name = models.CharField(max_length=120)
@@ -65,6 +66,7 @@ class Reward(models.Model):
         help_text=_("Days until an unused code expires. Leave empty for no expiry."),
     )
     created_at = MomentField(default=timezone.now, editable=False)
+    translations = TranslationsField(of=("name", "description"))
 
     objects = RewardQuerySet.as_manager()
 

@@ -39,8 +39,8 @@ class WalletIssuer(models.Model):
     push_key_id = models.CharField(max_length=10, blank=True)
     expires_at = MomentField(null=True, blank=True, help_text=_("When the first of its certificates expires."))
     uploaded_at = MomentField(default=timezone.now)
-    look = models.PositiveIntegerField(default=1, help_text=_("Grows with each change of what all passes share."))
-    look_pushed = models.PositiveIntegerField(default=0, help_text=_("Google: the one that its class has."))
+    design = models.PositiveIntegerField(default=1, help_text=_("Grows with each change of what all passes share."))
+    design_pushed = models.PositiveIntegerField(default=0, help_text=_("Google: the one that its class has."))
     last_error = models.TextField(blank=True)
     failed_at = MomentField(null=True, blank=True)
 
@@ -62,7 +62,7 @@ class WalletIssuer(models.Model):
 
 def stale() -> Q:
     """In a wallet, and behind for longer than a change takes."""
-    return Q(held_version__lt=F("version"), changed_at__lt=timezone.now() - STALE_AFTER, state="held")
+    return Q(current_version__lt=F("version"), changed_at__lt=timezone.now() - STALE_AFTER, state="held")
 
 
 class WalletPassQuerySet(models.QuerySet["WalletPass"]):
@@ -77,7 +77,7 @@ class WalletPass(models.Model):
 
     class State(models.TextChoices):
         ISSUED = "issued", _("Issued")
-        HELD = "held", _("In a wallet")
+        IN_WALLET = "held", _("In a wallet")
         REMOVED = "removed", _("Removed")
 
     account = models.ForeignKey(
@@ -96,9 +96,9 @@ class WalletPass(models.Model):
     busy_until = MomentField(null=True, blank=True, help_text=_("A worker is talking about it until then."))
     pushed_version = models.PositiveIntegerField(default=0)
     pushed_at = MomentField(_("last push"), null=True, blank=True)
-    held_version = models.PositiveIntegerField(_("version in wallet"), default=0)
+    current_version = models.PositiveIntegerField(_("version in wallet"), default=0)
     fetched_at = MomentField(_("last fetch"), null=True, blank=True)
-    told_at = models.JSONField(default=list, help_text=_("Google: when it was last told to notify the customer."))
+    notified_at = models.JSONField(default=list, help_text=_("Google: when customers were last notified."))
     last_error = models.TextField(blank=True)
     failed_at = MomentField(null=True, blank=True)
     created_at = MomentField(default=timezone.now, editable=False)
@@ -112,7 +112,9 @@ class WalletPass(models.Model):
         indexes = [
             models.Index(fields=["brand", "-id"], name="wallet_passes_of_a_brand"),
             models.Index(
-                fields=["brand", "changed_at"], name="wallet_passes_behind", condition=Q(held_version__lt=F("version"))
+                fields=["brand", "changed_at"],
+                name="wallet_passes_behind",
+                condition=Q(current_version__lt=F("version")),
             ),
         ]
         constraints = [
@@ -129,8 +131,8 @@ class WalletPass(models.Model):
     @property
     def is_stale(self) -> bool:
         """As `stale`."""
-        behind = self.held_version < self.version and self.changed_at < timezone.now() - STALE_AFTER
-        return behind and self.state == self.State.HELD
+        behind = self.current_version < self.version and self.changed_at < timezone.now() - STALE_AFTER
+        return behind and self.state == self.State.IN_WALLET
 
 
 class WalletDevice(models.Model):

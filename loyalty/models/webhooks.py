@@ -15,11 +15,24 @@ from loyalty.models.signing_secret import SigningSecretModel
 
 
 class WebhookType(models.TextChoices):
-    POINTS_EARNED = "points.earned", _("points.earned: a customer was credited points")
-    LEVEL_REACHED = "level.reached", _("level.reached: a customer reached a level")
-    REWARD_REDEEMED = "reward.redeemed", _("reward.redeemed: a customer redeemed a reward")
-    CODE_SCANNED = "code.scanned", _("code.scanned: a code was scanned, with every outcome")
-    BATCH_RECALLED = "batch.recalled", _("batch.recalled: a batch was recalled")
+    POINTS_EARNED = "points.earned", _("points.earned: points credited")
+    LEVEL_REACHED = "level.reached", _("level.reached: a level reached")
+    POINTS_ADJUSTED = "points.adjusted", _("points.adjusted: adjusted by hand")
+    POINTS_EXPIRED = "points.expired", _("points.expired: points expired")
+    POINTS_RETURNED = "points.returned", _("points.returned: points given back")
+    REWARD_REDEEMED = "reward.redeemed", _("reward.redeemed: a reward redeemed")
+    REWARD_USED = "reward.used", _("reward.used: a code used")
+    REWARD_CANCELLED = "reward.cancelled", _("reward.cancelled: cancelled")
+    MEMBER_ENROLLED = "member.enrolled", _("member.enrolled: a new member")
+    MEMBER_BLOCKED = "member.blocked", _("member.blocked: blocked")
+    MEMBER_UNBLOCKED = "member.unblocked", _("member.unblocked: unblocked")
+    MEMBER_CHANGED = "member.changed", _("member.changed: details changed")
+    MEMBER_ERASED = "member.erased", _("member.erased: data erased")
+    CODE_SCANNED = "code.scanned", _("code.scanned: a code scanned")
+    CODES_DEACTIVATED = "codes.deactivated", _("codes.deactivated: switched off")
+    CODES_REACTIVATED = "codes.reactivated", _("codes.reactivated: switched on")
+    BATCH_RECALLED = "batch.recalled", _("batch.recalled: a batch recalled")
+    JOB_FINISHED = "job.finished", _("job.finished: a job ended")
 
 
 class WebhookEndpointQuerySet(models.QuerySet["WebhookEndpoint"]):

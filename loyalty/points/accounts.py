@@ -1,39 +1,63 @@
 """Membership of a brand's programme: who its customers are, and enrolling them."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core.db import row_guard, sql
+from core import json_values
+from core.db import row_guard
+from core.db.statements import query
+from core.errors import Invalid
+from events import publishing
+from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.webhooks import WebhookType
 
 GOOD_STANDING_DAYS = 7
 
-# A new account begins in the lowest level if that one asks for no points.
-ENROL = """
-    INSERT INTO user_points
-           (user_id, brand_id, points, points_earned, points_redeemed, points_expired, current_level, status,
-            enrolled_at, "updatedAt")
-    SELECT %(user_id)s::bigint, %(brand_id)s::bigint, 0, 0, 0, 0,
-           COALESCE((SELECT name FROM loyalty_brandlevel
-                      WHERE brand_id = %(brand_id)s::bigint AND threshold <= 0 ORDER BY threshold DESC LIMIT 1), ''),
-           'active', %(at)s::timestamptz, %(at)s::timestamptz
-    ON CONFLICT (user_id, brand_id) DO UPDATE SET user_id = excluded.user_id
-    RETURNING user_point_id
-"""
+
+@dataclass(frozen=True, slots=True)
+class Enrolment:
+    """An account, and whether member.enrolled was published of it."""
+
+    account: int
+    is_published: bool
+
+
+ENROL = query(
+    "loyalty/points/sql/enrol.sql",
+    returns=Enrolment,
+    insert_events=publishing.insert_events(source_cte="subscribed"),
+)
 
 
 def enrol(*, user_id: int, brand_id: int, at: datetime) -> int:
-    """The customer's account at the brand, made now if there was none. Returns its user_point_id."""
-    made = sql.row(ENROL, {"user_id": user_id, "brand_id": brand_id, "at": at})
-    assert made is not None  # noqa: S101 - the upsert always returns its row
-    number: int = made[0]
-    return number
+    """The customer's account at the brand, made now if there was none. Returns its user_point_id.
+
+    One statement, which publishes member.enrolled too.
+    """
+    kind = WebhookType.MEMBER_ENROLLED
+    event = webhook_events.webhook_event(
+        kind, {"enrolled_at": json_values.iso(at)}, brand_id=brand_id, user_id=user_id, at=at
+    )
+    enrolment = ENROL.first(
+        user_id=user_id,
+        brand_id=brand_id,
+        at=at,
+        webhook_type=kind.value,
+        **publishing.insertion(messages=[event], brand_id=brand_id, at=at),
+    )
+    assert enrolment is not None  # noqa: S101 - the upsert always returns its row
+    if enrolment.is_published:
+        publishing.wake_after_commit([event])
+    return enrolment.account
 
 
 def lock(*, account: int) -> None:
@@ -47,7 +71,7 @@ def lock_named(*, user_id: int, brand_id: int) -> list[int]:
     Call in a transaction, before the person is locked: corrections lock an account first too. A first correction that
     another brand makes after this counts as later than what the customer writes.
     """
-    with row_guard.lifted("a customer's own name holds at every brand"):
+    with row_guard.disabled("a customer's own name holds at every brand"):
         corrected = Q(first_name__isnull=False) | Q(last_name__isnull=False) | Q(brand=brand_id)
         rows = UserPoints.objects.filter(corrected, user_id=user_id)
         return list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
@@ -86,7 +110,7 @@ def set_names(*, account: UserPoints, first_name: str, last_name: str, at: datet
 
 def clear_names(*, accounts: Collection[int], names: Iterable[str], at: datetime) -> None:
     """The customer wrote these `names` themselves: that holds in these locked `accounts`, whatever staff corrected."""
-    with row_guard.lifted("a customer's own name holds at every brand"):
+    with row_guard.disabled("a customer's own name holds at every brand"):
         for name in names:
             corrected = UserPoints.objects.filter(pk__in=accounts).exclude(**{name: None})
             corrected.update(**{name: None}, updated_at=at)
@@ -94,13 +118,23 @@ def clear_names(*, accounts: Collection[int], names: Iterable[str], at: datetime
 
 def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at: datetime) -> list[UserPoints]:
     """Block accounts, or let them in again. Returns those that this changed. Called by blocking, in its transaction."""
-    others = [account for account in accounts if account.status != status]
-    rows = UserPoints.objects.filter(pk__in=[account.pk for account in others])
+    chosen = {account.pk: account for account in accounts}
+    others = UserPoints.objects.filter(pk__in=chosen).exclude(status=status)
     with transaction.atomic():
-        # In the order in which accruals and the expiry of points lock several.
-        list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk"))
-        rows.update(status=status, updated_at=at)
-    return others
+        # In the order in which accruals and the expiry of points lock several. Whoever was faster is not done again.
+        changed = list(others.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+        UserPoints.objects.filter(pk__in=changed).update(status=status, updated_at=at)
+    return [chosen[pk] for pk in changed]
+
+
+def set_external_id(*, account: UserPoints, external_id: str, at: datetime) -> None:
+    """Note the member's number in the brand's own systems; empty for none. Raises Invalid for one that another has."""
+    try:
+        with transaction.atomic():
+            UserPoints.objects.filter(pk=account.pk).update(external_id=external_id, updated_at=at)
+    except IntegrityError as error:
+        message = _("Another member of this brand has this external id.")
+        raise Invalid(message, details={"field": "external_id"}) from error
 
 
 def touch(*, account: int, at: datetime) -> None:
@@ -108,10 +142,25 @@ def touch(*, account: int, at: datetime) -> None:
     UserPoints.objects.filter(pk=account).update(updated_at=at)
 
 
+def touch_member(*, user_id: int, brand_id: int, at: datetime) -> bool:
+    """Note that what the brand knows of the person changed, for whoever keeps a copy. Locks the account.
+
+    False: the person is no member.
+    """
+    return bool(UserPoints.objects.filter(user_id=user_id, brand_id=brand_id).update(updated_at=at))
+
+
 def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int, at: datetime) -> None:
     """For the erasure of a person's data: the account is the pseudonym's, and earns and redeems nothing any more."""
     theirs = UserPoints.objects.filter(user_id=user_id, brand_id=brand_id)
-    theirs.update(user_id=to, status=UserPoints.Status.BLOCKED, first_name=None, last_name=None, updated_at=at)
+    theirs.update(
+        user_id=to,
+        status=UserPoints.Status.BLOCKED,
+        external_id="",
+        first_name=None,
+        last_name=None,
+        updated_at=at,
+    )
 
 
 def has_earned(*, user_id: int, brand_id: int, before: datetime) -> bool:

@@ -21,6 +21,7 @@ from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
 from loyalty.models.wallets import WalletPass
+from loyalty.models.webhooks import WebhookType
 from loyalty.points import ledger, levels
 from loyalty.points.balance_events import balance_changed
 from loyalty.points.ledger import Credit
@@ -44,24 +45,27 @@ class Adjustment:
     level_updated: bool
 
 
-def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: AuditContext) -> Adjustment:
+def adjust(*, account: UserPoints, points: Decimal, key: UUID, audit_context: AuditContext) -> Adjustment:
     """Add `points` to an account or, where they are negative, take them; once per `key`, however often it is called.
 
-    `deed.reason` is for staff and customer to read. A blocked member can only lose points. Raises Invalid without a
-    reason or points or for more than the person may add in a day, MemberBlocked, NotEnoughPoints where the balance
-    would be negative, and PointsAlreadyClaimed where this key's adjustment is made already. Owns the transaction.
+    `audit_context.reason` is for staff and customer to read. A blocked member can only lose points. Raises Invalid
+    without a reason or points or for more than the user may add in a day, MemberBlocked, NotEnoughPoints where the
+    balance would be negative, and PointsAlreadyClaimed where this key's adjustment is made already. Owns the
+    transaction.
     """
-    refuse_bad_wishes(account=account, points=points, reason=deed.reason)
-    is_bounded = points > 0 and not (deed.person is not None and deed.person.is_superuser)
+    check_adjustment(account=account, points=points, reason=audit_context.reason)
+    is_bounded = points > 0 and not (audit_context.user is not None and audit_context.user.is_superuser)
     with transaction.atomic():
         if is_bounded:
-            take_turn(brand_id=account.brand_id, by=deed.person)
+            take_turn(brand_id=account.brand_id, by=audit_context.user)
         write = ledger.credit if points > 0 else ledger.debit
         reason_id = f"{ledger.ADJUSTED}{key}"
-        line = write(account=account.pk, points=abs(points), reason_id=reason_id, note=deed.reason, at=deed.at)
+        line = write(
+            account=account.pk, points=abs(points), reason_id=reason_id, note=audit_context.reason, at=audit_context.at
+        )
         if is_bounded:  # after the ledger, which knows an adjustment that is made already
-            refuse_too_many(account=account, points=points, deed=deed)
-        level, updated = check_level(account, line, points, deed.at)
+            check_limit(account=account, points=points, audit_context=audit_context)
+        level, updated = check_level(account, line, points, audit_context.at)
         made = Adjustment(points, line.balance, line.loyalty_transaction_id, level, updated)
         balance = balance_changed(
             brand_id=account.brand_id,
@@ -73,13 +77,13 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, deed: AuditContex
             cause=f"{ledger.ADJUSTED}{key}",
             has_consumer=WalletPass.objects.filter(account=account).exists(),
         )
-        told = [balance, *announcements(account, made, line, key, deed)]
-        publishing.publish(messages=told, brand_id=account.brand_id, at=deed.at)
-        log_adjustment(account, made, deed)
+        told = [balance, *events_of(account, made, line, key, audit_context)]
+        publishing.publish(messages=told, brand_id=account.brand_id, at=audit_context.at)
+        log_adjustment(account, made, audit_context)
     return made
 
 
-def refuse_bad_wishes(*, account: UserPoints, points: Decimal, reason: str) -> None:
+def check_adjustment(*, account: UserPoints, points: Decimal, reason: str) -> None:
     if not reason.strip():
         raise Invalid(_("Enter a reason for the adjustment."), details={"field": "reason"})
     if not points or points != points.quantize(Decimal("0.01")):
@@ -93,11 +97,11 @@ def take_turn(*, brand_id: int, by: User | None) -> None:
         cursor.execute(TURN, [brand_id, by.pk if by else 0])
 
 
-def refuse_too_many(*, account: UserPoints, points: Decimal, deed: AuditContext) -> None:
+def check_limit(*, account: UserPoints, points: Decimal, audit_context: AuditContext) -> None:
     """Of what one person adds for a brand in a day (UTC), however many times. The operator, who sets the ceiling, is
     not bound by it."""
     most = MAX_SCANS * account.brand.max_points_per_scan
-    before = added_today(brand_id=account.brand_id, by=deed.person, at=deed.at)
+    before = added_today(brand_id=account.brand_id, by=audit_context.user, at=audit_context.at)
     if before + points <= most:
         return
     message = _("At most %(most)s points a day. Ask the operator to add more.") % {"most": f"{most:,}"}
@@ -111,7 +115,7 @@ def added_today(*, brand_id: int, by: User | None, at: datetime) -> Decimal:
     """As the audit log has it; what was taken gives nothing back."""
     day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     made = AuditLogEntry.objects.filter(
-        person=by, brand=brand_id, kind="loyalty.userpoints", at__gte=day, changes__has_key=LINE
+        user=by, brand=brand_id, kind="loyalty.userpoints", at__gte=day, changes__has_key=LINE
     )
     balances = made.values_list("changes__points", flat=True)
     differences = (Decimal(str(after)) - Decimal(str(before)) for before, after in balances)
@@ -132,32 +136,60 @@ def check_level(account: UserPoints, line: Credit, points: Decimal, at: datetime
     return level, levels.newly_reached(levels=ladder, name=level, before=before, after=line.lifetime)
 
 
-def announcements(
-    account: UserPoints, made: Adjustment, line: Credit, key: UUID, deed: AuditContext
+def events_of(
+    account: UserPoints, made: Adjustment, line: Credit, key: UUID, audit_context: AuditContext
 ) -> list[messages.NewEvent]:
-    """As after an accrual, for webhooks; of points that are taken they hear nothing."""
-    listened = webhook_events.listened_at(account.brand_id) if made.points > 0 else set()
+    """For webhooks: the adjustment, and as after an accrual the points earned and the level reached by it."""
+    listened = webhook_events.listened_at(account.brand_id)
+    cause = f"{ledger.ADJUSTED}{key}"
     credit = webhook_events.Credit(
         brand_id=account.brand_id,
         user_id=account.user_id,
-        points_earned=plain(made.points),
+        points_earned=plain(max(made.points, ZERO)),
         new_balance=plain(made.new_balance),
         lifetime_points=plain(line.lifetime),
         transaction_id=str(made.transaction_id),
-        reason_ids=[f"{ledger.ADJUSTED}{key}"],
-        note=deed.reason,
+        reason_ids=[cause],
+        note=audit_context.reason,
         current_level=made.current_level,
         level_updated=made.level_updated,
-        cause=f"{ledger.ADJUSTED}{key}",
-        at=deed.at,
+        cause=cause,
+        at=audit_context.at,
     )
-    return webhook_events.of_credit(credit, listened=listened, ids=lambda what: uuid5(key, what))
+    events = webhook_events.of_credit(credit, listened=listened, ids=lambda what: uuid5(key, what))
+    if WebhookType.POINTS_ADJUSTED in listened:
+        events.append(adjustment_event(account, made, line, key, audit_context))
+    return events
 
 
-def log_adjustment(account: UserPoints, made: Adjustment, deed: AuditContext) -> None:
+def adjustment_event(
+    account: UserPoints, made: Adjustment, line: Credit, key: UUID, audit_context: AuditContext
+) -> messages.NewEvent:
+    data = {
+        "points_adjusted": plain(made.points),
+        "new_balance": plain(made.new_balance),
+        "transaction_id": str(made.transaction_id),
+        "note": audit_context.reason,
+        "current_level": made.current_level,
+        "lifetime_points": plain(line.lifetime),
+        "cause": f"{ledger.ADJUSTED}{key}",
+    }
+    return webhook_events.webhook_event(
+        WebhookType.POINTS_ADJUSTED,
+        data,
+        brand_id=account.brand_id,
+        user_id=account.user_id,
+        event_id=uuid5(key, f"announce:{WebhookType.POINTS_ADJUSTED}"),
+        at=audit_context.at,
+    )
+
+
+def log_adjustment(account: UserPoints, made: Adjustment, audit_context: AuditContext) -> None:
     changes: dict[str, tuple[Any, Any]] = {"points": (made.new_balance - made.points, made.new_balance)}
     if made.level_updated:
         changes["current_level"] = (account.current_level, made.current_level)
     changes[LINE] = (None, made.transaction_id)
     action = _("Points added manually") if made.points > 0 else _("Points deducted manually")
-    audit_log.record(deed=deed, action=action, rows=[AuditedChange(account, account.brand_id, changes)])
+    audit_log.record(
+        audit_context=audit_context, action=action, rows=[AuditedChange(account, account.brand_id, changes)]
+    )

@@ -4,7 +4,7 @@ Whoever asks cannot approve. Nothing is written onto the row before: until then 
 A trigger holds the same rule for whatever writes such a row in any other way.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -59,6 +59,16 @@ def withdraw(*, row: Any, by: User, at: datetime) -> int:
     return waiting.update(status=Status.WITHDRAWN, decided_by=by, decided_at=at)
 
 
+def waiting_for(rows: Sequence[Any]) -> list[Any]:
+    """Those of `rows`, all of one model, for which a request waits."""
+    if not rows:
+        return []
+    kind = rows[0]._meta.label_lower  # noqa: SLF001 - Django's public API of models
+    waiting = PointsApproval.objects.filter(kind=kind, row_id__in=[row.pk for row in rows], status=Status.PENDING)
+    ids = set(waiting.values_list("row_id", flat=True))
+    return [row for row in rows if row.pk in ids]
+
+
 def may_decide(approval: PointsApproval, by: User) -> bool:
     return (
         approval.status == Status.PENDING
@@ -67,12 +77,19 @@ def may_decide(approval: PointsApproval, by: User) -> bool:
     )
 
 
+def count_waiting(*, by: User, brand_ids: Collection[int]) -> int:
+    """How many requests at these brands `by` may decide on."""
+    within = roles.brand_scope(by, ACT, LABEL)
+    ids = [brand_id for brand_id in brand_ids if brand_id in within]
+    return PointsApproval.objects.filter(brand__in=ids, status=Status.PENDING).exclude(requested_by=by).count()
+
+
 def approve(*, approval: PointsApproval, by: User, at: datetime) -> Model:
     """Write the approved values onto the row, which is returned. Raises Forbidden, or Invalid if it cannot be any more.
 
     The row is locked first, as whoever edits it does.
     """
-    _refuse_stranger(approval, by)
+    _check_role(approval, by)
     with transaction.atomic(), connection.cursor() as cursor:
         rows: Any = apps.get_model(approval.kind)._base_manager  # noqa: SLF001 - Django's public API of models
         row: Model | None = (
@@ -90,11 +107,11 @@ def approve(*, approval: PointsApproval, by: User, at: datetime) -> Model:
 
 def reject(*, approval: PointsApproval, by: User, at: datetime) -> None:
     """Leave the row as it is. Raises Forbidden or Invalid."""
-    _refuse_stranger(approval, by)
+    _check_role(approval, by)
     _decide(approval, Status.REJECTED, by, at)
 
 
-def _refuse_stranger(approval: PointsApproval, by: User) -> None:
+def _check_role(approval: PointsApproval, by: User) -> None:
     if approval.brand_id not in roles.full_scope(by, ACT, LABEL):
         raise Forbidden
     if approval.requested_by_id == by.pk:

@@ -20,12 +20,14 @@ from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
 from brands.tenants import local_time
-from core.db import sql
+from core.db.statements import query, query_values
 from core.json_values import plain
 from events import messages, publishing
+from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.expiry import ExpiryRun, ExpiryWarning
 from loyalty.models.wallets import WalletPass
+from loyalty.models.webhooks import WebhookType
 from loyalty.points import ledger
 from loyalty.points.balance_events import balance_changed
 from loyalty.points.expiry_rules import Rule
@@ -38,40 +40,28 @@ FOLLOWING = uuid.UUID("b1d7e1b0-5f0f-4e0c-8a3c-6a0b7c1f9f2e")
 TEMPLATE = "NOTIFY_POINTS_EXPIRING"
 DAY = timedelta(days=1)
 
-# The next accounts of a brand that hold points, and which of them hold some that were earned before `kept_from`.
-# Nothing is locked.
-LOOK = """
-    WITH next AS (
-        SELECT user_point_id, points FROM user_points
-         WHERE brand_id = %(brand_id)s::bigint AND user_point_id > %(after)s::bigint AND points > 0
-         ORDER BY user_point_id LIMIT %(limit)s::int
-    )
-    SELECT n.user_point_id,
-           n.points > coalesce((SELECT sum(t.points_earned) FROM loyalty_transaction t
-                                 WHERE t.user_point_id = n.user_point_id
-                                   AND t."createdAt" >= %(kept_from)s::timestamptz
-                                   AND t.reason_id NOT LIKE 'redeem-undo:%%'), 0)
-      FROM next n ORDER BY n.user_point_id
-"""
 
-LOCK = """
-    SELECT user_point_id FROM user_points WHERE user_point_id = ANY (%(accounts)s::bigint[])
-     ORDER BY user_point_id FOR NO KEY UPDATE
-"""
+@dataclass(frozen=True, slots=True)
+class CheckedAccount:
+    """An account, and whether it holds points that a run is about."""
 
-# What is left of each earned line, oldest first, of lines before a moment: as much of it as the balance reaches back.
-LOTS = """
-    SELECT l.user_point_id, l.user_id, l.earned_at, least(l.points_earned, l.points - l.later)
-      FROM (SELECT a.user_point_id, a.user_id, a.points, t.points_earned, t."createdAt" AS earned_at,
-                   coalesce(sum(t.points_earned) OVER (
-                       PARTITION BY a.user_point_id ORDER BY t."createdAt" DESC, t.loyalty_transaction_id DESC
-                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS later
-              FROM user_points a JOIN loyalty_transaction t USING (user_point_id)
-             WHERE a.user_point_id = ANY (%(accounts)s::bigint[]) AND t.points_earned > 0
-               AND t.reason_id NOT LIKE 'redeem-undo:%%') l
-     WHERE l.points > l.later AND l.earned_at < %(before)s::timestamptz
-     ORDER BY l.user_point_id, l.earned_at
-"""
+    account: int
+    is_due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EarnedLot:
+    """What is left of one earned line."""
+
+    account: int
+    user_id: int
+    earned_at: datetime
+    points: Decimal
+
+
+FETCH_ACCOUNTS = query("loyalty/points/sql/fetch_accounts_to_expire.sql", returns=CheckedAccount)
+LOCK_ACCOUNTS = query_values("loyalty/points/sql/lock_accounts.sql", "user_point_id")
+FETCH_LOTS = query("loyalty/points/sql/fetch_point_lots.sql", returns=EarnedLot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +120,10 @@ def run(*, brand: Brand, at: datetime) -> int:
 def begun(brand: Brand, rule: Rule, kind: ExpiryRun.Kind, day: date) -> int:
     """The id of the day's run, made by whoever comes first. What it does is settled then."""
     ahead = brand.expiry_warning_days if kind == ExpiryRun.Kind.WARN else 0
-    kept_from = local_time.midnight(rule.kept_from(day + ahead * DAY), brand.zone)
-    made, _new = ExpiryRun.objects.get_or_create(brand=brand, day=day, kind=kind, defaults={"kept_from": kept_from})
+    retained_from = local_time.midnight(rule.retained_from(day + ahead * DAY), brand.zone)
+    made, _new = ExpiryRun.objects.get_or_create(
+        brand=brand, day=day, kind=kind, defaults={"retained_from": retained_from}
+    )
     return made.pk
 
 
@@ -146,61 +138,80 @@ def take_chunk(run_id: int, *, at: datetime) -> Chunk | None:
     """Expire the points of the next accounts in one transaction; None: there are no more."""
     with transaction.atomic():
         held = ExpiryRun.objects.select_for_update().get(pk=run_id)
-        seen = None if held.finished_at else look(held)
+        seen = None if held.finished_at else check_balances(held)
         if not seen:
             finish(held)
             return None
-        gone = expire(held, [account for account, due in seen if due], at=at)
-        move(held, reached=seen[-1][0], members=len(gone), points=sum((each.points for each in gone), Decimal(0)))
+        gone = expire(held, [each.account for each in seen if each.is_due], at=at)
+        move(held, reached=seen[-1].account, members=len(gone), points=sum((each.points for each in gone), Decimal(0)))
         return Chunk(len(gone))
 
 
-def look(held: ExpiryRun) -> list[tuple[int, bool]]:
+def check_balances(run: ExpiryRun) -> list[CheckedAccount]:
     """The next accounts, and whether each holds points that the run is about."""
-    parameters = {
-        "brand_id": held.brand_id,
-        "after": held.reached,
-        "kept_from": held.kept_from,
-        "limit": settings.EXPIRY_CHUNK,
-    }
-    return [(account, due) for account, due in sql.rows(LOOK, parameters)]
+    return FETCH_ACCOUNTS.all(
+        brand_id=run.brand_id, after=run.reached, retained_from=run.retained_from, limit=settings.EXPIRY_CHUNK
+    )
 
 
-def finish(held: ExpiryRun) -> None:
-    ExpiryRun.objects.filter(pk=held.pk, finished_at=None).update(finished_at=timezone.now())
+def finish(run: ExpiryRun) -> None:
+    ExpiryRun.objects.filter(pk=run.pk, finished_at=None).update(finished_at=timezone.now())
 
 
-def move(held: ExpiryRun, *, reached: int, members: int, points: Decimal) -> None:
-    ExpiryRun.objects.filter(pk=held.pk).update(
+def move(run: ExpiryRun, *, reached: int, members: int, points: Decimal) -> None:
+    ExpiryRun.objects.filter(pk=run.pk).update(
         reached=reached, members=F("members") + members, points=F("points") + points
     )
 
 
-def expire(held: ExpiryRun, accounts: Sequence[int], *, at: datetime) -> list[Expired]:
+def expire(run: ExpiryRun, accounts: Sequence[int], *, at: datetime) -> list[Expired]:
     """Lock the accounts, look again, write: from here to the commit an accrual of theirs waits."""
     if not accounts:
         return []
-    sql.rows(LOCK, {"accounts": accounts})
+    LOCK_ACCOUNTS.all(accounts=list(accounts))
+    note = _("Expired: earned before %(day)s") % {"day": run.retained_from.astimezone(run.brand.zone).date()}
     gone = ledger.expire(
-        accounts=accounts,
-        kept_from=held.kept_from,
-        reason_id=f"expire:{held.day}",
-        note=_("Expired: earned before %(day)s") % {"day": held.kept_from.astimezone(held.brand.zone).date()},
-        at=at,
+        accounts=accounts, retained_from=run.retained_from, reason_id=f"expire:{run.day}", note=note, at=at
     )
-    publishing.publish(messages=changes(held, gone), brand_id=held.brand_id, at=at)
+    following = [*changes(run, gone), *expired_events(run, gone, note=note, at=at)]
+    publishing.publish(messages=following, brand_id=run.brand_id, at=at)
     return gone
 
 
-def changes(held: ExpiryRun, gone: Sequence[Expired]) -> list[messages.NewEvent]:
+def expired_events(run: ExpiryRun, gone: Sequence[Expired], *, note: str, at: datetime) -> list[messages.NewEvent]:
+    """points.expired for webhooks, one for each account, where one subscribes."""
+    kind, cause = WebhookType.POINTS_EXPIRED, f"expire:{run.day}"
+    if not gone or not webhook_events.listens(brand_id=run.brand_id, kind=kind):
+        return []
+    return [
+        webhook_events.webhook_event(
+            kind,
+            {
+                "points_expired": plain(each.points),
+                "new_balance": plain(each.balance),
+                "transaction_id": str(each.loyalty_transaction_id),
+                "note": note,
+                "current_level": each.current_level,
+                "cause": cause,
+            },
+            brand_id=run.brand_id,
+            user_id=each.user_id,
+            event_id=uuid.uuid5(FOLLOWING, f"announce:{cause}:{each.account}"),
+            at=at,
+        )
+        for each in gone
+    ]
+
+
+def changes(run: ExpiryRun, gone: Sequence[Expired]) -> list[messages.NewEvent]:
     """For wallets, as after an accrual."""
     passes = set(
         WalletPass.objects.filter(account__in=[each.account for each in gone]).values_list("account_id", flat=True)
     )
-    cause = f"expire:{held.day}"
+    cause = f"expire:{run.day}"
     return [
         balance_changed(
-            brand_id=held.brand_id,
+            brand_id=run.brand_id,
             user_id=each.user_id,
             account=each.account,
             points=each.balance,
@@ -220,28 +231,28 @@ def warn_chunk(run_id: int, *, brand: Brand, rule: Rule, at: datetime) -> Chunk 
     """Warn the next accounts of what expires soon, each of it once; None: there are no more."""
     with transaction.atomic():
         held = ExpiryRun.objects.select_for_update().get(pk=run_id)
-        seen = None if held.finished_at else look(held)
+        seen = None if held.finished_at else check_balances(held)
         if not seen:
             finish(held)
             return None
-        told = warnings(held, [account for account, due in seen if due], brand=brand, rule=rule)
+        told = warnings(held, [each.account for each in seen if each.is_due], brand=brand, rule=rule)
         publishing.publish(messages=told, brand_id=brand.pk, at=at, once=True)
         points = sum((Decimal(str(each.payload["points"])) for each in told), Decimal(0))
-        move(held, reached=seen[-1][0], members=len(told), points=points)
+        move(held, reached=seen[-1].account, members=len(told), points=points)
         return Chunk(len(told))
 
 
-def warnings(held: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Rule) -> list[messages.NewEvent]:
+def warnings(run: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Rule) -> list[messages.NewEvent]:
     """A warning tells of twice as many days as it comes ahead: where points expire every day, not every day warns."""
-    last = held.day + 2 * brand.expiry_warning_days * DAY
+    last = run.day + 2 * brand.expiry_warning_days * DAY
     until = dict(ExpiryWarning.objects.filter(user_point__in=accounts).values_list("user_point_id", "until"))
-    soon = held.day + brand.expiry_warning_days * DAY
+    soon = run.day + brand.expiry_warning_days * DAY
     told = []
     for account, group in groupby(lots(accounts, brand=brand, rule=rule, day=last), key=lambda lot: lot.account):
         known = until.get(account, date.min)
         new = [lot for lot in group if lot.on > known]
         if new and new[0].on <= soon:
-            told.append(warning(held, account, new))
+            told.append(warning(run, account, new))
     rows = [ExpiryWarning(user_point_id=each.payload["user_point_id"], until=last) for each in told]
     ExpiryWarning.objects.bulk_create(
         rows, update_conflicts=True, unique_fields=["user_point"], update_fields=["until"]
@@ -249,10 +260,10 @@ def warnings(held: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Ru
     return told
 
 
-def warning(held: ExpiryRun, account: int, new: Sequence[PointLot]) -> messages.NewEvent:
+def warning(run: ExpiryRun, account: int, new: Sequence[PointLot]) -> messages.NewEvent:
     return messages.NewEvent(
         kind="notify",
-        arguments={"brand_id": held.brand_id, "user_id": new[0].user_id},
+        arguments={"brand_id": run.brand_id, "user_id": new[0].user_id},
         payload={
             "template": TEMPLATE,
             "points": plain(sum((lot.points for lot in new), Decimal(0))),
@@ -268,11 +279,10 @@ def lots(accounts: Sequence[int], *, brand: Brand, rule: Rule, day: date) -> lis
     """What of these accounts is gone on `day` or before, by account and oldest first."""
     if not accounts:
         return []
-    before = local_time.midnight(rule.kept_from(day), brand.zone)
-    found = sql.rows(LOTS, {"accounts": list(accounts), "before": before})
+    before = local_time.midnight(rule.retained_from(day), brand.zone)
     return [
-        PointLot(account, user_id, rule.gone_on(earned_at.astimezone(brand.zone).date()), points)
-        for account, user_id, earned_at, points in found
+        PointLot(lot.account, lot.user_id, rule.gone_on(lot.earned_at.astimezone(brand.zone).date()), lot.points)
+        for lot in FETCH_LOTS.all(accounts=list(accounts), before=before)
     ]
 
 

@@ -24,7 +24,7 @@ class Rule:
             return months_later(earned.replace(day=1), self.after + 1)
         return date(earned.year + self.after + 1, 1, 1)
 
-    def kept_from(self, day: date) -> date:
+    def retained_from(self, day: date) -> date:
         """The first day whose points are not gone on `day`."""
         first = self._guess(day)
         while self.gone_on(first) > day:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from django.db import connection
 
-from brands.identity.person_mentions import Mentions, without
+from brands.identity.user_mentions import Mentions, without
 from core.db.statements import command, query
 from loyalty.errors import NotEnoughPoints, PointsAlreadyClaimed
 from loyalty.models.accounts import UserPoints
@@ -47,6 +47,7 @@ class Expired:
     balance: Decimal
     current_level: str
     points: Decimal
+    loyalty_transaction_id: int
 
 
 CREDIT_POINTS = query("loyalty/points/sql/credit_points.sql", returns=Credit)
@@ -110,7 +111,7 @@ def debit(*, account: int, points: Decimal, reason_id: str, note: str, at: datet
     return debited
 
 
-def give_back(*, account: int, points: Decimal, redemption_id: int, note: str, at: datetime) -> Credit:
+def return_points(*, account: int, points: Decimal, redemption_id: int, note: str, at: datetime) -> Credit:
     """Return what a redemption cost, once; the line says 'earned', but it counts for no level and no limit.
 
     Raises PointsAlreadyClaimed. Call inside the action's transaction: the account stays locked until it ends.
@@ -122,15 +123,19 @@ def give_back(*, account: int, points: Decimal, redemption_id: int, note: str, a
     return returned
 
 
-def expire(*, accounts: Sequence[int], kept_from: datetime, reason_id: str, note: str, at: datetime) -> list[Expired]:
-    """Take from each account what was earned before `kept_from` and is still there; once for a `reason_id`.
+def expire(
+    *, accounts: Sequence[int], retained_from: datetime, reason_id: str, note: str, at: datetime
+) -> list[Expired]:
+    """Take from each account what was earned before `retained_from` and is still there; once for a `reason_id`.
 
     Call inside the action's transaction, with the accounts locked.
     """
-    return EXPIRE_POINTS.all(accounts=list(accounts), kept_from=kept_from, reason_id=reason_id, note=note, at=at)
+    return EXPIRE_POINTS.all(
+        accounts=list(accounts), retained_from=retained_from, reason_id=reason_id, note=note, at=at
+    )
 
 
-def forget_person(*, account: int, mentions: Mentions, pseudonym: str) -> int:
+def erase_user(*, account: int, mentions: Mentions, pseudonym: str) -> int:
     """For the erasure of a person's data: their lines name them no more, whatever staff wrote; returns how many did.
 
     Call inside the transaction that erases, which holds the account's lock.

@@ -1,8 +1,9 @@
 """Which level a number of lifetime points reaches."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 from brands.models.tenants import Brand
 from loyalty.models.levels import BrandLevel
@@ -16,9 +17,10 @@ class Level:
     threshold: Decimal
     scan_reward_type: str
     scan_reward_value: Decimal
+    translations: Mapping[str, Any] = field(default_factory=dict, compare=False)  # of the name
 
 
-def held(*, levels: Sequence[Level], name: str) -> Level | None:
+def current_level(*, levels: Sequence[Level], name: str) -> Level | None:
     """The level a customer scans in: the named one, else the lowest; None where the brand has none."""
     return next((level for level in levels if level.name == name), levels[0] if levels else None)
 
@@ -46,7 +48,7 @@ def newly_reached(*, levels: Sequence[Level], name: str, before: Decimal, after:
 
 
 def levels_of(brand: Brand) -> list[Level]:
-    fields = ("name", "threshold", "scan_reward_type", "scan_reward_value")
+    fields = ("name", "threshold", "scan_reward_type", "scan_reward_value", "translations")
     return [
         Level(*found) for found in BrandLevel.objects.filter(brand=brand).order_by("threshold").values_list(*fields)
     ]

@@ -8,19 +8,13 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
-from core.db import sql
+from core.db.statements import query_values
 from loyalty.errors import CurrencyNotAccepted, OrderOfAnother
 from loyalty.models.orders import CreditedOrder, CurrencyRate
 
 ZERO = Decimal(0)
 
-# Two at once: the second waits for the first to commit, and sees its row then. `user_id` is of the row that stands.
-HOLD = """
-    INSERT INTO loyalty_creditedorder (brand_id, order_id, user_id, credited_at)
-    VALUES (%(brand_id)s::bigint, %(order_id)s::text, %(user_id)s::bigint, %(at)s::timestamptz)
-    ON CONFLICT DO NOTHING
-    RETURNING user_id
-"""
+HOLD_ORDER = query_values("loyalty/points/sql/hold_order.sql", "user_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +52,7 @@ def amount(order: Order, *, brand_id: int) -> Decimal:
 
 def hold(order: Order, *, brand_id: int, user_id: int, at: datetime) -> None:
     """Make the order this customer's, in the caller's transaction. Raises OrderOfAnother."""
-    about = {"brand_id": brand_id, "order_id": order.order_id, "user_id": user_id, "at": at}
-    if sql.row(HOLD, about) is None:
+    if HOLD_ORDER.first(brand_id=brand_id, order_id=order.order_id, user_id=user_id, at=at) is None:
         held = CreditedOrder.objects.filter(brand_id=brand_id, order_id=order.order_id)
         if held.exclude(user_id=user_id).exists():
             raise OrderOfAnother

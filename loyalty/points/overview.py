@@ -7,7 +7,7 @@ from decimal import Decimal
 from brands.models.tenants import Brand
 from loyalty.points import accounts, expiry, levels
 from loyalty.points.expiry import NextExpiry
-from loyalty.points.levels import levels_of
+from loyalty.points.levels import Level, levels_of
 
 ZERO = Decimal(0)
 
@@ -16,7 +16,7 @@ ZERO = Decimal(0)
 class NextLevel:
     """The level above a customer's: its `threshold`, and how many points are `missing`."""
 
-    name: str
+    level: Level
     threshold: Decimal
     missing: Decimal
 
@@ -29,7 +29,8 @@ class PointsOverview:
     lifetime: Decimal
     redeemed: Decimal
     expired: Decimal
-    level: str
+    level_name: str  # as it was called when the customer reached it
+    level: Level | None  # the one of that name, if there still is one
     next_level: NextLevel | None
     expiring_soon: NextExpiry | None
     enrolled: bool
@@ -38,16 +39,17 @@ class PointsOverview:
 def fetch_overview(*, brand: Brand, user_id: int, at: datetime) -> PointsOverview:
     account = accounts.account_of(brand_id=brand.pk, user_id=user_id)
     lifetime = account.lifetime if account else ZERO
-    following = levels.following(levels=levels_of(brand), lifetime=lifetime)
+    ladder = levels_of(brand)
+    following = levels.following(levels=ladder, lifetime=lifetime)
+    own = account.current_level if account else ""
     return PointsOverview(
         points=account.points if account else ZERO,
         lifetime=lifetime,
         redeemed=account.redeemed if account else ZERO,
         expired=account.points_expired if account else ZERO,
-        level=account.current_level if account else "",
-        next_level=NextLevel(following.name, following.threshold, following.threshold - lifetime)
-        if following
-        else None,
+        level_name=own,
+        level=next((level for level in ladder if level.name == own), None),
+        next_level=NextLevel(following, following.threshold, following.threshold - lifetime) if following else None,
         expiring_soon=expiry.expiring_soon(brand=brand, account=account, at=at) if account else None,
         enrolled=account is not None,
     )

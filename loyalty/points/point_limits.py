@@ -47,7 +47,7 @@ def most_restrictive(
         for name, limit, start, end in periods
         if limit is not None
     ]
-    return min(found, key=lambda allowance: allowance.left)
+    return min(found, key=lambda remaining: remaining.left)
 
 
 def _earned(account: int, *, since: datetime) -> Decimal:

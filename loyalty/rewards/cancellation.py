@@ -15,17 +15,17 @@ from loyalty.rewards.returns import reverse
 from loyalty.rewards.undo import too_late, undo_since
 
 
-def take_back(*, redemption: Redemption, deed: AuditContext) -> None:
+def undo_use(*, redemption: Redemption, audit_context: AuditContext) -> None:
     """Make a used code good again, within settings.REDEMPTION_UNDO_MINUTES of its use.
 
     Raises Invalid without a reason, and where it is too late or not used. Owns the transaction.
     """
-    require_reason(deed)
+    require_reason(audit_context)
     with transaction.atomic():
         recent = Redemption.objects.filter(
             pk=redemption.pk,
             status=Redemption.Status.USED,
-            used_at__gt=undo_since(deed.at),
+            used_at__gt=undo_since(audit_context.at),
             used_request=redemption.used_request,
         )
         if not recent.update(
@@ -33,27 +33,31 @@ def take_back(*, redemption: Redemption, deed: AuditContext) -> None:
         ):
             raise too_late()
         changes = {"status": (Redemption.Status.USED.value, Redemption.Status.ISSUED.value)}
-        note(redemption, _("Use undone"), changes, deed)
+        note(redemption, _("Use undone"), changes, audit_context)
 
 
-def cancel(*, redemption: Redemption, deed: AuditContext) -> None:
+def cancel(*, redemption: Redemption, audit_context: AuditContext) -> None:
     """Cancel an unused redemption: its points go back to the balance, the reward into stock, the code is worth nothing.
 
     Raises Invalid without a reason and where it is not unused. Owns the transaction.
     """
-    require_reason(deed)
+    require_reason(audit_context)
     with transaction.atomic():
         account = UserPoints.objects.select_for_update(no_key=True).get(pk=redemption.user_point_id)
-        if not reverse(redemption, account, deed.at):
+        if not reverse(redemption, account, audit_context.at):
             raise Invalid(_("Only unused codes can be cancelled."))
         changes = {"status": (Redemption.Status.ISSUED.value, Redemption.Status.CANCELLED.value)}
-        note(redemption, _("Redemption cancelled"), changes, deed)
+        note(redemption, _("Redemption cancelled"), changes, audit_context)
 
 
-def require_reason(deed: AuditContext) -> None:
-    if not deed.reason.strip():
+def require_reason(audit_context: AuditContext) -> None:
+    if not audit_context.reason.strip():
         raise Invalid(_("Enter a reason."), details={"field": "reason"})
 
 
-def note(redemption: Redemption, action: str, changes: Mapping[str, tuple[Any, Any]], deed: AuditContext) -> None:
-    audit_log.record(deed=deed, action=action, rows=[AuditedChange(redemption, redemption.brand_id, changes)])
+def note(
+    redemption: Redemption, action: str, changes: Mapping[str, tuple[Any, Any]], audit_context: AuditContext
+) -> None:
+    audit_log.record(
+        audit_context=audit_context, action=action, rows=[AuditedChange(redemption, redemption.brand_id, changes)]
+    )

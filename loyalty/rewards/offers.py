@@ -29,11 +29,6 @@ class Offer:
     ineligibility: DomainError | None
 
     @property
-    def level(self) -> str | None:
-        """The name of the level that it needs."""
-        return self.reward.minimum_level.name if self.reward.minimum_level else None
-
-    @property
     def available(self) -> bool:
         return self.ineligibility is None
 
@@ -70,7 +65,7 @@ def taken_by(account: UserPoints | None, rewards: Sequence[Reward]) -> dict[int,
 
 
 def member_state(brand: Brand, account: UserPoints | None, ladder: Sequence[Level], taken: int) -> MemberState:
-    level = levels.held(levels=ladder, name=account.current_level if account else "")
+    level = levels.current_level(levels=ladder, name=account.current_level if account else "")
     return MemberState(
         loyalty_active=brand.loyalty_active,
         blocked=account is not None and account.status == UserPoints.Status.BLOCKED,

@@ -81,41 +81,41 @@ FETCH_SNAPSHOT = query("loyalty/rewards/sql/fetch_redemption_snapshot.sql", retu
 WRITE_REDEMPTION = query_values(
     "loyalty/rewards/sql/write_redemption.sql",
     "account",
-    insert_events=publishing.insert_events(beside="redeemable"),
+    insert_events=publishing.insert_events(source_cte="redeemable"),
 )
 
 
 @raises(RewardNotFound, IdempotencyKeyReused, OutOfStock, *rules.INELIGIBLE)
-def redeem(wish: RedemptionRequest) -> Redemption:
+def redeem(request: RedemptionRequest) -> Redemption:
     """Take a reward for points: stock, ledger, balance, redemption and events together, or nothing.
 
     The same wish again finds what it made. Raises RewardNotFound, IdempotencyKeyReused, and what rewards.ineligibility
     tells. Owns the transaction; the account is locked from its beginning, the reward only in its last statement.
     """
-    account = accounts.account_of(brand_id=wish.brand_id, user_id=wish.user_id)
+    account = accounts.account_of(brand_id=request.brand_id, user_id=request.user_id)
     if account is None:
-        raise refusal_of_a_stranger(wish)
+        raise error_for_outsider(request)
     with transaction.atomic():
         accounts.lock(account=account.pk)
-        facts = read_facts(account.pk, wish)
+        facts = read_snapshot(account.pk, request)
         if facts.earlier_id is not None:
-            return the_same(Redemption.objects.get(pk=facts.earlier_id), wish)
+            return the_same(Redemption.objects.get(pk=facts.earlier_id), request)
         if facts.offer is None:
             raise RewardNotFound
-        if refusal := rules.ineligibility(facts.offer, facts.holder, wish.at):
+        if refusal := rules.ineligibility(facts.offer, facts.holder, request.at):
             raise refusal
-        write(account.pk, facts, facts.offer, wish)
+        write(account.pk, facts, facts.offer, request)
         return Redemption.objects.get(pk=facts.redemption_id)
 
 
-def refusal_of_a_stranger(wish: RedemptionRequest) -> Exception:
+def error_for_outsider(request: RedemptionRequest) -> Exception:
     """Of somebody who is no member yet, and so has no points for what always costs some."""
-    reward = Reward.objects.filter(pk=wish.reward_id, brand=wish.brand_id).select_related("minimum_level").first()
+    reward = Reward.objects.filter(pk=request.reward_id, brand=request.brand_id).select_related("minimum_level").first()
     if reward is None:
         return RewardNotFound()
-    brand = Brand.objects.get(pk=wish.brand_id)
+    brand = Brand.objects.get(pk=request.brand_id)
     nobody = MemberState(brand.loyalty_active, blocked=False, balance=ZERO, level_threshold=ZERO, taken=0)
-    return rules.ineligibility(offer_of(reward), nobody, wish.at) or RewardNotAvailable()
+    return rules.ineligibility(offer_of(reward), nobody, request.at) or RewardNotAvailable()
 
 
 def offer_of(reward: Reward) -> RewardTerms:
@@ -132,8 +132,8 @@ def offer_of(reward: Reward) -> RewardTerms:
     )
 
 
-def read_facts(account: int, wish: RedemptionRequest) -> RedemptionSnapshot:
-    row = FETCH_SNAPSHOT.first(account=account, reward_id=wish.reward_id, request_key=wish.key)
+def read_snapshot(account: int, request: RedemptionRequest) -> RedemptionSnapshot:
+    row = FETCH_SNAPSHOT.first(account=account, reward_id=request.reward_id, request_key=request.key)
     assert row is not None  # noqa: S101 - the account is locked, so it is there
     is_blocked = row.status == UserPoints.Status.BLOCKED
     return RedemptionSnapshot(
@@ -162,33 +162,33 @@ def terms_of(row: SnapshotRow) -> RewardTerms:
     )
 
 
-def the_same(earlier: Redemption, wish: RedemptionRequest) -> Redemption:
-    if earlier.reward_id != wish.reward_id:
+def the_same(earlier: Redemption, request: RedemptionRequest) -> Redemption:
+    if earlier.reward_id != request.reward_id:
         raise IdempotencyKeyReused
     return earlier
 
 
-def write(account: int, facts: RedemptionSnapshot, offer: RewardTerms, wish: RedemptionRequest) -> None:
+def write(account: int, snapshot: RedemptionSnapshot, offer: RewardTerms, request: RedemptionRequest) -> None:
     """Raises OutOfStock where others were faster; nothing is written then."""
-    balance = facts.holder.balance - offer.cost
-    cause = f"redeem:{facts.redemption_id}"
-    following = consequences(account, facts, offer, wish, cause)
+    balance = snapshot.holder.balance - offer.cost
+    cause = f"redeem:{snapshot.redemption_id}"
+    following = consequences(account, snapshot, offer, request, cause)
     parameters = {
         "account": account,
-        "brand_id": wish.brand_id,
-        "reward_id": wish.reward_id,
+        "brand_id": request.brand_id,
+        "reward_id": request.reward_id,
         "limited": offer.stock is not None,
-        "redemption_id": facts.redemption_id,
-        "name": facts.name,
+        "redemption_id": snapshot.redemption_id,
+        "name": snapshot.name,
         "cost": offer.cost,
         "balance_after": balance,
         "code": codes.new(),
-        "request_key": wish.key,
+        "request_key": request.key,
         "reason_id": cause,
-        "note": _("Redeemed: %(reward)s") % {"reward": facts.name},
-        "expires_at": wish.at + timedelta(days=facts.code_days) if facts.code_days else None,
-        "at": wish.at,
-        **publishing.insertion(messages=following, brand_id=wish.brand_id, at=wish.at),
+        "note": _("Redeemed: %(reward)s") % {"reward": snapshot.name},
+        "expires_at": request.at + timedelta(days=snapshot.code_days) if snapshot.code_days else None,
+        "at": request.at,
+        **publishing.insertion(messages=following, brand_id=request.brand_id, at=request.at),
     }
     if WRITE_REDEMPTION.first(**parameters) is None:
         raise OutOfStock
@@ -196,37 +196,37 @@ def write(account: int, facts: RedemptionSnapshot, offer: RewardTerms, wish: Red
 
 
 def consequences(
-    account: int, facts: RedemptionSnapshot, offer: RewardTerms, wish: RedemptionRequest, cause: str
+    account: int, snapshot: RedemptionSnapshot, offer: RewardTerms, request: RedemptionRequest, cause: str
 ) -> list[messages.NewEvent]:
     """For wallets, and for the webhooks that listen."""
-    balance = facts.holder.balance - offer.cost
+    balance = snapshot.holder.balance - offer.cost
     told = [
         balance_changed(
-            brand_id=wish.brand_id,
-            user_id=wish.user_id,
+            brand_id=request.brand_id,
+            user_id=request.user_id,
             account=account,
             points=balance,
-            level=facts.level,
+            level=snapshot.level,
             cause=cause,
-            has_consumer=facts.has_passes,
+            has_consumer=snapshot.has_passes,
             event_id=following_id(cause),
         )
     ]
-    if WebhookType.REWARD_REDEEMED in facts.listened:
+    if WebhookType.REWARD_REDEEMED in snapshot.listened:
         data = {
-            "redemption_id": facts.redemption_id,
-            "reward_id": wish.reward_id,
+            "redemption_id": snapshot.redemption_id,
+            "reward_id": request.reward_id,
             "points": plain(offer.cost),
             "new_balance": plain(balance),
         }
         told.append(
-            webhook_events.announcement(
+            webhook_events.webhook_event(
                 WebhookType.REWARD_REDEEMED,
                 data,
-                brand_id=wish.brand_id,
-                user_id=wish.user_id,
+                brand_id=request.brand_id,
+                user_id=request.user_id,
                 event_id=uuid.uuid5(FOLLOWING, f"announce:{cause}"),
-                at=wish.at,
+                at=request.at,
             )
         )
     return told

@@ -3,16 +3,22 @@
 import uuid
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import F
 from django.utils.translation import gettext as _
 
+from core.json_values import plain
 from events import publishing
+from events.messages import NewEvent
+from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.models.wallets import WalletPass
+from loyalty.models.webhooks import WebhookType
 from loyalty.points import ledger
 from loyalty.points.balance_events import balance_changed
+from loyalty.points.ledger import Credit
 
 ZERO = Decimal(0)
 # Any constant UUID: a name space of its own for what follows from redemptions and claims.
@@ -29,15 +35,20 @@ def reverse(redemption: Redemption, account: UserPoints, at: datetime) -> bool:
     unused = Redemption.objects.filter(pk=redemption.pk, status=Redemption.Status.ISSUED)
     if not unused.update(status=Redemption.Status.CANCELLED, cancelled_at=at):
         return False
-    if redemption.cost:
-        return_points(redemption, account, at)
+    line = return_points(redemption, account, at) if redemption.cost else None
     Reward.objects.filter(redemptions=redemption, stock__isnull=False).update(stock=F("stock") + 1)
+    publishing.publish(messages=webhook_events_of(redemption, account, line, at), brand_id=account.brand_id, at=at)
     return True
 
 
-def return_points(redemption: Redemption, account: UserPoints, at: datetime) -> None:
-    words = _("Cancelled: %(reward)s") % {"reward": redemption.name}
-    line = ledger.give_back(account=account.pk, points=redemption.cost, redemption_id=redemption.pk, note=words, at=at)
+def note_of(redemption: Redemption) -> str:
+    return _("Cancelled: %(reward)s") % {"reward": redemption.name}
+
+
+def return_points(redemption: Redemption, account: UserPoints, at: datetime) -> Credit:
+    line = ledger.return_points(
+        account=account.pk, points=redemption.cost, redemption_id=redemption.pk, note=note_of(redemption), at=at
+    )
     cause = f"{ledger.RETURNED}{redemption.pk}"
     message = balance_changed(
         brand_id=account.brand_id,
@@ -50,3 +61,35 @@ def return_points(redemption: Redemption, account: UserPoints, at: datetime) -> 
         event_id=following_id(cause),
     )
     publishing.publish(messages=[message], brand_id=account.brand_id, at=at)
+    return line
+
+
+def webhook_events_of(redemption: Redemption, account: UserPoints, line: Credit | None, at: datetime) -> list[NewEvent]:
+    """reward.cancelled and, where the redemption cost points, points.returned, for the webhooks that subscribe."""
+    data: dict[WebhookType, dict[str, Any]] = {}
+    if line:
+        data[WebhookType.POINTS_RETURNED] = {
+            "points_returned": plain(redemption.cost),
+            "new_balance": plain(line.balance),
+            "transaction_id": str(line.loyalty_transaction_id),
+            "redemption_id": redemption.pk,
+            "note": note_of(redemption),
+            "current_level": line.current_level,
+            "lifetime_points": plain(line.lifetime),
+            "cause": f"{ledger.RETURNED}{redemption.pk}",
+        }
+    data[WebhookType.REWARD_CANCELLED] = {
+        "redemption_id": redemption.pk,
+        "reward_id": redemption.reward_id,
+        "points": plain(redemption.cost),
+        "new_balance": plain(line.balance if line else account.points),
+    }
+    listened = webhook_events.listened_at(account.brand_id)
+    about: dict[str, Any] = {"brand_id": account.brand_id, "user_id": account.user_id, "at": at}
+    return [
+        webhook_events.webhook_event(
+            kind, each, event_id=uuid.uuid5(FOLLOWING, f"announce:{kind}:{redemption.pk}"), **about
+        )
+        for kind, each in data.items()
+        if kind in listened
+    ]

@@ -4,15 +4,23 @@ import uuid
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
 from brands.models.people import User
 from core import json_values
 from core.errors import raises
+from core.json_values import plain
+from events import publishing
+from events.messages import NewEvent
 from loyalty.errors import MemberBlocked, RedemptionCancelled, RedemptionCodeUnknown, RedemptionExpired, RedemptionUsed
+from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
+from loyalty.models.webhooks import WebhookType
+from loyalty.points import accounts
 from loyalty.rewards import codes
+from loyalty.rewards.returns import FOLLOWING
 
 # --- At the till -----------------------------------------------------------------------------------------------------
 
@@ -37,21 +45,51 @@ def find(*, brand_ids: Any, text: str) -> Redemption:
 def use(
     *, redemption: Redemption, at: datetime, by: User | None = None, key_id: int | None = None, request: uuid.UUID
 ) -> Redemption:
-    """Mark a code used, exactly once; the same `request` again is told the same.
+    """Mark a code used, exactly once; the same `request` again is told the same. Owns the transaction.
 
     Raises RedemptionUsed, RedemptionExpired, RedemptionCancelled, MemberBlocked.
     """
+    kind = WebhookType.REWARD_USED
+    with transaction.atomic():
+        is_subscribed = webhook_events.listens(brand_id=redemption.brand_id, kind=kind)
+        if is_subscribed:  # an erasure, which locks the account too, comes before or after this
+            accounts.lock(account=redemption.user_point_id)
+        if mark_used(redemption, at=at, by=by, key_id=key_id, request=request) and is_subscribed:
+            publishing.publish(messages=[use_event(redemption, at)], brand_id=redemption.brand_id, at=at)
+    redemption.refresh_from_db()
+    if redemption.used_request != request:
+        raise why_unusable(redemption, at)
+    return redemption
+
+
+def mark_used(redemption: Redemption, *, at: datetime, by: User | None, key_id: int | None, request: uuid.UUID) -> bool:
+    """False: the code is not good, or used already."""
     # Exists, not a join: Django would look for the row in a subquery then, which is not asked again after a wait.
     active = Exists(UserPoints.objects.filter(pk=OuterRef("user_point"), status=UserPoints.Status.ACTIVE))
     good = active & (Q(expires_at__isnull=True) | Q(expires_at__gt=at))
     fresh = Redemption.objects.filter(good, pk=redemption.pk, status=Redemption.Status.ISSUED)
-    taken = fresh.update(
-        status=Redemption.Status.USED, used_at=at, used_by=by, used_key_id=key_id, used_request=request
+    return bool(
+        fresh.update(status=Redemption.Status.USED, used_at=at, used_by=by, used_key_id=key_id, used_request=request)
     )
-    redemption.refresh_from_db()
-    if not taken and redemption.used_request != request:
-        raise why_unusable(redemption, at)
-    return redemption
+
+
+def use_event(redemption: Redemption, at: datetime) -> NewEvent:
+    """reward.used. Staff may make a code good again, and it may be used once more: each use has an id of its own."""
+    [user_id] = UserPoints.objects.filter(pk=redemption.user_point_id).values_list("user_id", flat=True)
+    data = {
+        "redemption_id": redemption.pk,
+        "reward_id": redemption.reward_id,
+        "points": plain(redemption.cost),
+        "used_at": json_values.iso(at),
+    }
+    return webhook_events.webhook_event(
+        WebhookType.REWARD_USED,
+        data,
+        brand_id=redemption.brand_id,
+        user_id=user_id,
+        event_id=uuid.uuid5(FOLLOWING, f"announce:{WebhookType.REWARD_USED}:{redemption.pk}:{json_values.iso(at)}"),
+        at=at,
+    )
 
 
 def state_of(redemption: Redemption, at: datetime) -> str:

@@ -31,7 +31,7 @@ def undo_since(at: datetime) -> datetime:
     return at - timedelta(minutes=settings.REDEMPTION_UNDO_MINUTES)
 
 
-def may_take_back(redemption: Redemption, *, at: datetime) -> bool:
+def may_undo_use(redemption: Redemption, *, at: datetime) -> bool:
     """Whether its use is so recent that it may be taken back."""
     used_at = redemption.used_at
     return redemption.status == Redemption.Status.USED and used_at is not None and used_at > undo_since(at)

@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
+from django.conf import settings
+from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of, site_at
-from core.db import sql
+from core.db.statements import query
 from core.json_values import plain
+from core.translations import text_of
 from loyalty.members import numbers
 from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
@@ -19,7 +23,7 @@ from loyalty.points.levels import Level
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PassDesign:
     """What all passes of a brand share. Colours are `#rrggbb`."""
 
     brand_id: int
@@ -36,13 +40,14 @@ class Look:
 class Card:
     """What one member's pass says."""
 
-    look: Look
+    design: PassDesign
     member: str
     number: str
     barcode: str
     points: Decimal
-    level: str
-    next_level: str
+    level: Level | None
+    next_level: Level | None
+    language: str
     missing: Decimal  # points to the next level
     voided: bool
 
@@ -50,13 +55,25 @@ class Card:
     def balance(self) -> int | float:
         return plain(self.points) or 0
 
-    @property
-    def progress(self) -> str:
-        """The way to the next level, in words."""
-        if not self.next_level:
-            return _("The highest level")
-        words = ngettext("%(points)s point to %(level)s", "%(points)s points to %(level)s", plural(self.missing))
-        return words % {"points": plain(self.missing), "level": self.next_level}
+    def level_name(self, language: str) -> str:
+        return level_in(self.level, language) if self.level else ""
+
+    def progress(self, language: str) -> str:
+        """The way to the next level, in words of the language."""
+        with translation.override(language):
+            if not self.next_level:
+                return _("The highest level")
+            words = ngettext("%(points)s point to %(level)s", "%(points)s points to %(level)s", plural(self.missing))
+            return words % {"points": plain(self.missing), "level": level_in(self.next_level, language)}
+
+
+def gone_level(name: str) -> Level | None:
+    """A member's level that the brand has no more; None for one who never was in any."""
+    return Level(name, Decimal(0), "", Decimal(0)) if name else None
+
+
+def level_in(level: Level, language: str) -> str:
+    return text_of(level.translations, "name", level.name, language)
 
 
 def plural(points: Decimal) -> int:
@@ -64,27 +81,51 @@ def plural(points: Decimal) -> int:
     return 1 if points == 1 else 2
 
 
-# Everything a card says, in one prepared statement: a change of a brand makes every phone ask within minutes.
-SAID = """
-    SELECT m.points, m.points_earned - m.points_returned, m.current_level, m.status,
-           COALESCE(m.first_name, u.first_name), COALESCE(m.last_name, u.last_name), u.is_active, b.id, b.name,
-           b.colour_background, b.colour_text, b.colour_accent, b.logo_id, b.support_email,
-           (SELECT h.hostname FROM brands_brandhostname h WHERE h.brand_id = b.id
-             ORDER BY h.is_primary DESC, h.hostname LIMIT 1),
-           (SELECT json_agg(json_build_array(l.name, l.threshold::text, l.scan_reward_type, l.scan_reward_value::text)
-                            ORDER BY l.threshold)
-              FROM loyalty_brandlevel l WHERE l.brand_id = b.id)
-      FROM user_points m
-      JOIN brands_user u ON u.id = m.user_id
-      JOIN brands_brand b ON b.id = m.brand_id
-     WHERE m.user_point_id = %(account)s::bigint
-"""
+@dataclass(frozen=True, slots=True)
+class CardContents:
+    """Everything that a card says, as the database has it; `levels` are name, threshold, reward type, value
+    and translations."""
+
+    points: Decimal
+    lifetime: Decimal
+    current_level: str
+    status: str
+    first_name: str
+    last_name: str
+    is_active: bool
+    brand_id: int
+    brand_name: str
+    colour_background: str
+    colour_text: str
+    colour_accent: str
+    logo_id: UUID | None
+    support_email: str
+    is_sandbox: bool
+    hostname: str | None
+    levels: list[tuple[str, str, str, str, dict[str, Any]]] | None
+    language: str  # the member's own, else the brand's; empty where neither says one
+
+    @property
+    def design(self) -> PassDesign:
+        colours = (self.colour_background, self.colour_text, self.colour_accent)
+        address = address_of(self.hostname)
+        name = name_on_pass(self.brand_name, is_sandbox=self.is_sandbox)
+        return PassDesign(self.brand_id, name, *colours, self.logo_id, self.support_email, address=address)
 
 
-def look_of(brand: Brand) -> Look:
+FETCH_CARD = query("loyalty/wallets/sql/fetch_card.sql", returns=CardContents)
+
+
+def design_of(brand: Brand) -> PassDesign:
     colours = (brand.colour_background, brand.colour_text, brand.colour_accent)
     address = address_of(hostname_of(brand.pk))
-    return Look(brand.pk, brand.name, *colours, brand.logo_id, brand.support_email, address=address)
+    name = name_on_pass(brand.name, is_sandbox=brand.is_sandbox)
+    return PassDesign(brand.pk, name, *colours, brand.logo_id, brand.support_email, address=address)
+
+
+def name_on_pass(name: str, *, is_sandbox: bool) -> str:
+    """A sandbox's passes say so before the brand's name, for wallets cut names at the end."""
+    return _("Sandbox: %(brand)s") % {"brand": name} if is_sandbox else name
 
 
 def address_of(host: str | None) -> str:
@@ -94,21 +135,23 @@ def address_of(host: str | None) -> str:
 def card_of(wallet_pass: WalletPass) -> Card:
     """As the account is now."""
     account = wallet_pass.account_id
-    found = sql.row(SAID, {"account": account})
-    assert found  # noqa: S101 - a pass goes with its account
-    points, lifetime, level, status, first, last, active = found[:7]
-    host, levels_found = found[14:]
-    ladder = [Level(name, Decimal(least), kind, Decimal(value)) for name, least, kind, value in levels_found or ()]
-    following = levels.following(levels=ladder, lifetime=lifetime)
-    held = levels.held(levels=ladder, name=level)
+    card = FETCH_CARD.first(account=account)
+    assert card  # noqa: S101 - a pass goes with its account
+    ladder = [
+        Level(name, Decimal(least), kind, Decimal(value), texts)
+        for name, least, kind, value, texts in card.levels or ()
+    ]
+    following = levels.following(levels=ladder, lifetime=card.lifetime)
+    held = levels.current_level(levels=ladder, name=card.current_level)
     return Card(
-        look=Look(*(*found[7:14], address_of(host))),
-        member=f"{first} {last}".strip(),
+        design=card.design,
+        member=f"{card.first_name} {card.last_name}".strip(),
         number=numbers.number(account),
         barcode=numbers.barcode(account),
-        points=points,
-        level=level or (held.name if held else ""),
-        next_level=following.name if following else "",
-        missing=following.threshold - lifetime if following else Decimal(0),
-        voided=status == UserPoints.Status.BLOCKED or not active,
+        points=card.points,
+        level=held if held and card.current_level in {"", held.name} else gone_level(card.current_level),
+        next_level=following,
+        missing=following.threshold - card.lifetime if following else Decimal(0),
+        language=card.language or settings.LANGUAGE_CODE,
+        voided=card.status == UserPoints.Status.BLOCKED or not card.is_active,
     )

@@ -27,18 +27,18 @@ def register(*, wallet_pass: WalletPass, device: str, push_token: str, at: datet
         _row, is_new = WalletDevice.objects.update_or_create(
             wallet_pass=wallet_pass,
             device=device,
-            defaults={"push_token": push_token, "registered_at": at, "pushed_version": wallet_pass.held_version},
+            defaults={"push_token": push_token, "registered_at": at, "pushed_version": wallet_pass.current_version},
         )
-        _forget_oldest(wallet_pass)
-        passes.set_state(wallet_pass=wallet_pass, state=WalletPass.State.HELD)
-        if wallet_pass.held_version < wallet_pass.version:
+        _delete_oldest(wallet_pass)
+        passes.set_state(wallet_pass=wallet_pass, state=WalletPass.State.IN_WALLET)
+        if wallet_pass.current_version < wallet_pass.version:
             brand = wallet_pass.brand_id
             messages = passes.chosen_changed(passes=[wallet_pass.pk], brand_id=brand, at=at)
             publishing.publish(messages=messages, brand_id=brand, at=at)
     return is_new
 
 
-def _forget_oldest(wallet_pass: WalletPass) -> None:
+def _delete_oldest(wallet_pass: WalletPass) -> None:
     kept = wallet_pass.devices.order_by("-registered_at", "-id").values_list("pk", flat=True)[:MAX_DEVICES]
     wallet_pass.devices.exclude(pk__in=list(kept)).delete()
 
@@ -52,7 +52,7 @@ def unregister(*, wallet_pass: WalletPass, device: str) -> bool:
     return bool(gone)
 
 
-def forget_token(*, brand_id: int, push_token: str, at: datetime | None) -> None:
+def discard_token(*, brand_id: int, push_token: str, at: datetime | None) -> None:
     """The device behind the token is gone, for all of the brand's passes; one that came back after `at` is not."""
     with transaction.atomic():
         gone = WalletDevice.objects.filter(push_token=push_token, wallet_pass__brand_id=brand_id)
@@ -63,9 +63,9 @@ def forget_token(*, brand_id: int, push_token: str, at: datetime | None) -> None
         note_removal(touched)
 
 
-def forget_all(held: Iterable[WalletPass]) -> None:
+def delete_all(wallet_passes: Iterable[WalletPass]) -> None:
     """For the erasure of a person's data."""
-    WalletDevice.objects.filter(wallet_pass__in=held).delete()
+    WalletDevice.objects.filter(wallet_pass__in=wallet_passes).delete()
 
 
 def note_removal(touched: Iterable[WalletPass]) -> None:
@@ -74,12 +74,12 @@ def note_removal(touched: Iterable[WalletPass]) -> None:
             passes.set_state(wallet_pass=each, state=WalletPass.State.REMOVED)
 
 
-def to_tell(wallet_pass: WalletPass) -> list[WalletDevice]:
+def to_notify(wallet_pass: WalletPass) -> list[WalletDevice]:
     """Those that have not heard of the pass's version yet."""
     return list(wallet_pass.devices.filter(pushed_version__lt=wallet_pass.version).order_by("pk"))
 
 
-def told(*, device: WalletDevice, version: int) -> None:
+def mark_pushed(*, device: WalletDevice, version: int) -> None:
     WalletDevice.objects.filter(pk=device.pk, pushed_version__lt=version).update(pushed_version=version)
 
 

@@ -46,28 +46,28 @@ def on_refresh_pass(delivery: LeasedEvent) -> None:
             passes.left_alone(wallet_pass=found)
             leases.finish(delivery, outcome={"version": found.version, "told": False})
         else:
-            _tell(found, delivery)
+            _notify(found, delivery)
 
 
-def _tell(found: WalletPass, delivery: LeasedEvent) -> None:
+def _notify(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
     now = timezone.now()
     try:
-        issuer = issuers.usable(brand_id=found.brand_id, platform=found.platform, at=now)
+        issuer = issuers.usable(brand_id=wallet_pass.brand_id, platform=wallet_pass.platform, at=now)
         also = (
-            push_to_apple(found, issuer)
-            if found.platform == Platform.APPLE
-            else update_google_object(found, issuer, now)
+            push_to_apple(wallet_pass, issuer)
+            if wallet_pass.platform == Platform.APPLE
+            else update_google_object(wallet_pass, issuer, now)
         )
     except (WalletUnavailable, PushFailedError, client.RequestFailedError, messages.RetryLater) as error:
-        passes.failed(wallet_pass=found, error=str(error), at=timezone.now())
+        passes.failed(wallet_pass=wallet_pass, error=str(error), at=timezone.now())
         raise
     except Exception as error:
-        passes.failed(wallet_pass=found, error=type(error).__name__, at=timezone.now())
+        passes.failed(wallet_pass=wallet_pass, error=type(error).__name__, at=timezone.now())
         raise
     issuers.note_success(issuer=issuer)
     with transaction.atomic():
-        leases.finish(delivery, outcome={"version": found.version, "told": True})
-        passes.done(wallet_pass=found, at=timezone.now(), **also)
+        leases.finish(delivery, outcome={"version": wallet_pass.version, "told": True})
+        passes.done(wallet_pass=wallet_pass, at=timezone.now(), **also)
 
 
 def on_expire_pass(delivery: LeasedEvent) -> None:
@@ -78,18 +78,18 @@ def on_expire_pass(delivery: LeasedEvent) -> None:
         _expire(found, delivery)
 
 
-def _expire(found: WalletPass, delivery: LeasedEvent) -> None:
+def _expire(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
     try:
-        issuer = issuers.usable(brand_id=found.brand_id, platform=found.platform, at=timezone.now())
-        expire_google(found, issuer)
+        issuer = issuers.usable(brand_id=wallet_pass.brand_id, platform=wallet_pass.platform, at=timezone.now())
+        expire_google(wallet_pass, issuer)
     except api.Later as later:
-        passes.failed(wallet_pass=found, error=str(later), at=timezone.now())
+        passes.failed(wallet_pass=wallet_pass, error=str(later), at=timezone.now())
         raise messages.RetryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
     except Exception as error:
-        passes.failed(wallet_pass=found, error=str(error), at=timezone.now())
+        passes.failed(wallet_pass=wallet_pass, error=str(error), at=timezone.now())
         raise
     with transaction.atomic():
-        passes.done(wallet_pass=found, at=timezone.now())
+        passes.done(wallet_pass=wallet_pass, at=timezone.now())
         leases.finish(delivery, outcome={"expired": True})
 
 
@@ -102,15 +102,15 @@ def number(delivery: LeasedEvent, name: str) -> int:
 # --- Apple -----------------------------------------------------------------------------------------------------------
 
 
-def push_to_apple(found: WalletPass, issuer: Issuer) -> dict[str, Any]:
+def push_to_apple(wallet_pass: WalletPass, issuer: Issuer) -> dict[str, Any]:
     """Each device that has not heard of this version; one that cannot be told holds up no other. Raises RetryLater."""
     waits: list[push.Later] = []
-    for device in devices.to_tell(found):
+    for device in devices.to_notify(wallet_pass):
         match push.push(push_token=device.push_token, keys=issuer.for_apple):
-            case push.Told():
-                devices.told(device=device, version=found.version)
+            case push.PushResult():
+                devices.mark_pushed(device=device, version=wallet_pass.version)
             case push.Gone(since):
-                devices.forget_token(brand_id=found.brand_id, push_token=device.push_token, at=since)
+                devices.discard_token(brand_id=wallet_pass.brand_id, push_token=device.push_token, at=since)
             case push.Later() as later:
                 waits.append(later)
             case push.Rejected(why):
@@ -124,26 +124,26 @@ def push_to_apple(found: WalletPass, issuer: Issuer) -> dict[str, Any]:
 # --- Google ----------------------------------------------------------------------------------------------------------
 
 
-def update_google_object(found: WalletPass, issuer: Issuer, at: datetime) -> dict[str, Any]:
+def update_google_object(wallet_pass: WalletPass, issuer: Issuer, at: datetime) -> dict[str, Any]:
     """Bring the brand's class and the member's object up to date. Raises RetryLater."""
     keys = issuer.for_google
-    card = card_of(found)
-    content = objects.loyalty_object(found, card, keys.identifier)
-    tells = found.pushed_version > 0 and passes.may_tell(wallet_pass=found, at=at)
+    card = card_of(wallet_pass)
+    content = objects.loyalty_object(wallet_pass, card, keys.identifier)
+    tells = wallet_pass.pushed_version > 0 and passes.may_notify(wallet_pass=wallet_pass, at=at)
     if tells:
         content["notifyPreference"] = "NOTIFY_ON_UPDATE"
     try:
         bring_class(card, issuer)
         kept = patched(content, issuer)
     except api.Rejected as error:
-        _take_back(found, tells=tells)
+        _revoke(wallet_pass, notifies=tells)
         issuers.note_error(issuer=issuer, error=str(error), at=timezone.now())
         raise PushFailedError(str(error)) from error
     except api.Later as later:
-        _take_back(found, tells=tells)
+        _revoke(wallet_pass, notifies=tells)
         raise messages.RetryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
-    state = WalletPass.State.HELD if kept.get("hasUsers") else found.state
-    return {"held_version": found.version, "state": state}
+    state = WalletPass.State.IN_WALLET if kept.get("hasUsers") else wallet_pass.state
+    return {"current_version": wallet_pass.version, "state": state}
 
 
 def patched(content: dict[str, Any], issuer: Issuer) -> dict[str, Any]:
@@ -156,22 +156,22 @@ def patched(content: dict[str, Any], issuer: Issuer) -> dict[str, Any]:
 
 
 def bring_class(card: Card, issuer: Issuer) -> None:
-    if issuer.look_pushed >= issuer.look:
+    if issuer.design_pushed >= issuer.design:
         return
-    content = objects.loyalty_class(card.look, issuer.for_google.identifier)
+    content = objects.loyalty_class(card.design, issuer.for_google.identifier)
     api.put(kind="loyaltyClass", content=content, keys=issuer.for_google)
-    issuers.note_look(issuer=issuer)
+    issuers.note_design(issuer=issuer)
 
 
-def _take_back(found: WalletPass, *, tells: bool) -> None:
+def _revoke(wallet_pass: WalletPass, *, notifies: bool) -> None:
     """An answer that is a no has notified nobody. No answer at all may have: that one stays counted."""
-    if tells:
-        passes.was_not_told(wallet_pass=found)
+    if notifies:
+        passes.was_not_notified(wallet_pass=wallet_pass)
 
 
-def expire_google(found: WalletPass, issuer: Issuer) -> None:
+def expire_google(wallet_pass: WalletPass, issuer: Issuer) -> None:
     keys = issuer.for_google
-    content = {**objects.loyalty_object(found, card_of(found), keys.identifier), "state": "EXPIRED"}
+    content = {**objects.loyalty_object(wallet_pass, card_of(wallet_pass), keys.identifier), "state": "EXPIRED"}
     answer = api.call("PATCH", f"loyaltyObject/{content['id']}", content, keys)
     if answer.status != 404:
         api.read(answer, f"loyaltyObject {content['id']}")

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from brands.models.tenants import Picture
 from core import colours
-from loyalty.wallets.cards import Look
+from loyalty.wallets.cards import PassDesign
 
 ICON = 29  # points, as Apple measures: so many pixels at @1x
 LOGO = (160, 50)
@@ -29,51 +29,51 @@ class File:
 
 
 @lru_cache(maxsize=64)
-def apple_files(look: Look) -> tuple[File, ...]:
+def apple_files(design: PassDesign) -> tuple[File, ...]:
     """icon and logo at one, two and three times their size. All passes of a brand share them."""
-    drawn = _logo(look)
+    drawn = _logo(design)
     found = []
     for scale in (1, 2, 3):
         suffix = "" if scale == 1 else f"@{scale}x"
-        found.append(_file(f"icon{suffix}.png", _square(look, drawn, ICON * scale, share=0.8)))
-        found.append(_file(f"logo{suffix}.png", _banner(look, drawn, scale)))
+        found.append(_file(f"icon{suffix}.png", _square(design, drawn, ICON * scale, share=0.8)))
+        found.append(_file(f"logo{suffix}.png", _banner(design, drawn, scale)))
     return tuple(found)
 
 
 @lru_cache(maxsize=16)
-def google_logo(look: Look) -> bytes:
+def google_logo(design: PassDesign) -> bytes:
     """A square PNG whose middle survives Google's round mask."""
-    return _png(_square(look, _logo(look), GOOGLE_SIDE, share=INSCRIBED))
+    return _png(_square(design, _logo(design), GOOGLE_SIDE, share=INSCRIBED))
 
 
-def name_of(look: Look) -> str:
+def name_of(design: PassDesign) -> str:
     """Changes with the image, so that nobody shows an old one from memory."""
-    shown = (look.logo_id, look.background, look.accent, look.name[:1])
+    shown = (design.logo_id, design.background, design.accent, design.name[:1])
     return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
 
 
-def _logo(look: Look) -> Any:
+def _logo(design: PassDesign) -> Any:
     """The brand's own, None where it has none."""
-    if look.logo_id is None:
+    if design.logo_id is None:
         return None
-    content = Picture.objects.filter(pk=look.logo_id).values_list("content", flat=True).first()
+    content = Picture.objects.filter(pk=design.logo_id).values_list("content", flat=True).first()
     return Image.open(io.BytesIO(bytes(content))).convert("RGBA") if content else None
 
 
-def _square(look: Look, drawn: Any, side: int, *, share: float) -> Any:
+def _square(design: PassDesign, drawn: Any, side: int, *, share: float) -> Any:
     """The logo on the brand's background, or the initial on its accent colour."""
     if drawn is None:
-        return _initial(look, side)
-    image = Image.new("RGBA", (side, side), look.background)
+        return _initial(design, side)
+    image = Image.new("RGBA", (side, side), design.background)
     _paste(image, drawn, (round(side * share), round(side * share)), centred=True)
     return image
 
 
-def _banner(look: Look, drawn: Any, scale: int) -> Any:
+def _banner(design: PassDesign, drawn: Any, scale: int) -> Any:
     """What stands in the corner of the card, on the card's own background."""
     width, height = (side * scale for side in LOGO)
     if drawn is None:
-        return _initial(look, height)
+        return _initial(design, height)
     fitted = drawn.copy()
     fitted.thumbnail((width, height), Image.Resampling.LANCZOS)
     return fitted
@@ -86,11 +86,11 @@ def _paste(image: Any, drawn: Any, box: tuple[int, int], *, centred: bool) -> No
     image.alpha_composite(fitted, place)
 
 
-def _initial(look: Look, side: int) -> Any:
+def _initial(design: PassDesign, side: int) -> Any:
     """The first letter on the accent colour; a ring, where Pillow's own font has no such letter."""
-    image = Image.new("RGBA", (side, side), look.accent)
-    pen, ink = ImageDraw.Draw(image), colours.on(look.accent)
-    letter = look.name[:1].upper()
+    image = Image.new("RGBA", (side, side), design.accent)
+    pen, ink = ImageDraw.Draw(image), colours.on(design.accent)
+    letter = design.name[:1].upper()
     if letter.isascii() and letter.isalnum():
         font = ImageFont.load_default(size=side * 0.62)
         pen.text((side / 2, side / 2), letter, fill=ink, font=font, anchor="mm")

@@ -39,8 +39,8 @@ class Issuer:
 
     pk: int
     brand_id: int
-    look: int
-    look_pushed: int
+    design: int
+    design_pushed: int
     last_error: str
     apple: AppleKeys | None = None
     google: GoogleKeys | None = None
@@ -70,7 +70,7 @@ def usable(*, brand_id: int, platform: str, at: datetime) -> Issuer:
         words = _("The certificate for these passes expired on %(day)s.") % {"day": row.expires_at.date()}
         raise WalletUnavailable(words, reason="expired")
     known: dict[str, Any] = {"apple": keys} if isinstance(keys, AppleKeys) else {"google": keys}
-    return Issuer(row.pk, brand_id, row.look, row.look_pushed, row.last_error, **known)
+    return Issuer(row.pk, brand_id, row.design, row.design_pushed, row.last_error, **known)
 
 
 def _keys(row: WalletIssuer) -> AppleKeys | GoogleKeys | None:
@@ -96,7 +96,7 @@ def save(*, brand: Brand, keys: AppleKeys | GoogleKeys, at: datetime, encrypted:
     Not `encrypted`: the keys stay in their file, and the row has what may be seen of them.
     """
     platform = Platform.APPLE if isinstance(keys, AppleKeys) else Platform.GOOGLE
-    refuse_another_identity(brand, platform, keys.identifier)
+    check_identity(brand, platform, keys.identifier)
     row, _made = WalletIssuer.objects.update_or_create(
         brand=brand,
         platform=platform,
@@ -121,7 +121,7 @@ def _columns(keys: AppleKeys | GoogleKeys, *, encrypted: bool) -> dict[str, Any]
     }
 
 
-def refuse_another_identity(brand: Brand, platform: str, identifier: str) -> None:
+def check_identity(brand: Brand, platform: str, identifier: str) -> None:
     """Wallets know a pass by its type or class: under another one it would be another pass. Raises Invalid."""
     now = WalletIssuer.objects.filter(brand=brand, platform=platform).values_list("identifier", flat=True).first()
     if now in {None, identifier}:
@@ -147,14 +147,14 @@ def note_success(*, issuer: Issuer) -> None:
         WalletIssuer.objects.filter(pk=issuer.pk).update(last_error="", failed_at=None)
 
 
-def change_look(*, brand_id: int) -> None:
+def change_design(*, brand_id: int) -> None:
     """What all passes of the brand share is another now."""
-    WalletIssuer.objects.filter(brand_id=brand_id).update(look=F("look") + 1)
+    WalletIssuer.objects.filter(brand_id=brand_id).update(design=F("design") + 1)
 
 
-def note_look(*, issuer: Issuer) -> None:
+def note_design(*, issuer: Issuer) -> None:
     """The platform's class has the look of this issuer."""
-    WalletIssuer.objects.filter(pk=issuer.pk, look_pushed__lt=issuer.look).update(look_pushed=issuer.look)
+    WalletIssuer.objects.filter(pk=issuer.pk, design_pushed__lt=issuer.design).update(design_pushed=issuer.design)
 
 
 # --- Keys in files ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
 
-from core.db import sql
+from core.db.statements import command, part, query, query_values
 from core.lease_keeper import Keeper
 from events import leases, messages, publishing
 from loyalty.models.accounts import UserPoints
@@ -24,42 +24,8 @@ KIND, EXPIRE = "refresh-pass", "expire-pass"
 # For how long a pass is a worker's that renews nothing: one that was killed. A living one renews it as often as this.
 BUSY_SECONDS, RENEW_SECONDS = 8.0, 2.0
 PORTION = 1000
-TOLD_WITHIN = timedelta(hours=24)
-TOLD_AT_MOST = 3  # Google's limit of notifications per pass
-
-# One more version. An update that waits already will bring this one too: only the first of a burst queues one.
-# If-Modified-Since knows whole seconds, so no two versions share one. What nobody holds is not pushed.
-CHANGED = """
-    UPDATE loyalty_walletpass
-       SET version = version + 1,
-           changed_at = GREATEST(%(at)s::timestamptz, date_trunc('second', changed_at) + interval '1 second'),
-           queued_version = CASE WHEN platform = 'apple' AND state <> 'held' THEN NULL
-                                 ELSE coalesce(queued_version, version + 1) END
-      FROM user_points m
-     WHERE m.user_point_id = loyalty_walletpass.account_id AND loyalty_walletpass.brand_id = %(brand)s::bigint
-       AND {which}
-    RETURNING loyalty_walletpass.id, m.user_id, version, queued_version
-"""
-OF_ACCOUNT = CHANGED.format(which="account_id = %(account)s::bigint")
-CHOSEN = CHANGED.format(which="id = ANY (%(passes)s::bigint[])")
-
-# Of the passes whose update this is; another worker's is left alone.
-TAKE = """
-    UPDATE loyalty_walletpass
-       SET queued_version = NULL, busy_until = statement_timestamp() + make_interval(secs => %(busy)s::float)
-     WHERE id = %(id)s::bigint AND brand_id = %(brand)s::bigint
-       AND (busy_until IS NULL OR busy_until <= statement_timestamp())
-    RETURNING id
-"""
-
-# What is over may be another worker's by now.
-RENEW = """
-    UPDATE loyalty_walletpass p
-       SET busy_until = greatest(busy_until, statement_timestamp() + make_interval(secs => %(busy)s::float))
-      FROM unnest(%(ids)s::bigint[], %(brands)s::bigint[]) AS held (id, brand)
-     WHERE p.id = held.id AND p.brand_id = held.brand AND p.busy_until > statement_timestamp()
-    RETURNING p.id
-"""
+NOTIFICATION_PERIOD = timedelta(hours=24)
+MAX_NOTIFICATIONS = 3  # Google's limit of notifications per pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +36,15 @@ class Changed:
     user_id: int
     version: int
     is_first: bool
+
+
+NEXT_VERSION = part("loyalty/wallets/sql/set_next_version.sql")
+CHANGE_PASSES_OF_ACCOUNT = query(
+    "loyalty/wallets/sql/change_passes_of_account.sql", returns=Changed, next_version=NEXT_VERSION
+)
+CHANGE_PASSES = query("loyalty/wallets/sql/change_passes.sql", returns=Changed, next_version=NEXT_VERSION)
+TAKE_PASS = query_values("loyalty/wallets/sql/take_pass.sql", "id")
+RENEW_PASSES = command("loyalty/wallets/sql/renew_passes.sql")
 
 
 def issue(*, account: UserPoints, platform: str, at: datetime) -> tuple[WalletPass, bool]:
@@ -92,18 +67,14 @@ def issue(*, account: UserPoints, platform: str, at: datetime) -> tuple[WalletPa
 
 def account_changed(*, account: int, brand_id: int, at: datetime) -> list[messages.NewEvent]:
     """New versions of a member's passes; returns the updates to publish. Call inside a transaction."""
-    found = sql.rows(OF_ACCOUNT, {"account": account, "brand": brand_id, "at": at})
-    return [refresh(each, brand_id) for each in _read(found) if each.is_first]
+    changed = CHANGE_PASSES_OF_ACCOUNT.all(account=account, brand=brand_id, at=at)
+    return [refresh(each, brand_id) for each in changed if each.is_first]
 
 
 def chosen_changed(*, passes: Sequence[int], brand_id: int, at: datetime) -> list[messages.NewEvent]:
     """The same for these passes of a brand."""
-    found = sql.rows(CHOSEN, {"passes": list(passes), "brand": brand_id, "at": at})
-    return [refresh(each, brand_id) for each in _read(found) if each.is_first]
-
-
-def _read(rows: Iterable[tuple[Any, ...]]) -> list[Changed]:
-    return [Changed(pk, user_id, version, version == queued) for pk, user_id, version, queued in rows]
+    changed = CHANGE_PASSES.all(passes=list(passes), brand=brand_id, at=at)
+    return [refresh(each, brand_id) for each in changed if each.is_first]
 
 
 def refresh(changed: Changed, brand_id: int, *, wait_seconds: float | None = None) -> messages.NewEvent:
@@ -144,8 +115,7 @@ def taken(*, pass_id: int, brand_id: int) -> Iterator[WalletPass | None]:
     None: the brand has no such pass. Raises RetryLater while another worker has it. No transaction may outlast the
     block: what it has locked could not be renewed.
     """
-    parameters = {"id": pass_id, "brand": brand_id, "busy": BUSY_SECONDS}
-    if not sql.rows(TAKE, parameters):
+    if TAKE_PASS.first(id=pass_id, brand=brand_id, busy=BUSY_SECONDS) is None:
         if WalletPass.objects.filter(pk=pass_id, brand_id=brand_id).exists():
             raise messages.RetryLater("another worker is talking about this pass", after=timedelta(seconds=3))
         yield None
@@ -154,10 +124,10 @@ def taken(*, pass_id: int, brand_id: int) -> Iterator[WalletPass | None]:
         yield WalletPass.objects.get(pk=pass_id)
 
 
-def _renew(held: Sequence[tuple[int, int]]) -> None:
-    ids, brands = zip(*held, strict=True)
+def _renew(leases: Sequence[tuple[int, int]]) -> None:
+    ids, brands = zip(*leases, strict=True)
     try:
-        sql.rows(RENEW, {"ids": list(ids), "brands": list(brands), "busy": BUSY_SECONDS})
+        RENEW_PASSES.run(ids=list(ids), brands=list(brands), busy=BUSY_SECONDS)
     finally:
         connection.close()  # seldom needed, and every process would keep one more
 
@@ -191,33 +161,33 @@ def failed(*, wallet_pass: WalletPass, error: str, at: datetime) -> None:
 def handed_out(*, wallet_pass: WalletPass) -> None:
     """The customer was given this version; whether it came into a wallet, nobody has said yet."""
     rows = WalletPass.objects.filter(pk=wallet_pass.pk)
-    rows.update(held_version=Greatest("held_version", wallet_pass.version))
+    rows.update(current_version=Greatest("current_version", wallet_pass.version))
 
 
 def fetched(*, wallet_pass: WalletPass, at: datetime) -> None:
     """A device has this version."""
     rows = WalletPass.objects.filter(pk=wallet_pass.pk)
-    rows.update(held_version=Greatest("held_version", wallet_pass.version), fetched_at=at)
+    rows.update(current_version=Greatest("current_version", wallet_pass.version), fetched_at=at)
 
 
 def set_state(*, wallet_pass: WalletPass, state: WalletPass.State) -> None:
     WalletPass.objects.filter(pk=wallet_pass.pk).exclude(state=state).update(state=state)
 
 
-def may_tell(*, wallet_pass: WalletPass, at: datetime) -> bool:
+def may_notify(*, wallet_pass: WalletPass, at: datetime) -> bool:
     """Whether Google may still notify the customer today; if so, that it was told to is on record from here on."""
-    recent = [moment for moment in wallet_pass.told_at if datetime.fromisoformat(moment) > at - TOLD_WITHIN]
-    if len(recent) >= TOLD_AT_MOST:
+    recent = [moment for moment in wallet_pass.notified_at if datetime.fromisoformat(moment) > at - NOTIFICATION_PERIOD]
+    if len(recent) >= MAX_NOTIFICATIONS:
         return False
-    wallet_pass.told_at = [*recent, at.isoformat()]
-    WalletPass.objects.filter(pk=wallet_pass.pk).update(told_at=wallet_pass.told_at)
+    wallet_pass.notified_at = [*recent, at.isoformat()]
+    WalletPass.objects.filter(pk=wallet_pass.pk).update(notified_at=wallet_pass.notified_at)
     return True
 
 
-def was_not_told(*, wallet_pass: WalletPass) -> None:
+def was_not_notified(*, wallet_pass: WalletPass) -> None:
     """Google refused the call that would have notified the customer."""
-    wallet_pass.told_at = wallet_pass.told_at[:-1]
-    WalletPass.objects.filter(pk=wallet_pass.pk).update(told_at=wallet_pass.told_at)
+    wallet_pass.notified_at = wallet_pass.notified_at[:-1]
+    WalletPass.objects.filter(pk=wallet_pass.pk).update(notified_at=wallet_pass.notified_at)
 
 
 def of_serial(*, serial: uuid.UUID, identifier: str) -> WalletPass | None:
@@ -234,7 +204,7 @@ def revoke(*, passes: Iterable[WalletPass], to: int) -> list[messages.NewEvent]:
             token=secrets.token_urlsafe(32),
             state=WalletPass.State.REMOVED,
             queued_version=None,
-            told_at=[],
+            notified_at=[],
             last_error="",
         )
     return [

@@ -9,7 +9,7 @@ from loyalty.wallets import issuers
 from loyalty.wallets.apple import packages
 from loyalty.wallets.cards import card_of
 
-KEPT_SECONDS = 600
+CACHE_SECONDS = 600
 
 
 def apple_package(*, wallet_pass: WalletPass, at: datetime) -> bytes:
@@ -20,11 +20,11 @@ def apple_package(*, wallet_pass: WalletPass, at: datetime) -> bytes:
     """
     issuer = issuers.usable(brand_id=wallet_pass.brand_id, platform=Platform.APPLE, at=at)
     card = card_of(wallet_pass)
-    shared = repr((card.look, issuer.apple)).encode()
+    shared = repr((card.design, issuer.apple, card.language)).encode()
     name = f"loyalty:wallet:{wallet_pass.pk}:{wallet_pass.version}:{zlib.crc32(shared)}"
     kept = ask(lambda: command("GET", name))
     if kept:
         return bytes(kept)
     made = packages.package(wallet_pass=wallet_pass, card=card, keys=issuer.for_apple)
-    ask(lambda: command("SET", name, made, "EX", KEPT_SECONDS))
+    ask(lambda: command("SET", name, made, "EX", CACHE_SECONDS))
     return made

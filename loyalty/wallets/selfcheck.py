@@ -33,10 +33,10 @@ class Finding:
     brand: str
     platform: str
     severity: Severity
-    words: str
+    text: str
 
     def __str__(self) -> str:
-        return f"{self.brand} {self.platform}: {self.severity.name}: {self.words}"
+        return f"{self.brand} {self.platform}: {self.severity.name}: {self.text}"
 
 
 def findings(*, at: datetime, slug: str = "") -> Iterator[Finding]:
@@ -78,22 +78,22 @@ def is_offered(brand: Brand, platform: str) -> bool:
 
 
 def of_platform(brand: Brand, platform: str, at: datetime) -> Iterator[Finding]:
-    def found(severity: Severity, words: str) -> Finding:
-        return Finding(brand.slug, platform, severity, words)
+    def finding(severity: Severity, text: str) -> Finding:
+        return Finding(brand.slug, platform, severity, text)
 
     try:
         issuers.usable(brand_id=brand.pk, platform=platform, at=at)
     except WalletUnavailable as refusal:
         missing = refusal.details["reason"] == "not_configured"
         words = "the keys are missing, and passes are out" if missing else refusal.message
-        yield found(Severity.CRITICAL, words)
+        yield finding(Severity.CRITICAL, words)
         return
     row = WalletIssuer.objects.defer("private_key", "push_key").get(brand=brand, platform=platform)
     trouble = [*ending(row, at), *failing(row)]
-    yield from (found(severity, words) for severity, words in trouble)
+    yield from (finding(severity, words) for severity, words in trouble)
     if not trouble:
         until = f", good until {row.expires_at:%Y-%m-%d}" if row.expires_at else ""
-        yield found(Severity.OK, f"{row.identifier}{until}")
+        yield finding(Severity.OK, f"{row.identifier}{until}")
 
 
 def ending(row: WalletIssuer, at: datetime) -> Iterator[tuple[Severity, str]]:

@@ -29,7 +29,7 @@ ENTRIES_PER_PAGE = 50
 CHOSEN = "_rows_before_the_action"
 
 
-def deed(request: HttpRequest, reason: str = "") -> AuditContext:
+def audit_context(request: HttpRequest, reason: str = "") -> AuditContext:
     """Who asks for a change, and in which request."""
     person = request.user if isinstance(request.user, User) else None
     return AuditContext(person, timezone.now(), getattr(request, "request_id", ""), reason)
@@ -56,7 +56,7 @@ class AuditLogAdminMixin(ModelAdmin):
             for row in rows
             for brand in self.audited_brands(row)
         )
-        audit_log.record(deed=deed(request, reason), action=action, rows=noted)
+        audit_log.record(audit_context=audit_context(request, reason), action=action, rows=noted)
 
     def remember(self, request: HttpRequest, rows: Iterable[Any]) -> None:
         """Keep what rows are like before an action changes them."""
@@ -90,19 +90,19 @@ class AuditLogAdminMixin(ModelAdmin):
             changes = {name: values for name, values in found.items() if name in form.changed_data}
         else:
             changes = audit_log.changes(None, obj)
-        changes |= {**self.changes_beside(form), **dict(changes_of_tables(formsets))}
+        changes |= {**self.extra_changes(form), **dict(changes_of_tables(formsets))}
         if changes:
             words, reason = audit_log.CHANGED if change else audit_log.ADDED, str(form.cleaned_data.get("reason", ""))
             rows = [AuditedChange(obj, brand, changes) for brand in self.audited_brands(obj)]
-            audit_log.record(deed=deed(request, reason), action=words, rows=rows)
+            audit_log.record(audit_context=audit_context(request, reason), action=words, rows=rows)
 
-    def changes_beside(self, form: Any) -> Changes:  # noqa: ARG002 - for those who override it
+    def extra_changes(self, form: Any) -> Changes:  # noqa: ARG002 - for those who override it
         """What a form changed that is in no field of its row, or whose values are nobody's business."""
         return {}
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         rows = [AuditedChange(obj, brand, audit_log.changes(obj, None)) for brand in self.audited_brands(obj)]
-        audit_log.record(deed=deed(request), action=audit_log.DELETED, rows=rows)
+        audit_log.record(audit_context=audit_context(request), action=audit_log.DELETED, rows=rows)
         self.delete_row(obj)
 
     def delete_row(self, obj: Any) -> None:
@@ -129,7 +129,7 @@ class AuditLogAdminMixin(ModelAdmin):
         obj = self.get_object(request, unquote(object_id))
         if not self.has_view_or_change_permission(request, obj):
             raise PermissionDenied
-        entries = self.history_of(request, obj).select_related("person", "brand")
+        entries = self.history_of(request, obj).select_related("user", "api_key", "brand")
         page = Paginator(entries, ENTRIES_PER_PAGE).get_page(request.GET.get("p"))
         context = {
             **self.admin_site.each_context(request),
@@ -145,7 +145,7 @@ class AuditLogAdminMixin(ModelAdmin):
 
 
 def when(entry: AuditLogEntry) -> SafeString:
-    return local_time.told(entry.at, entry.brand.zone if entry.brand else UTC)
+    return local_time.display_moment(entry.at, entry.brand.zone if entry.brand else UTC)
 
 
 def changes_of_tables(formsets: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:

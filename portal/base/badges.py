@@ -7,12 +7,12 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 
-def badge(colour: str, words: Any) -> SafeString:
+def badge(colour: str, text: Any) -> SafeString:
     """A state as lists and forms show it, in unfold's colours: success, info, warning, danger, or none."""
-    return _badge(colour, str(words))
+    return _badge(colour, str(text))
 
 
 @lru_cache(maxsize=500)
-def _badge(colour: str, words: str) -> SafeString:
+def _badge(colour: str, text: str) -> SafeString:
     """There are few, and a list shows one in each row."""
-    return render_to_string("unfold/helpers/label.html", {"type": colour, "text": words})
+    return render_to_string("unfold/helpers/label.html", {"type": colour, "text": text})

@@ -12,7 +12,7 @@ from django.utils.http import urlencode
 from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
 
-from brands.identity.roles import VIEW, reach
+from brands.identity.roles import VIEW, brand_scope
 from brands.models.people import User
 from brands.models.tenants import Brand
 
@@ -25,7 +25,7 @@ class Line:
 
     when: SafeString
     state: SafeString | str
-    words: str
+    text: str
     detail: str
     address: str
 
@@ -50,7 +50,7 @@ def makers() -> dict[str, Maker]:
 def of_customer(request: HttpRequest, customer: User, brand: Brand) -> Iterator[Panel]:
     """What each list that the person may see has of a customer at a brand. One query each."""
     for label, make in makers().items():
-        if brand.pk in reach(request.user, VIEW, label):
+        if brand.pk in brand_scope(request.user, VIEW, label):
             yield make(customer, brand)
 
 

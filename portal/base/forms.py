@@ -24,10 +24,10 @@ class TenantForm(AsciiDigits, VersionedForm):
                 self.add_error(name, _("Choose one of the same brand."))
         return cleaned
 
-    def refuse(self, refusal: DomainError) -> None:
+    def add_domain_error(self, error: DomainError) -> None:
         """Show a refusal at the field that it names."""
-        field = refusal.details.get("field")
-        self.add_error(field if field in self.fields else None, refusal.message)
+        field = error.details.get("field")
+        self.add_error(field if field in self.fields else None, error.message)
 
     def _get_validation_exclusions(self) -> set[str]:
         """A row stays with its brand, but what must be unique there may change: else only the database would object."""

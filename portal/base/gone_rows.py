@@ -37,7 +37,7 @@ class AnswersForGoneRows(AuditLogAdminMixin):
         try:
             if selected and not request.POST.get("select_across", "0").strip("0"):
                 self.check_selection(queryset, selected)
-            with conflicts_in_words():
+            with conflict_text():
                 return super().response_action(request, queryset, *where)
         except Conflict as conflict:
             self.message_user(request, conflict.message, messages.ERROR)
@@ -81,7 +81,7 @@ class BoundedTable(InlineFormSet):
 
 
 @contextmanager
-def conflicts_in_words() -> Iterator[None]:
+def conflict_text() -> Iterator[None]:
     """Raises Conflict for what the database refuses because of another transaction: around the transaction of ours."""
     try:
         yield

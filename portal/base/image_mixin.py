@@ -86,11 +86,11 @@ class ImageAdminMixin(TenantAdmin):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
         """The old picture goes when the trail has told of it. Django's form view holds one transaction over all."""
         super().save_related(request, form, formsets, change)
-        pictures.forget(getattr(form, "picture_before", None))
+        pictures.delete(getattr(form, "picture_before", None))
 
-    def changes_beside(self, form: Any) -> Mapping[str, tuple[Any, Any]]:
+    def extra_changes(self, form: Any) -> Mapping[str, tuple[Any, Any]]:
         changed = getattr(form, "picture_changed", None)
-        return {**super().changes_beside(form), **({self.picture: changed} if changed else {})}
+        return {**super().extra_changes(form), **({self.picture: changed} if changed else {})}
 
 
 def _without_upload(options: Mapping[str, Any]) -> dict[str, Any]:

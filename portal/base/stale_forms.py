@@ -49,13 +49,13 @@ class VersionedForm(ModelForm):
         sent = read(str(self.data.get(NAME, "")))
         conflicts = [name for name in changed(sent, self.version) if self._conflicts(name, sent[name])]
         if conflicts:
-            self.add_error(None, words(self.instance, conflicts))
+            self.add_error(None, change_summary(self.instance, conflicts))
 
     def _conflicts(self, name: str, opened: str) -> bool:
         """False where the form says what the row has by now, as one that was sent twice does. What the person left as
         it was when they opened the page is shown as it is now; what they typed stays."""
         typed = digest(self.instance, self.cleaned_data[name]) if name in self.cleaned_data else ""
-        if typed == opened:
+        if typed == opened and name in self.fields:
             self._show_as_it_is(name)
         return typed != self.version[name]
 
@@ -64,7 +64,7 @@ class VersionedForm(ModelForm):
         if isinstance(field.field.widget, forms.MultiWidget | forms.FileInput) or name not in self.initial:
             return
         sent: Any = self.data
-        data, value = sent.copy(), self.initial[name]
+        data, value = sent.copy(), field.field.prepare_value(self.initial[name])
         if value in (None, False):
             data.pop(field.html_name, None)
         elif isinstance(value, list | tuple):
@@ -73,7 +73,7 @@ class VersionedForm(ModelForm):
             data[field.html_name] = value
         self.data = data
 
-    def refuse_if_changed(self, row: Model) -> None:
+    def check_unchanged(self, row: Model) -> None:
         """Two who save at the same time both found the row as it was. `row` is locked. Raises Invalid."""
         if version_of(row, self.version) != self.version:
             raise Invalid(_("Someone else saved this at the same moment. Your changes were not saved. Try again."))
@@ -98,6 +98,8 @@ def plain(value: Any) -> Any:
         return str(value.normalize())
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
+    if isinstance(value, dict):
+        return json.dumps(value, sort_keys=True)
     return None if value == "" else value
 
 
@@ -128,10 +130,12 @@ def changed(before: Version, now: Version) -> list[str]:
     return [name for name, value in now.items() if before.get(name, value) != value]
 
 
-def words(row: Model, names: Iterable[str]) -> str:
+def change_summary(row: Model, names: Iterable[str]) -> str:
     """What changed, to what, when and by whom, as far as the history of the person's brands tells."""
     label = row._meta.label_lower  # noqa: SLF001 - as above
-    entries = AuditLogEntry.objects.filter(kind=label, row_id=str(row.pk)).select_related("person").order_by("-id")
+    entries = (
+        AuditLogEntry.objects.filter(kind=label, row_id=str(row.pk)).select_related("user", "api_key").order_by("-id")
+    )
     history = list(entries[:ENTRIES])
     told = [_line(row, field, history) for field in columns(row, names)]
     return _(
@@ -148,7 +152,7 @@ def _line(row: Model, field: "Field[Any, Any]", history: list[AuditLogEntry]) ->
     if entry is None:
         return line
     at = date_format(timezone.localtime(entry.at), "DATETIME_FORMAT")
-    return f"{line} ({entry.person or _('the service')}, {at})"
+    return f"{line} ({entry.actor or _('the service')}, {at})"
 
 
 def value_of(row: Model, field: "Field[Any, Any]") -> str:

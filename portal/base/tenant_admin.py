@@ -24,7 +24,7 @@ from core.errors import DomainError
 from core.forms.digits import AsciiDigits
 from portal.base.audit_mixin import CHOSEN
 from portal.base.forms import Lookup, TenantForm
-from portal.base.gone_rows import MAX_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflicts_in_words
+from portal.base.gone_rows import MAX_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflict_text
 from portal.base.sidebar import SidebarEntry
 from portal.base.stale_forms import VersionedForm
 from portal.lists.changelist import Count, CountedChangeList, EstimatingPaginator
@@ -49,12 +49,12 @@ class Scope(GroupedNumbers):
     admin_site: Any
     lookups: ClassVar[dict[str, type[Lookup]]] = {}  # by field, where a page offers fewer rows than the related page
 
-    def reach(self, request: HttpRequest, verbs: str) -> BrandScope:
-        return roles.reach(request.user, verbs, self.opts.label_lower)
+    def brand_scope(self, request: HttpRequest, verbs: str) -> BrandScope:
+        return roles.brand_scope(request.user, verbs, self.opts.label_lower)
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
         """Whether the person may do this somewhere or, given a row (a table's is its page's), with that row."""
-        within = self.reach(request, verb)
+        within = self.brand_scope(request, verb)
         return bool(within) if obj is None else page_of(obj, self.admin_site).brand_id_of(obj) in within
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -86,7 +86,7 @@ class Scope(GroupedNumbers):
     def formfield_for_foreignkey(self, db_field: "ForeignKey[Any, Any]", request: HttpRequest, **options: Any) -> Any:
         """Choices are the related page's rows, of the brands where this form may be saved."""
         related = self.admin_site.get_model_admin(db_field.remote_field.model)
-        options["queryset"] = related.choices(request, self.reach(request, ADD + CHANGE))
+        options["queryset"] = related.choices(request, self.brand_scope(request, ADD + CHANGE))
         if db_field.name in self.get_autocomplete_fields(request):  # type: ignore[attr-defined]
             options["widget"] = self.lookups.get(db_field.name, Lookup)(db_field, self.admin_site)
         return super().formfield_for_foreignkey(db_field, request, **options)  # type: ignore[misc]
@@ -112,7 +112,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     warn_unsaved_form = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return self.reach(request, VIEW).of(super().get_queryset(request), self.brand_path)
+        return self.brand_scope(request, VIEW).of(super().get_queryset(request), self.brand_path)
 
     def keyset_partitions(self, request: HttpRequest) -> list[Q]:  # noqa: ARG002 - for those who override it
         """Into which parts a list by key is cut, because each has its order in an index and all together have not."""
@@ -145,7 +145,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
         return found
 
     def works_for_several(self, request: HttpRequest) -> bool:
-        within = roles.reach(request.user, VIEW, "brands.brand")
+        within = roles.brand_scope(request.user, VIEW, "brands.brand")
         return within.everywhere or len(within.brand_ids) > 1
 
     def has_brand_column(self, request: HttpRequest) -> bool:
@@ -172,7 +172,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
         """The brands whose rows the person sees here. One query per request."""
         seen: dict[str, list[Brand]] = vars(request).setdefault("brands_seen", {})
         if self.opts.label_lower not in seen:
-            within = self.reach(request, VIEW)
+            within = self.brand_scope(request, VIEW)
             seen[self.opts.label_lower] = list(within.of(Brand.objects.all(), "pk")) if within else []
         return seen[self.opts.label_lower]
 
@@ -231,7 +231,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Who works for one brand need not choose it."""
-        mine = self.reach(request, ADD).brand_ids
+        mine = self.brand_scope(request, ADD).brand_ids
         only = {"brand": next(iter(mine))} if len(mine) == 1 else {}
         return {**only, **super().get_changeform_initial_data(request)}
 
@@ -244,7 +244,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
         """
         with timezone.override(self.zone_of(request, object_id)):
             try:
-                with conflicts_in_words():
+                with conflict_text():
                     response = super().changeform_view(request, object_id, *where, **more)
             except RowGone as refusal:
                 self.message_user(request, refusal.message, messages.ERROR)
@@ -266,7 +266,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         """A refusal is said on the row's own page, where it still is."""
         try:
-            with conflicts_in_words():
+            with conflict_text():
                 return super().delete_view(request, object_id, extra_context)
         except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
@@ -277,7 +277,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
         obj = super().save_form(request, form, change)
         row = getattr(request, CHOSEN, {}).get(obj.pk) if change else None  # none where it was deleted meanwhile
         if row is not None and isinstance(form, VersionedForm):
-            form.refuse_if_changed(row)
+            form.check_unchanged(row)
         return obj
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
@@ -302,7 +302,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
 
     def chosen(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         """The rows that an action may change; none, with a word about it, if they are too many for one request."""
-        rows = list(self.reach(request, ACT).of(queryset, self.brand_path)[: MAX_AT_ONCE + 1])
+        rows = list(self.brand_scope(request, ACT).of(queryset, self.brand_path)[: MAX_AT_ONCE + 1])
         if len(rows) <= MAX_AT_ONCE:
             self.remember(request, rows)
             return rows
@@ -318,7 +318,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     def history_of(self, request: HttpRequest, obj: Any) -> QuerySet[AuditLogEntry]:
         """What was done to a row, as far as it was done in brands of this person's."""
         entries = AuditLogEntry.objects.filter(kind=self.opts.label_lower, row_id=str(obj.pk))
-        return self.reach(request, VIEW).of(entries, "brand")
+        return self.brand_scope(request, VIEW).of(entries, "brand")
 
 
 class TenantInline(Scope, TabularInline):

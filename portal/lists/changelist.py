@@ -37,12 +37,12 @@ class Count:
     exact: bool = True
     at_least: bool = False
 
-    def of(self, shown: int) -> "Count":
+    def of(self, number: int) -> "Count":
         """When all rows are shown."""
-        return replace(self, number=shown, exact=True, at_least=False)
+        return replace(self, number=number, exact=True, at_least=False)
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         if self.exact:
             return f"{self.number:,}"
         if self.at_least:
@@ -82,13 +82,13 @@ class EstimatingPaginator(AnyPaginator):
     template_name = "admin/pages_by_number.html"
 
     @cached_property
-    def told(self) -> Count:
+    def row_count(self) -> Count:
         rows = self.object_list
         return counted(rows) if isinstance(rows, QuerySet) else Count(len(rows))
 
     @cached_property
     def count(self) -> int:
-        return self.told.number
+        return self.row_count.number
 
 
 def is_beyond_every_column(value: str) -> bool:
@@ -118,7 +118,7 @@ class CountedChangeList(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        self.show_count(self.paginator.told)
+        self.show_count(self.paginator.row_count)
 
     def asks_only(self, *names: str) -> bool:
         """Whether the list is limited by none but these parameters, each with one value."""
@@ -136,7 +136,7 @@ class CountedChangeList(ChangeList):
         return bool(self.query or any(any(values) for values in self.get_filters_params().values()))
 
     @property
-    def result_words(self) -> str:
+    def result_text(self) -> str:
         names = self.opts.verbose_name, self.opts.verbose_name_plural
         name = names[0] if self.result_count == 1 else names[1]
-        return _("%(count)s %(name)s") % {"count": self.count.words, "name": name}
+        return _("%(count)s %(name)s") % {"count": self.count.text, "name": name}

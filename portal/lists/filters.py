@@ -67,7 +67,7 @@ class BrandsFilter:
         self.page = model_admin
         super().__init__(request, params, model, model_admin)  # type: ignore[call-arg]
 
-    def asked(self, value: str, brands: Sequence[Brand]) -> Q:
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:
         """The rows that fit."""
         raise NotImplementedError
 
@@ -86,7 +86,7 @@ class StateFilter(BrandsFilter, DropdownFilter):
             return queryset
         if state not in self.states:
             raise IncorrectLookupParameters
-        return queryset.filter(self.asked(state, self.page.brands_seen(request)))
+        return queryset.filter(self.condition(state, self.page.brands_seen(request)))
 
 
 class ValuesFilter(DropdownFilter):
@@ -114,7 +114,7 @@ class TextFilter(BrandsFilter, TypedFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         text = (self.value() or "").strip()
-        return queryset.filter(self.asked(text, self.page.brands_seen(request))) if text else queryset
+        return queryset.filter(self.condition(text, self.page.brands_seen(request))) if text else queryset
 
 
 class DayFilter(RangeFilter):
@@ -130,9 +130,9 @@ class DayFilter(RangeFilter):
         first, last = self._day("from"), self._day("to")
         if not (first or last):
             return queryset
-        return queryset.filter(self.asked(self.page.brands_seen(request), first, last))
+        return queryset.filter(self.condition(self.page.brands_seen(request), first, last))
 
-    def asked(self, brands: Sequence[Brand], first: date | None, last: date | None) -> Q:
+    def condition(self, brands: Sequence[Brand], first: date | None, last: date | None) -> Q:
         return local_time.on_days(self.field_path, first, last, brands=brands, path=self.page.brand_path)
 
     def _day(self, end: str) -> date | None:

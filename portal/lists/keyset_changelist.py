@@ -78,7 +78,7 @@ class Key:
         # The index is entered by its first column alone; PostgreSQL would not do so for the OR.
         return nearest & found if len(self.parts) > 1 else found
 
-    def beside(self, row: Any, *, back: bool) -> Cursor:
+    def cursor_at(self, row: Any, *, back: bool) -> Cursor:
         return Cursor(back, tuple(getattr(row, field.attname) for field, _ in self.parts))
 
     def write(self, place: Cursor, mark: str) -> str:
@@ -201,7 +201,7 @@ class KeysetChangeList(CountedChangeList):
         after = bool(place.back and place.values) or (more and not place.back) if place else more
         return Pages(
             first=self.get_query_string() if before else "",
-            previous=at(key.beside(rows[0], back=True)) if before and rows else "",
-            next=at(key.beside(rows[-1], back=False)) if after else "",
+            previous=at(key.cursor_at(rows[0], back=True)) if before and rows else "",
+            next=at(key.cursor_at(rows[-1], back=False)) if after else "",
             last=at(Cursor(back=True)) if after else "",
         )

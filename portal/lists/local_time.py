@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 
-def told(moment: datetime, zone: Any) -> SafeString:
+def display_moment(moment: datetime, zone: Any) -> SafeString:
     """A moment for people: local, to the minute, with its zone's short name and, where one points at it, its name."""
     local = moment.astimezone(zone)
     return format_html(
@@ -42,7 +42,7 @@ class MomentColumn:
 
     def __call__(self, row: Any) -> SafeString | None:
         moment = getattr(row, self.__name__)
-        return told(moment, self.zone_of(row)) if moment else None
+        return display_moment(moment, self.zone_of(row)) if moment else None
 
     def zone_of(self, row: Any) -> Any:
         """Where all brands share a zone, no row is asked for its brand."""

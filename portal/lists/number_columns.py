@@ -56,11 +56,11 @@ def group_thousands(contents: SafeString) -> SafeString:
     return SafeString(format_number(Decimal(contents))) if PLAIN_NUMBER.fullmatch(contents) else contents
 
 
-def trim_zero_fraction(shown: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def trim_zero_fraction(display: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """What a form's field shows, without a fraction of zeros."""
 
     def prepared(value: Any) -> Any:
-        value = shown(value)
+        value = display(value)
         return f"{value:.0f}" if isinstance(value, Decimal) and value == value.to_integral_value() else value
 
     return prepared

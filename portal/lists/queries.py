@@ -84,16 +84,16 @@ class AnswersItsFilters(ModelAdmin):
 
 
 @dataclass
-class Shown:
+class RequestT:
     """The rows that a list shows."""
 
     rows: QuerySet[Any]
 
 
 @contextmanager
-def report_search_error(request: HttpRequest, rows: QuerySet[Any]) -> Iterator[Shown]:
+def report_search_error(request: HttpRequest, rows: QuerySet[Any]) -> Iterator[RequestT]:
     """Show no row, and say why, where the block refuses what was typed. An export has nobody to say it to: it fails."""
-    shown = Shown(rows.none())
+    shown = RequestT(rows.none())
     try:
         yield shown
     except Invalid as refusal:
@@ -107,8 +107,8 @@ def as_declared(each: Any) -> tuple[str, Any]:
     return each if isinstance(each, tuple) else (each, FieldListFilter.create)
 
 
-def refused(request: HttpRequest, refusal: Exception) -> HttpResponse:
+def bad_request(request: HttpRequest, error: Exception) -> HttpResponse:
     """The project's own answer to a bad request, which says why."""
     handler: Any = get_resolver().resolve_error_handler(400)
-    answer: HttpResponse = handler(request, exception=refusal)
+    answer: HttpResponse = handler(request, exception=error)
     return answer

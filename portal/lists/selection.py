@@ -16,7 +16,7 @@ from portal.lists.live import is_id
 def filters_of(request: HttpRequest, changes: Any) -> list[str]:
     """What limits the list, in words for the page."""
     shown = [
-        f"{spec.title}{_end_of(name)}: {_words_of(request, spec, request.GET[name])}"
+        f"{spec.title}{_end_of(name)}: {_text_of(request, spec, request.GET[name])}"
         for spec in changes.filter_specs
         for name in spec.expected_parameters()
         if request.GET.get(name)
@@ -31,7 +31,7 @@ def _end_of(parameter: str) -> str:
     return next((words for end, words in ends.items() if parameter.endswith(end)), "")
 
 
-def _words_of(request: HttpRequest, spec: Any, value: str) -> str:
+def _text_of(request: HttpRequest, spec: Any, value: str) -> str:
     """A filter's choice as the list names it; a row only if the person may see it."""
     field = getattr(spec, "field", None)
     if field is not None and field.related_model and is_id(value):
@@ -41,13 +41,13 @@ def _words_of(request: HttpRequest, spec: Any, value: str) -> str:
     return str(dict(choices).get(value, value))
 
 
-def shown_to(somebody: User, model: Any, query: str) -> QuerySet[Any]:
+def displayed_to(user: User, model: Any, query: str) -> QuerySet[Any]:
     """Every row of a list's pages, in the list's order. Raises IncorrectLookupParameters."""
     page: Any = admin.site.get_model_admin(model)
     request = HttpRequest()
     request.method = "GET"
     request.GET = QueryDict(query)
-    request.user = somebody
+    request.user = user
     try:
         changes = page.get_changelist_instance(request)
     except MessageFailure:  # a list complains of what cannot be searched for, and nobody is here to hear it

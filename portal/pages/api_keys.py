@@ -2,24 +2,28 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from ipaddress import ip_network
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
-from django.utils.safestring import SafeString
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
+from brands.access import key_calls
 from brands.identity import api_keys
 from brands.identity.roles import ACT
 from brands.models.credentials import ApiKey
@@ -27,9 +31,10 @@ from core.errors import DomainError
 from portal.base.badges import badge
 from portal.base.confirmation import WhyForm
 from portal.base.forms import TenantForm
+from portal.base.list_fields import LinesField
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.unfold import ChoicesFilter, SelectWidget, action, display
+from portal.unfold import CheckboxesWidget, ChoicesFilter, SelectWidget, action, display
 
 HOURS = [
     (24, gettext_lazy("1 day")),
@@ -51,13 +56,47 @@ class RotateForm(WhyForm):
     field_order = ["hours", "reason"]
 
 
+class NetworksField(LinesField):
+    """IP addresses and networks, one on a line; cleaned, a list of networks such as 203.0.113.0/24."""
+
+    def read(self, word: str) -> str:
+        return network_in(word)
+
+
+def network_in(word: str) -> str:
+    """Raises ValidationError for what is no network."""
+    try:
+        return str(ip_network(word))
+    except ValueError:
+        message = _(
+            "'%(network)s' is not a valid IP address or network. Enter one such as 203.0.113.7 or 203.0.113.0/24."
+        )
+        raise ValidationError(message % {"network": word[:50]}) from None
+
+
 class ApiKeyForm(TenantForm):
+    scopes = forms.MultipleChoiceField(
+        label=gettext_lazy("Scopes"),
+        choices=ApiKey.Scope.choices,
+        widget=CheckboxesWidget,
+        required=False,
+        initial=[ApiKey.Scope.READ.value],
+        help_text=gettext_lazy("What a hub key may do. Allow only what the system needs. App keys ignore this."),
+    )
+    networks = NetworksField(
+        label=gettext_lazy("Allowed networks"),
+        required=False,
+        max_length=2000,
+        help_text=ApiKey._meta.get_field("networks").help_text,  # noqa: SLF001 - Django's public API of models
+    )
     reason = WhyForm.base_fields["reason"]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         brand, kind, expires_at = cleaned.get("brand"), cleaned.get("kind"), cleaned.get("expires_at")
         now = timezone.now()
+        if kind == ApiKey.Kind.HUB and not cleaned.get("scopes") and "scopes" not in self.errors:
+            self.add_error("scopes", _("Choose at least one scope: a hub key without any can do nothing."))
         if expires_at and expires_at <= now:
             self.add_error("expires_at", _("This time is in the past."))
         if brand and kind and api_keys.usable(brand=brand, kind=kind, at=now) >= api_keys.USABLE_AT_ONCE:
@@ -74,17 +113,29 @@ class ApiKeyAdmin(TenantAdmin):
     list_display = ("name", "kind", "beginning", "state", "last_used_at", "expires_at", "created_at")
     list_filter = (("kind", ChoicesFilter),)
     search_fields = ("name", "prefix")
-    readonly_fields = ("beginning", "state", "created_at", "last_used_at", "revoked_at")
+    readonly_fields = ("allowed_scopes", "calls", "beginning", "state", "created_at", "last_used_at", "revoked_at")
     fieldsets = (
-        (None, {"fields": ("brand", ("name", "kind"), "expires_at")}),
+        (None, {"fields": ("brand", ("name", "kind"), "allowed_scopes", "networks", "expires_at")}),
         (gettext_lazy("Use"), {"fields": (("beginning", "state"), ("created_at", "last_used_at"), "revoked_at")}),
+        (gettext_lazy("Latest calls"), {"fields": ("calls",)}),
     )
-    add_fieldsets = ((None, {"fields": ("brand", ("name", "kind"), "expires_at", "reason")}),)
+    add_fieldsets = ((None, {"fields": ("brand", ("name", "kind"), "scopes", "networks", "expires_at", "reason")}),)
     actions_detail = ("rotate", "revoke")
 
     @display(description=gettext_lazy("key"))
     def beginning(self, key: ApiKey) -> str:
         return f"{key.prefix}…"
+
+    @display(description=gettext_lazy("scopes"))
+    def allowed_scopes(self, key: ApiKey) -> SafeString:
+        labels = dict(ApiKey.Scope.choices)
+        return format_html_join("", "<p>{}</p>", ((labels.get(scope, scope),) for scope in key.scopes))
+
+    @display(description=gettext_lazy("calls"))
+    def calls(self, key: ApiKey) -> SafeString:
+        if key.kind != ApiKey.Kind.HUB:
+            return mark_safe("—")
+        return render_to_string("admin/portal/key_calls.html", {"calls": key_calls.latest(key.pk)})
 
     @display(description=gettext_lazy("state"))
     def state(self, key: ApiKey) -> SafeString:
@@ -135,34 +186,40 @@ class ApiKeyAdmin(TenantAdmin):
         return {**self.admin_site.each_context(request), "opts": self.opts, "key": key}
 
     @method_decorator(sensitive_variables("text"))
-    def rotated(self, request: HttpRequest, key: ApiKey, told: dict[str, Any]) -> HttpResponse:
+    def rotated(self, request: HttpRequest, key: ApiKey, context: dict[str, Any]) -> HttpResponse:
         self.remember(request, [key])
-        made, text = api_keys.rotate(key=key, at=timezone.now(), grace=timedelta(hours=told["hours"]))
-        self.note(request, [key], _("Rotated: %(key)s follows") % {"key": made}, reason=told["reason"])
-        self.note(request, [made], _("Added: follows %(key)s") % {"key": key}, reason=told["reason"])
-        return self.shown_once(request, made, text)
+        made, text = api_keys.rotate(key=key, at=timezone.now(), grace=timedelta(hours=context["hours"]))
+        self.note(request, [key], _("Rotated: %(key)s follows") % {"key": made}, reason=context["reason"])
+        self.note(request, [made], _("Added: follows %(key)s") % {"key": key}, reason=context["reason"])
+        return self.secret_page(request, made, text)
 
-    def revoked(self, request: HttpRequest, key: ApiKey, told: dict[str, Any]) -> HttpResponse:
+    def revoked(self, request: HttpRequest, key: ApiKey, context: dict[str, Any]) -> HttpResponse:
         self.remember(request, [key])
         api_keys.revoke(key=key, at=timezone.now())
-        self.note(request, [key], _("Revoked"), reason=told["reason"])
+        self.note(request, [key], _("Revoked"), reason=context["reason"])
         self.message_user(request, _("%(key)s has been revoked.") % {"key": key}, messages.SUCCESS)
         return redirect("admin:brands_apikey_change", key.pk)
 
     @method_decorator(sensitive_variables())
     def create(self, request: HttpRequest, obj: ApiKey, form: Any) -> ApiKey:  # noqa: ARG002 - the page's signature
         made, text = api_keys.create(
-            brand=obj.brand, kind=obj.kind, name=obj.name, at=timezone.now(), expires_at=obj.expires_at
+            brand=obj.brand,
+            kind=obj.kind,
+            name=obj.name,
+            at=timezone.now(),
+            expires_at=obj.expires_at,
+            scopes=obj.scopes,
+            networks=obj.networks,
         )
         made.text = text  # type: ignore[attr-defined] # for the answer to this request, which alone shows it
         return made
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
-        return self.shown_once(request, obj, obj.text)  # type: ignore[attr-defined]
+        return self.secret_page(request, obj, obj.text)  # type: ignore[attr-defined]
 
     @method_decorator(sensitive_variables("text"))
     @method_decorator(never_cache)
-    def shown_once(self, request: HttpRequest, key: ApiKey, text: str) -> HttpResponse:
+    def secret_page(self, request: HttpRequest, key: ApiKey, text: str) -> HttpResponse:
         """The answer itself, not a page to go to: no cookie, session or cache ever holds the key."""
         context = {
             **self.about(request, key),

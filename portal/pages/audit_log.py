@@ -51,13 +51,13 @@ class AuditLogAdmin(ExportingAdmin):
     list_name = _("audit log")
     export_kind = "export-audit"
     pages_by_key = True
-    list_display = ("at", "person", "action", "kind_name", "row_name", "reason")
-    list_filter = (("person", OwnRowsFilter), KindFilter, ("at", DayFilter))
-    list_select_related = ("person",)
+    list_display = ("at", "actor", "action", "kind_name", "row_name", "reason")
+    list_filter = (("user", OwnRowsFilter), KindFilter, ("at", DayFilter))
+    list_select_related = ("user", "api_key")
     search_fields = ("request_id__exact", "row_id__exact")
     search_help_text = _("A request id or row id.")
     fieldsets = (
-        (None, {"fields": (("at", "person"), ("action", "kind_name"), "row", "reason")}),
+        (None, {"fields": (("at", "actor"), ("action", "kind_name"), "row", "reason")}),
         (_("Changes"), {"fields": ("changed",)}),
         (_("Request"), {"fields": (("brand", "request_id"),)}),
     )
@@ -65,6 +65,10 @@ class AuditLogAdmin(ExportingAdmin):
     @display(description=_("kind of row"), ordering="kind")
     def kind_name(self, entry: AuditLogEntry) -> str:
         return kinds().get(entry.kind, entry.kind)
+
+    @display(description=_("who"))
+    def actor(self, entry: AuditLogEntry) -> str:
+        return str(entry.actor or _("The system"))
 
     @display(description=_("what"))
     def row(self, entry: AuditLogEntry) -> str | SafeString:

@@ -10,16 +10,18 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
 from brands.identity.roles import ADD, full_scope
-from brands.models.tenants import Brand, BrandHostname
+from brands.models.tenants import MAX_WEB_ORIGINS, Brand, BrandHostname
 from brands.tenants import pictures
 from brands.tenants.pictures import Drawn
 from core import colours
+from core.web.web_origins import canonical, validate_web_origin
 from portal.base.forms import TenantForm
 from portal.base.gone_rows import BoundedTable
 from portal.base.image_mixin import ImageAdminMixin, PictureForm
+from portal.base.list_fields import LinesField
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantInline
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.unfold import ColourWidget, display
 
 
@@ -61,6 +63,21 @@ class Hostnames(TenantInline):
     fields = ("hostname", "is_primary")
 
 
+class WebOriginsField(LinesField):
+    """Web origins, one on a line; cleaned, a list of them as browsers write them."""
+
+    def read(self, word: str) -> str:
+        origin = canonical(word)
+        validate_web_origin(origin)
+        return origin
+
+    def clean(self, value: Any) -> Any:
+        found = super().clean(value)
+        if len(found) > MAX_WEB_ORIGINS:
+            raise ValidationError(_("Enter at most %(max)d web origins.") % {"max": MAX_WEB_ORIGINS})
+        return found
+
+
 class BrandForm(PictureForm):
     """Refuses colours that some people could not read, and a higher ceiling of points but from operators.
 
@@ -68,6 +85,12 @@ class BrandForm(PictureForm):
     """
 
     by_operator = False
+    web_origins = WebOriginsField(
+        label=_("Web origins"),
+        required=False,
+        max_length=10_000,
+        help_text=Brand._meta.get_field("web_origins").help_text,  # noqa: SLF001 - Django's public API
+    )
 
     class Meta:
         widgets = {f"colour_{part}": ColourWidget for part in ("background", "text", "accent")}
@@ -103,10 +126,10 @@ class BrandAdmin(ImageAdminMixin):
     brand_path = "pk"
     picture = "logo"
     form = BrandForm
-    list_display = ("name", "slug", "number", "time_zone", "loyalty_active", "support_email")
+    list_display = ("name", "slug", "number", "time_zone", "loyalty_active", "is_sandbox", "support_email")
     search_fields = ("name", "slug")
     fieldsets = (
-        (None, {"fields": (("name", "slug"), ("time_zone", "support_email"), "number")}),
+        (None, {"fields": (("name", "slug"), ("time_zone", "support_email"), ("number", "is_sandbox"))}),
         (
             _("Loyalty programme"),
             {
@@ -131,12 +154,13 @@ class BrandAdmin(ImageAdminMixin):
                 )
             },
         ),
+        (_("Websites that call the API"), {"fields": ("web_origins",)}),
     )
     inlines = (Hostnames,)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         form: Any = super().get_form(request, obj, change, **options)
-        form.by_operator = person(request).is_superuser
+        form.by_operator = staff_user(request).is_superuser
         return form
 
     def create(self, request: HttpRequest, obj: Any, form: Any) -> Any:
@@ -152,9 +176,9 @@ class BrandAdmin(ImageAdminMixin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """The slug is the operator's: files, links and other systems know the brand by it. So is the name: mails come
-        in it, and it must not be another brand's."""
-        own = [] if person(request).is_superuser else ["name", "slug"]
-        return [*super().get_readonly_fields(request, obj), "number", *own]
+        in it, and it must not be another brand's. Whether it is a sandbox is said once, when it is made."""
+        own = [] if staff_user(request).is_superuser else ["name", "slug"]
+        return [*super().get_readonly_fields(request, obj), "number", *own, *(["is_sandbox"] if obj else [])]
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
         """A new brand is none of those that the person may have chosen to look at."""

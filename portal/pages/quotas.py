@@ -15,20 +15,20 @@ from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import ChoicesFilter, display
 
-MAX_SHOWN = 20  # brands whose use one page counts
+MAX_LISTED = 20  # brands whose use one page counts
 
 
 @admin.register(BrandQuota)
 class BrandQuotaAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "superuser": "view add change delete"}
     sidebar = SidebarEntry(SETTINGS, 7, "data_usage")
-    list_display = ("resource", "limit_in_words")
+    list_display = ("resource", "limit_text")
     list_filter = (("resource", ChoicesFilter),)
     list_before_template = "admin/portal/quotas.html"
     fields = ("brand", "resource", "limit")
 
     @display(description=gettext_lazy("limit"), ordering="limit")
-    def limit_in_words(self, quota: BrandQuota) -> str:
+    def limit_text(self, quota: BrandQuota) -> str:
         if quota.limit is None:
             return _("The installation's default")
         return f"{quota.limit:,}" if quota.limit else _("unlimited")
@@ -38,20 +38,20 @@ class BrandQuotaAdmin(TenantAdmin):
         return [*fields, "resource"] if obj else [*fields]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        reach = self.reach(request, VIEW)
-        brands = list(reach.of(Brand.objects.order_by("name", "pk"), "pk")[: MAX_SHOWN + 1]) if reach else []
-        shown = {"used": quotas.usage_of(brands[:MAX_SHOWN]), "there_are_more": len(brands) > MAX_SHOWN}
+        reach = self.brand_scope(request, VIEW)
+        brands = list(reach.of(Brand.objects.order_by("name", "pk"), "pk")[: MAX_LISTED + 1]) if reach else []
+        shown = {"used": quotas.usage_of(brands[:MAX_LISTED]), "there_are_more": len(brands) > MAX_LISTED}
         return super().changelist_view(request, {"quotas": shown, **(extra_context or {})})
 
     def store(self, obj: BrandQuota, fields: set[str]) -> None:
         super().store(obj, fields)
-        quotas.forget_limits()
+        quotas.reset_limits()
 
     def create(self, request: HttpRequest, obj: BrandQuota, form: Any) -> Any:
         made = super().create(request, obj, form)
-        quotas.forget_limits()
+        quotas.reset_limits()
         return made
 
     def delete_row(self, obj: BrandQuota) -> None:
         super().delete_row(obj)
-        quotas.forget_limits()
+        quotas.reset_limits()

@@ -15,16 +15,16 @@ from django.utils.translation import gettext_lazy
 from brands import audit_log
 from brands.audit_log import AuditedChange
 from brands.identity import staff
-from brands.identity.roles import ACT, ADD, BrandScope, full_scope, reach
+from brands.identity.roles import ACT, ADD, BrandScope, brand_scope, full_scope
 from brands.models.people import StaffRole, User
 from brands.staff_login.models import StaffMail
 from core.errors import DomainError, Invalid
-from portal.base.audit_mixin import deed
+from portal.base.audit_mixin import audit_context
 from portal.base.confirmation import WhyForm
 from portal.base.forms import TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.pages.users import password_field
 from portal.staff_login import help_for_staff
 from portal.staff_login.forms import RoleMixin
@@ -37,9 +37,9 @@ class RoleForm(RoleMixin, TenantForm):
         cleaned = super().clean()
         if self.instance.pk and cleaned.get("role", StaffRole.Role.OWNER) != StaffRole.Role.OWNER:
             try:
-                staff.keep_an_owner(brand_ids=[self.instance.brand_id], without=self.instance.user_id, field="role")
+                staff.require_an_owner(brand_ids=[self.instance.brand_id], without=self.instance.user_id, field="role")
             except Invalid as refusal:
-                self.refuse(refusal)
+                self.add_domain_error(refusal)
         return cleaned
 
 
@@ -99,7 +99,7 @@ class StaffRoleAdmin(TenantAdmin):
     actions_detail = ("send_password_link", "reset_factors")
 
     def has_invite_permission(self, request: HttpRequest) -> bool:
-        return bool(reach(request.user, ADD, "staff_login.invitation"))
+        return bool(brand_scope(request.user, ADD, "staff_login.invitation"))
 
     @action(
         description=gettext_lazy("Invite a colleague"), url_path="invite", icon="person_add", permissions=["invite"]
@@ -126,7 +126,9 @@ class StaffRoleAdmin(TenantAdmin):
         if password:
             changes = {"password": (audit_log.HIDDEN, audit_log.HIDDEN), "is_staff": (False, True)}
             audit_log.record(
-                deed=deed(request), action=audit_log.CHANGED, rows=[AuditedChange(obj.user, obj.brand_id, changes)]
+                audit_context=audit_context(request),
+                action=audit_log.CHANGED,
+                rows=[AuditedChange(obj.user, obj.brand_id, changes)],
             )
         return made
 
@@ -141,7 +143,7 @@ class StaffRoleAdmin(TenantAdmin):
         if object_id is None:
             return False
         colleague = self.get_object(request, str(object_id))
-        return self.may(request, ACT, colleague) and help_for_staff.may_help(person(request), colleague.user)
+        return self.may(request, ACT, colleague) and help_for_staff.may_help(staff_user(request), colleague.user)
 
     @action(
         description=gettext_lazy("Send a link to set a password"),
@@ -170,7 +172,7 @@ class StaffRoleAdmin(TenantAdmin):
         )
         return self.ask(request, object_id, StaffMail.Kind.FACTORS_LINK, words, _("Send the link"))
 
-    def ask(self, request: HttpRequest, object_id: str, kind: StaffMail.Kind, words: str, button: str) -> HttpResponse:
+    def ask(self, request: HttpRequest, object_id: str, kind: StaffMail.Kind, text: str, button: str) -> HttpResponse:
         """The page that says what will happen and asks why; posted, it happens, and is written down with it."""
         colleague = self.get_object(request, object_id)
         if not self.has_help_permission(request, object_id):
@@ -184,6 +186,6 @@ class StaffRoleAdmin(TenantAdmin):
             else:
                 self.message_user(request, _("An e-mail is being sent to %(email)s.") % {"email": colleague.user.email})
                 return redirect("admin:brands_staffrole_change", colleague.pk)
-        about = {"form": form, "words": words % {"email": colleague.user.email}, "button": button}
+        about = {"form": form, "words": text % {"email": colleague.user.email}, "button": button}
         context = {**self.admin_site.each_context(request), "opts": self.opts, "title": colleague, **about}
         return TemplateResponse(request, "staff_login/help.html", context)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from brands import audit_log
 from brands.audit_log import Changes
 from brands.identity import staff
-from brands.identity.roles import ADD, VIEW, BrandScope, reach
+from brands.identity.roles import ADD, VIEW, BrandScope, brand_scope
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from core.db import row_guard
@@ -25,7 +25,7 @@ from core.errors import Invalid
 from portal.base.forms import TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.unfold import DropdownFilter, PasswordWidget, SelectWidget, action
 
 # Roles stand in roles.TABLE; Django's groups would be a second truth.
@@ -41,7 +41,7 @@ class KindFilter(DropdownFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
         """For a brand's staff only their own colleagues are staff; who works elsewhere is a customer like others."""
-        within = reach(request.user, VIEW, "brands.user")
+        within = brand_scope(request.user, VIEW, "brands.user")
         staff = User.objects.filter(is_staff=True) if within.everywhere else working_for(within)
         if not self.value():
             return queryset
@@ -57,7 +57,7 @@ def password_field(label: Any, *, required: bool, help_text: Any = "") -> forms.
     return forms.CharField(label=label, strip=False, required=required, widget=widget, help_text=help_text)
 
 
-class PersonForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # generic in the stubs only
+class UserForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # generic in the stubs only
     """A person's account; both passwords empty leave the password as it is."""
 
     password1 = password_field(_("New password"), required=False)
@@ -73,28 +73,28 @@ class PersonForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # gene
         self.validate_password_for_user(self.instance, "password1")
         for field in ("is_active", "is_staff"):
             if field in self.fields and not cleaned[field]:
-                self.refuse_last_owner(field)
+                self.check_last_owner(field)
         if self.opens_the_portal(cleaned) and not cleaned.get("password1"):
             self.add_error("password1", _("Set a new password. The customer's old password must not open the portal."))
         return cleaned
 
     def validate_unique(self) -> None:
-        with row_guard.lifted("an address is taken wherever it is used"):
+        with row_guard.disabled("an address is taken wherever it is used"):
             super().validate_unique()
 
     def opens_the_portal(self, cleaned: dict[str, Any]) -> bool:
         """Whether this lets a customer in: that their address is theirs, nobody has proved."""
         return any(cleaned.get(field) and not getattr(self.instance, field) for field in ("is_staff", "is_superuser"))
 
-    def refuse_last_owner(self, field: str) -> None:
+    def check_last_owner(self, field: str) -> None:
         """Said here, where it can be put right; brands.identity.staff decides, when nobody else changes roles."""
         try:
-            staff.refuse_to_switch_off(self.instance, field=field)
+            staff.check_switch_off(self.instance, field=field)
         except Invalid as refusal:
-            self.refuse(refusal)
+            self.add_domain_error(refusal)
 
 
-class ColleagueForm(PersonForm):
+class ColleagueForm(UserForm):
     """A new member of staff: the account, and the first role of it. For operators; owners invite (staff_login)."""
 
     brands: QuerySet[Brand]  # where whoever fills this in may make colleagues
@@ -115,7 +115,7 @@ class ColleagueForm(PersonForm):
 class UserAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view", "superuser": "view add change"}
     sidebar = SidebarEntry(SETTINGS, 5, "person")
-    form = PersonForm
+    form = UserForm
     brand_path = "pk"  # to none: `seen` finds a brand's people
     list_display = ("email", "first_name", "last_name", "is_active", "date_joined")
     list_filter = (KindFilter,)
@@ -145,24 +145,24 @@ class UserAdmin(TenantAdmin):
     )
 
     def has_invite_permission(self, request: HttpRequest) -> bool:
-        return bool(reach(request.user, ADD, "staff_login.invitation"))
+        return bool(brand_scope(request.user, ADD, "staff_login.invitation"))
 
     @action(description=_("Invite a colleague"), url_path="invite", icon="person_add", permissions=["invite"])
     def invite(self, request: HttpRequest) -> HttpResponse:  # noqa: ARG002 - the page's signature
         return redirect("admin:staff_login_invitation_add")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return seen(admin.ModelAdmin.get_queryset(self, request), self.reach(request, VIEW))
+        return seen(admin.ModelAdmin.get_queryset(self, request), self.brand_scope(request, VIEW))
 
     def choices(self, request: HttpRequest, within: BrandScope) -> QuerySet[Any]:
         return seen(self.get_queryset(request), within)
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:  # noqa: ARG002 - the page's signature
         """A person belongs to no brand: any role that allows it will do, for whoever is seen at all."""
-        return bool(self.reach(request, verb))
+        return bool(self.brand_scope(request, verb))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        if obj and person(request).is_superuser:
+        if obj and staff_user(request).is_superuser:
             return self.superuser_fieldsets
         return super().get_fieldsets(request, obj)
 
@@ -170,13 +170,15 @@ class UserAdmin(TenantAdmin):
         if obj:
             return super().get_form(request, obj, change, **options)
         page = self.admin_site.get_model_admin(Brand)
-        form = type("BoundColleagueForm", (ColleagueForm,), {"brands": page.choices(request, self.reach(request, ADD))})
+        form = type(
+            "BoundColleagueForm", (ColleagueForm,), {"brands": page.choices(request, self.brand_scope(request, ADD))}
+        )
         return super().get_form(request, obj, change, form=form, **options)
 
     def audited_brands(self, obj: User) -> list[int | None]:
         return brands_of(obj)
 
-    def changes_beside(self, form: Any) -> Changes:
+    def extra_changes(self, form: Any) -> Changes:
         told = form.cleaned_data
         if isinstance(form, ColleagueForm):
             return {"role": (None, f"{told['role']} ({told['brand']})")}
@@ -190,7 +192,7 @@ class UserAdmin(TenantAdmin):
     def create(self, request: HttpRequest, obj: User, form: Any) -> User:
         obj.is_staff = True
         told = form.cleaned_data
-        with row_guard.lifted("a new account is no brand's until it has its first role"):
+        with row_guard.disabled("a new account is no brand's until it has its first role"):
             super().create(request, obj, form)
             staff.assign_role(user=obj, brand=told["brand"], role=told["role"], at=timezone.now())
         return obj

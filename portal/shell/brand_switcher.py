@@ -32,14 +32,14 @@ def offered(request: HttpRequest) -> list[Brand]:
     within = roles.full_scope(request.user, VIEW, "brands.brand")
     if not within.everywhere and len(within.brand_ids) < 2:
         return []
-    brands = list(within.of(Brand.objects.only("name", "logo_id"), "pk")[:MAX_OFFERED])
+    brands = list(within.of(Brand.objects.only("name", "logo_id", "is_sandbox"), "pk")[:MAX_OFFERED])
     return brands if len(brands) > 1 else []
 
 
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
     """Look at the brand that was sent, or at all of them; nobody else's brand is taken."""
-    wanted = request.POST.get("looked_at", "")
+    wanted = request.POST.get("viewed", "")
     within = roles.full_scope(request.user, VIEW, "brands.brand")
     number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 19 else None
     if number is not None and number in within and Brand.objects.filter(pk=number).exists():
@@ -71,14 +71,14 @@ def pages() -> set[str]:
 def context(request: HttpRequest) -> dict[str, Any]:
     """What the switcher's template shows, and the brand whose name and logo the pages bear."""
     brands, chosen = offered(request), getattr(request.user, "chosen_brand_id", None)
-    return {"brands_offered": brands, "brand_chosen": chosen, "portal_brand": looked_at(request, brands, chosen)}
+    return {"brands_offered": brands, "brand_chosen": chosen, "portal_brand": viewed(request, brands, chosen)}
 
 
-def looked_at(request: HttpRequest, brands: list[Brand], chosen: int | None) -> Brand | None:
+def viewed(request: HttpRequest, brands: list[Brand], chosen: int | None) -> Brand | None:
     """The only brand that somebody works for, or the one that they chose; None while they look at several."""
     if chosen is not None:
         return next((brand for brand in brands if brand.pk == chosen), None)
     within = roles.full_scope(request.user, VIEW, "brands.brand")
     if within.everywhere or len(within.brand_ids) != 1:
         return None
-    return Brand.objects.only("name", "logo_id").filter(pk__in=within.brand_ids).first()
+    return Brand.objects.only("name", "logo_id", "is_sandbox").filter(pk__in=within.brand_ids).first()

@@ -21,15 +21,19 @@ class Crumb:
     link: str = ""
 
 
-def crumbs(request: HttpRequest, told: Any) -> list[Crumb]:
-    """Of the page whose template context is `told`; the last one is where somebody is, and leads nowhere."""
-    found = list(_crumbs(request, told)) or [Crumb(str(told.get("content_title") or told.get("title") or _("Portal")))]
+def crumbs(request: HttpRequest, page_context: Any) -> list[Crumb]:
+    """Of the page whose template context is `page_context`; the last one is where somebody is, and leads nowhere."""
+    found = list(_crumbs(request, page_context)) or [
+        Crumb(str(page_context.get("content_title") or page_context.get("title") or _("Portal")))
+    ]
     return [*found[:-1], Crumb(found[-1].title)]
 
 
-def _crumbs(request: HttpRequest, told: Any) -> Iterator[Crumb]:
-    row = next((row for row in (told.get("original"), told.get("object")) if isinstance(row, Model)), None)
-    opts = told.get("opts") or getattr(row, "_meta", None)
+def _crumbs(request: HttpRequest, page_context: Any) -> Iterator[Crumb]:
+    row = next(
+        (row for row in (page_context.get("original"), page_context.get("object")) if isinstance(row, Model)), None
+    )
+    opts = page_context.get("opts") or getattr(row, "_meta", None)
     if opts is None:
         return
     label = opts.label_lower
@@ -39,6 +43,6 @@ def _crumbs(request: HttpRequest, told: Any) -> Iterator[Crumb]:
     yield Crumb(list_name(label), reverse(f"{page}_changelist") if may_see(request, label) else "")
     if row is not None:
         yield Crumb(str(row), reverse(f"{page}_change", args=[row.pk]))
-    is_usual = "cl" in told or ("adminform" in told and row is not None)
-    if not is_usual and told.get("title"):
-        yield Crumb(str(told["title"]))
+    is_usual = "cl" in page_context or ("adminform" in page_context and row is not None)
+    if not is_usual and page_context.get("title"):
+        yield Crumb(str(page_context["title"]))

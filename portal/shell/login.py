@@ -42,7 +42,7 @@ def begin(request: HttpRequest, email: str) -> Attempt:
     network = client_address.client_address(request)
     rate_limits.hit("login", "portal", network)
     device = request.COOKIES.get(DEVICE_COOKIE, "")
-    return login_throttle.begin(door=login_throttle.PORTAL, email=email, network=network, device=device)
+    return login_throttle.begin(endpoint=login_throttle.PORTAL, email=email, network=network, device=device)
 
 
 def failed(request: HttpRequest, attempt: Attempt) -> None:
@@ -57,8 +57,8 @@ def succeeded(request: HttpRequest, response: HttpResponse, user: User, *, brand
     no device of the account's, and no other brand hears of it. Returns `response`.
     """
     deed = AuditContext(user, timezone.now(), _request_id(request))
-    with row_guard.lifted("logins belong to no brand"):
-        login_records.logged_in(user=user, deed=deed, brand_id=brand_id)
+    with row_guard.disabled("logins belong to no brand"):
+        login_records.logged_in(user=user, audit_context=deed, brand_id=brand_id)
     if brand_id is None:
         response.set_cookie(
             DEVICE_COOKIE,

@@ -6,11 +6,10 @@ from django.apps import apps
 from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from brands.identity.roles import VIEW, reach
-from portal.base.sidebar import GROUPS
+from brands.identity.roles import VIEW, brand_scope
+from portal.base import sidebar
 
 
 def entries() -> dict[Any, dict[str, str]]:
@@ -21,7 +20,7 @@ def entries() -> dict[Any, dict[str, str]]:
         if (entry := getattr(page, "sidebar", None))
     ]
     pages.sort(key=lambda each: each[0].position)
-    return {group: {label: entry.icon for entry, label in pages if entry.group is group} for group in GROUPS}
+    return {group: {label: entry.icon for entry, label in pages if entry.group is group} for group in sidebar.GROUPS}
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
@@ -39,7 +38,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def may_see(request: HttpRequest, label: str) -> bool:
-    return bool(reach(request.user, VIEW, label))
+    return bool(brand_scope(request.user, VIEW, label))
 
 
 def item(label: str, icon: str) -> dict[str, Any]:
@@ -48,9 +47,7 @@ def item(label: str, icon: str) -> dict[str, Any]:
 
 
 def list_name(label: str) -> str:
-    """What a list is called: by its page, or the plural of its rows."""
-    page = page_of(label)
-    return str(capfirst(page.list_name or page.opts.verbose_name_plural))
+    return sidebar.list_name(page_of(label))
 
 
 def page_of(label: str) -> Any:

@@ -1,6 +1,6 @@
 """What the portal's search box (Ctrl K) finds: pages and actions by their words, and a few rows of the commonest kinds.
 
-A page says how its rows are found here in `found_at_once`; others are found as their own list searches. Either way only
+A page says how its rows are found here in `first_match`; others are found as their own list searches. Either way only
 rows that the page shows this person, in the brand that they look at. Nothing is cached: roles and choices change.
 """
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.dataclasses import SearchResult
 
-from brands.identity.roles import USE, reach
+from brands.identity.roles import USE, brand_scope
 from portal.shell.navigation import entries, item, may_see, page_of
 
 LONGEST = 200
@@ -29,7 +29,7 @@ ROWS = {
     "campaigns.campaign": "flag",
 }
 # What people call a page, beside its name and its group's.
-WORDS = {
+SYNONYMS = {
     "authcodes.authcode": gettext_lazy("export print"),
     "authcodes.batchrange": gettext_lazy("batches export"),
     "authcodes.product": gettext_lazy("articles export"),
@@ -44,7 +44,7 @@ WORDS = {
 }
 
 
-def found(request: HttpRequest, typed: str) -> list[SearchResult]:
+def search(request: HttpRequest, typed: str) -> list[SearchResult]:
     """Rows first, because who types a code wants no page that is called alike."""
     words = typed.strip()
     if not words or len(words) > LONGEST or not words.isprintable():
@@ -54,16 +54,16 @@ def found(request: HttpRequest, typed: str) -> list[SearchResult]:
     return [*rows, *pages[:MAX_PAGES]]
 
 
-def rows_of(request: HttpRequest, label: str, words: str) -> list[SearchResult]:
+def rows_of(request: HttpRequest, label: str, text: str) -> list[SearchResult]:
     """One query, of a few rows."""
-    if len(words) < SHORTEST:
+    if len(text) < SHORTEST:
         return []
     page = page_of(label)
     rows = page.get_queryset(request)
-    if hasattr(page, "found_at_once"):
-        rows = page.found_at_once(request, rows, words)
+    if hasattr(page, "first_match"):
+        rows = page.first_match(request, rows, text)
     else:
-        rows = page.get_search_results(request, rows, words)[0].order_by("-pk")
+        rows = page.get_search_results(request, rows, text)[0].order_by("-pk")
     kind, address = page.opts.verbose_name, f"admin:{page.opts.app_label}_{page.opts.model_name}_change"
     return [
         SearchResult(title=str(row), description=kind, link=reverse(address, args=[row.pk]), icon=ROWS[label])
@@ -73,14 +73,14 @@ def rows_of(request: HttpRequest, label: str, words: str) -> list[SearchResult]:
 
 def places(request: HttpRequest) -> Iterator[tuple[SearchResult, str]]:
     """The actions and pages that this person may open, each with the words that it is known by."""
-    if reach(request.user, USE, "loyalty.redemption"):
+    if brand_scope(request.user, USE, "loyalty.redemption"):
         till = place(_("Redeem a code"), _("Members"), reverse("admin:loyalty_redemption_till"), "point_of_sale")
         yield till, _("till checkout vouchers")
     for group, labels in entries().items():
         for label, icon in labels.items():
             if may_see(request, label):
                 entry: Any = item(label, icon)
-                found_by = f"{entry['title']} {group} {WORDS.get(label, '')}"
+                found_by = f"{entry['title']} {group} {SYNONYMS.get(label, '')}"
                 yield place(entry["title"], group, entry["link"], icon), found_by
     yield place(_("API documentation"), _("Help"), reverse("docs"), "help"), _("help api documentation")
 

@@ -4,7 +4,7 @@ Its search box finds what portal.shell.search says.
 """
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any
 
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
@@ -18,6 +18,7 @@ from django.templatetags.static import static
 from django.urls import path
 from django.utils import timezone
 from django.utils.decorators import method_decorator
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.cache import never_cache
 from unfold.sites import UnfoldAdminSite
 
@@ -29,9 +30,9 @@ from brands.staff_login import sessions
 from brands.tenants import request_brands
 from core.db import row_guard
 from core.errors import QuotaReached
-from portal.base.audit_mixin import deed
-from portal.base.tenant_scope import person
-from portal.lists.queries import UnknownFilter, refused
+from portal.base.audit_mixin import audit_context
+from portal.base.tenant_scope import staff_user
+from portal.lists.queries import UnknownFilter, bad_request
 from portal.shell import brand_switcher
 from portal.shell import search as palette
 from portal.staff_login import views
@@ -67,7 +68,7 @@ def note_party(request: HttpRequest) -> None:
     if brand_ids := [each.brand_id for each in roles.staff_roles(user)]:
         request_brands.note(request_brands.SESSION, brand_ids)
     else:
-        request_brands.note_person(user.pk)
+        request_brands.note_user(user.pk)
 
 
 class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
@@ -89,7 +90,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
                 try:
                     return finished(checked(request, *where, **more))
                 except (UnknownFilter, QuotaReached) as refusal:
-                    return refused(request, refusal)
+                    return bad_request(request, refusal)
 
         checked = super().admin_view(view, cacheable)
         return row_guard.marked(row_guard.OF_STAFF)(update_wrapper(seen_through_the_choice, checked))
@@ -105,31 +106,35 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
     @method_decorator(never_cache)
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         session_key = request.session.session_key
-        with row_guard.lifted("logins belong to no brand"):
+        with row_guard.disabled("logins belong to no brand"):
             answer: HttpResponse = super().logout(request, extra_context)
-            sessions.forget(session_key)
+            sessions.remove(session_key)
         return answer
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponseBase:
         return OwnChoices.as_view(admin_site=self)(request)
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
+        """As Django's, put together only where a page shows it: the sidebar has entries of its own."""
+        return SimpleLazyObject(partial(super().get_app_list, request, app_label))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         switch = brand_switcher.context(request) if self.has_permission(request) else {}
         return {**super().each_context(request), **switch}
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        with row_guard.lifted("logins belong to no brand"), transaction.atomic():
+        with row_guard.disabled("logins belong to no brand"), transaction.atomic():
             answer: HttpResponse = own(super().password_change)(request, extra_context)
             if request.method == "POST" and answer.status_code == 302 and sessions.scope_of(request) is None:
-                self.note_password(request, person(request))
-                sessions.keep_only_this(request, person(request))
+                self.note_password(request, staff_user(request))
+                sessions.end_all_but_this(request, staff_user(request))
         return answer
 
     def note_password(self, request: HttpRequest, whose: User) -> None:
         changes = {"password": (audit_log.HIDDEN, audit_log.HIDDEN)}
         page: Any = self.get_model_admin(User)
         rows = [AuditedChange(whose, brand, changes) for brand in page.audited_brands(whose)]
-        audit_log.record(deed=deed(request), action=audit_log.CHANGED, rows=rows)
+        audit_log.record(audit_context=audit_context(request), action=audit_log.CHANGED, rows=rows)
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
         """django-unfold's own keeps what it found for minutes, whatever brand or role the person has by then."""
@@ -137,7 +142,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         if page != "1":
             raise Http404
         typed = request.GET.get("s", "")
-        context = {"typed": typed[: palette.LONGEST].strip(), "results": palette.found(request, typed)}
+        context = {"typed": typed[: palette.LONGEST].strip(), "results": palette.search(request, typed)}
         return TemplateResponse(request, "unfold/helpers/command_results.html", context)
 
 

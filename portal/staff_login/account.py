@@ -19,10 +19,10 @@ from brands.models.people import User
 from brands.staff_login import factors, policy, sessions, steps
 from brands.staff_login.models import Factor
 from core.db import row_guard
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.staff_login import setup
 from portal.staff_login.forms import PasswordForm
-from portal.staff_login.pages import View, private, shown, tried
+from portal.staff_login.pages import View, private, render_page, tried
 
 
 def own(view: View) -> View:
@@ -31,7 +31,7 @@ def own(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *where: Any, **more: Any) -> HttpResponse:
         if sessions.scope_of(request) is None:
-            with row_guard.lifted("a login is one for all brands; the page asks for this user's own rows"):
+            with row_guard.disabled("a login is one for all brands; the page asks for this user's own rows"):
                 return view(request, *where, **more)
         words = _(
             "You are logged in through your brand's identity provider. Log in "
@@ -59,8 +59,8 @@ def proved(view: View) -> View:
 @private
 @own
 def own_account(request: HttpRequest) -> HttpResponse:
-    user, now = person(request), timezone.now()
-    return shown(
+    user, now = staff_user(request), timezone.now()
+    return render_page(
         request,
         "account",
         title=_("Your sign-in"),
@@ -78,10 +78,10 @@ def own_account(request: HttpRequest) -> HttpResponse:
 def confirm_password(request: HttpRequest) -> HttpResponse:
     form = PasswordForm(request.POST or None)
     wrong = _("The password is wrong.")
-    if form.is_valid() and tried(form, lambda: is_password(person(request), form.cleaned_data["password"]), wrong):
+    if form.is_valid() and tried(form, lambda: is_password(staff_user(request), form.cleaned_data["password"]), wrong):
         steps.prove(request, at=timezone.now())
         return HttpResponseRedirect(steps.safe(request, request.GET.get("next", "")) or reverse("admin:own_account"))
-    return shown(request, "confirm", title=_("Confirm your identity"), form=form)
+    return render_page(request, "confirm", title=_("Confirm your identity"), form=form)
 
 
 def is_password(user: User, password: str) -> bool:
@@ -94,12 +94,12 @@ def is_password(user: User, password: str) -> bool:
 @proved
 @sensitive_post_parameters("code", "credential")
 def add_factor(request: HttpRequest) -> HttpResponse:
-    user = person(request)
+    user = staff_user(request)
     is_first = not factors.has_any(user)
-    page = setup.Page(request, user)
+    page = setup.FactorSetup(request, user)
     if not page.is_done():
-        return shown(request, "add_factor", title=_("Add a second factor"), **page.context())
-    return codes_shown(request, user) if is_first else back(request, _("The second factor was added."))
+        return render_page(request, "add_factor", title=_("Add a second factor"), **page.context())
+    return codes_page(request, user) if is_first else back(request, _("The second factor was added."))
 
 
 @require_POST
@@ -107,7 +107,7 @@ def add_factor(request: HttpRequest) -> HttpResponse:
 @own
 @proved
 def remove_factor(request: HttpRequest) -> HttpResponse:
-    user = person(request)
+    user = staff_user(request)
     factor = Factor.objects.filter(user=user, pk=number(request.POST.get("factor", ""))).first()
     if factor is None:
         return back(request, _("This second factor no longer exists."), messages.ERROR)
@@ -118,7 +118,7 @@ def remove_factor(request: HttpRequest) -> HttpResponse:
             words = _("You must have a second factor. Add another one before you remove this one.")
             return back(request, words, messages.ERROR)
         factors.remove(factor=factor)
-        setup.tell(request, user, _("Second factor removed: %(factor)s") % {"factor": factor})
+        setup.notify(request, user, _("Second factor removed: %(factor)s") % {"factor": factor})
     return back(request, _("The second factor was removed."))
 
 
@@ -127,26 +127,28 @@ def remove_factor(request: HttpRequest) -> HttpResponse:
 @own
 @proved
 def new_codes(request: HttpRequest) -> HttpResponse:
-    user = person(request)
+    user = staff_user(request)
     if not factors.has_any(user):
         return back(request, _("Recovery codes need a second factor. Add one first."), messages.ERROR)
-    setup.tell(request, user, _("New recovery codes made"))
-    return codes_shown(request, user)
+    setup.notify(request, user, _("New recovery codes made"))
+    return codes_page(request, user)
 
 
-def codes_shown(request: HttpRequest, user: User) -> HttpResponse:
+def codes_page(request: HttpRequest, user: User) -> HttpResponse:
     """The answer itself, not a page to go to: no session or cache ever holds the codes."""
     codes = factors.new_recovery_codes(user=user)
-    return shown(request, "codes", title=_("Recovery codes"), codes=codes, next_address=reverse("admin:own_account"))
+    return render_page(
+        request, "codes", title=_("Recovery codes"), codes=codes, next_address=reverse("admin:own_account")
+    )
 
 
 @require_POST
 @private
 @own
 def end_session(request: HttpRequest) -> HttpResponse:
-    user = person(request)
+    user = staff_user(request)
     if request.POST.get("session") == "others":
-        count = sessions.end_others(user=user, keep=request.session.session_key)
+        count = sessions.end_other_sessions(user=user, current_key=request.session.session_key)
         return back(request, _("Other sessions ended: %(count)d") % {"count": count})
     if sessions.end(user=user, session_id=number(request.POST.get("session", ""))):
         return back(request, _("The session was ended."))
@@ -158,8 +160,8 @@ def number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
-def back(request: HttpRequest, words: str, level: int = messages.SUCCESS) -> HttpResponse:
-    messages.add_message(request, level, words)
+def back(request: HttpRequest, text: str, level: int = messages.SUCCESS) -> HttpResponse:
+    messages.add_message(request, level, text)
     return redirect("admin:own_account")
 
 

@@ -30,7 +30,7 @@ from portal.base.badges import badge
 from portal.base.forms import TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.staff_login.forms import RoleMixin
 from portal.unfold import ChoicesFilter, DropdownFilter, PasswordWidget, action, display
 
@@ -44,11 +44,11 @@ class SignInForm(TenantForm):
     class Meta:
         widgets = {"oidc_client_secret": PasswordWidget(attrs={"autocomplete": "off"})}
 
-    kept: str  # the secret as it is stored
+    saved_settings: str  # the secret as it is stored
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.kept = self.initial.pop("oidc_client_secret", "")
+        self.saved_settings = self.initial.pop("oidc_client_secret", "")
 
     def clean_oidc_issuer(self) -> str:
         issuer: str = self.cleaned_data["oidc_issuer"].strip()
@@ -62,11 +62,11 @@ class SignInForm(TenantForm):
     def clean_oidc_client_secret(self) -> str:
         """Kept for the provider that it was made for: another one must not be sent it."""
         typed: str = self.cleaned_data["oidc_client_secret"]
-        if typed or not self.kept:
+        if typed or not self.saved_settings:
             return typed
         if self.cleaned_data.get("oidc_issuer", self.initial.get("oidc_issuer")) != self.initial.get("oidc_issuer"):
             raise ValidationError(_("Enter the client secret of the new issuer."))
-        return self.kept
+        return self.saved_settings
 
 
 @admin.register(SignInSettings)
@@ -135,7 +135,7 @@ class InvitationForm(RoleMixin, TenantForm):
             try:
                 invitations.check(brand=cleaned["brand"], email=cleaned["email"])
             except Invalid as refusal:
-                self.refuse(refusal)
+                self.add_domain_error(refusal)
         return cleaned
 
 
@@ -217,13 +217,13 @@ class InvitationAdmin(TenantAdmin):
 
     def create(self, request: HttpRequest, obj: Invitation, form: Any) -> Invitation:  # noqa: ARG002
         made = invitations.create(
-            brand=obj.brand, email=obj.email, role=obj.role, by=person(request), at=timezone.now()
+            brand=obj.brand, email=obj.email, role=obj.role, by=staff_user(request), at=timezone.now()
         )
         self.have_mailed(request, made)
         return made
 
     def have_mailed(self, request: HttpRequest, invitation: Invitation) -> None:
-        with row_guard.lifted("mails to staff are no brand's, and every brand's hostnames are refused"):
+        with row_guard.disabled("mails to staff are no brand's, and every brand's hostnames are refused"):
             mails.write_invitation(invitation=invitation, origin=mails.origin_of(request))
 
     def has_open_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
@@ -247,7 +247,7 @@ class InvitationAdmin(TenantAdmin):
         return self.ask(request, object_id, self.revoked, words, _("Revoke"))
 
     def sent_again(self, request: HttpRequest, invitation: Invitation) -> str:
-        invitations.renew(invitation=invitation, by=person(request), at=timezone.now())
+        invitations.renew(invitation=invitation, by=staff_user(request), at=timezone.now())
         self.have_mailed(request, invitation)
         self.note(request, [invitation], _("Sent again"))
         return _("An e-mail is being sent to %(email)s.") % {"email": invitation.email}
@@ -263,7 +263,7 @@ class InvitationAdmin(TenantAdmin):
         request: HttpRequest,
         object_id: str,
         act: Callable[[HttpRequest, Invitation], str],
-        words: str,
+        text: str,
         button: str,
     ) -> HttpResponse:
         """The page that says what will happen; posted, it happens, and is written down with it."""
@@ -281,6 +281,6 @@ class InvitationAdmin(TenantAdmin):
             else:
                 self.message_user(request, done)
                 return redirect("admin:staff_login_invitation_change", invitation.pk)
-        about = {"form": form, "words": words % {"email": invitation.email}, "button": button}
+        about = {"form": form, "words": text % {"email": invitation.email}, "button": button}
         context = {**self.admin_site.each_context(request), "opts": self.opts, "title": invitation, **about}
         return TemplateResponse(request, "staff_login/help.html", context)

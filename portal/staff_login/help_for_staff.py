@@ -11,7 +11,7 @@ from brands.staff_login import mails
 from brands.staff_login.models import StaffMail
 from core.db import row_guard
 from core.redis import rate_limits
-from portal.base.audit_mixin import deed
+from portal.base.audit_mixin import audit_context
 
 ACTIONS = {
     StaffMail.Kind.PASSWORD_LINK: "Link sent to set a new password",
@@ -33,11 +33,13 @@ def send_link(request: HttpRequest, staff_role: StaffRole, *, kind: StaffMail.Ki
     Raises RateLimited, and Invalid where the portal was opened at a brand's hostname.
     """
     rate_limits.hit("staff_mail", "help", staff_role.user_id)
-    helper = deed(request, reason)
-    words = _("%(who)s of %(brand)s requested this link for you.") % {"who": helper.person, "brand": staff_role.brand}
+    helper = audit_context(request, reason)
+    words = _("%(who)s of %(brand)s requested this link for you.") % {"who": helper.user, "brand": staff_role.brand}
     with (
-        row_guard.lifted("mails to staff are no brand's, and every brand's hostnames are refused"),
+        row_guard.disabled("mails to staff are no brand's, and every brand's hostnames are refused"),
         transaction.atomic(),
     ):
-        mails.write(user=staff_role.user, kind=kind, origin=mails.origin_of(request), words=words)
-        audit_log.record(deed=helper, action=ACTIONS[kind], rows=[AuditedChange(staff_role.user, staff_role.brand_id)])
+        mails.write(user=staff_role.user, kind=kind, origin=mails.origin_of(request), text=words)
+        audit_log.record(
+            audit_context=helper, action=ACTIONS[kind], rows=[AuditedChange(staff_role.user, staff_role.brand_id)]
+        )

@@ -15,10 +15,10 @@ from brands.models.people import User
 from brands.staff_login import factors, invitations, joining, mails, policy, sessions, steps
 from brands.staff_login.models import Invitation
 from core.errors import DomainError, Invalid
-from portal.base.audit_mixin import deed
+from portal.base.audit_mixin import audit_context
 from portal.shell import login
 from portal.staff_login.forms import JoinForm, NewPasswordForm
-from portal.staff_login.pages import private, shown, tried
+from portal.staff_login.pages import private, render_page, tried
 
 
 @private
@@ -30,7 +30,7 @@ def accept_invitation(request: HttpRequest, token: str) -> HttpResponse:
         invitation = invitations.opened(token=token, at=timezone.now())
         user = joining.account_of(invitation)
     except Invalid as refusal:
-        return shown(request, "link_ended", title=_("Invitation"), words=refusal.message)
+        return render_page(request, "link_ended", title=_("Invitation"), words=refusal.message)
     if user is not None and user.is_staff:
         return by_colleague(request, invitation, user)
     return by_newcomer(request, invitation, user)
@@ -59,7 +59,7 @@ def join(request: HttpRequest, invitation: Invitation, form: NewPasswordForm, jo
         first_name=told.get("first_name", ""),
         last_name=told.get("last_name", ""),
         origin=mails.origin_or_none(request),
-        deed=deed(request),
+        audit_context=audit_context(request),
     )
     user.refresh_from_db()
     joined.append(user)
@@ -72,7 +72,9 @@ def by_colleague(request: HttpRequest, invitation: Invitation, user: User) -> Ht
     words = ""
     if request.method == "POST" and is_theirs:
         try:
-            joining.accept(invitation, user=user, origin=mails.origin_or_none(request), deed=deed(request))
+            joining.accept(
+                invitation, user=user, origin=mails.origin_or_none(request), audit_context=audit_context(request)
+            )
         except DomainError as refusal:
             words = refusal.message
         else:
@@ -86,7 +88,7 @@ def by_colleague(request: HttpRequest, invitation: Invitation, user: User) -> Ht
 def accepted(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
     """A brand that demands a second factor demands it from now on, not from the next login."""
     if policy.requires_second_factor(user) and not factors.has_any(user):
-        sessions.end_others(user=user, keep=None)
+        sessions.end_other_sessions(user=user, current_key=None)
         request.session.flush()
         words = _("%(brand)s requires a second factor. Log in to set one up.") % {"brand": invitation.brand}
         messages.info(request, words)
@@ -97,4 +99,4 @@ def accepted(request: HttpRequest, invitation: Invitation, user: User) -> HttpRe
 
 def page(request: HttpRequest, template: str, invitation: Invitation, **context: Any) -> HttpResponse:
     title = _("Join %(brand)s") % {"brand": invitation.brand}
-    return shown(request, f"invitation_{template}", title=title, invitation=invitation, **context)
+    return render_page(request, f"invitation_{template}", title=title, invitation=invitation, **context)

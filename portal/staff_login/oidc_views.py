@@ -18,7 +18,7 @@ from core.errors import DomainError, Forbidden
 from core.redis import rate_limits
 from core.web import client_address
 from portal.shell import login
-from portal.staff_login.pages import private, shown
+from portal.staff_login.pages import private, render_page
 
 KEY = "oidc"
 PATIENCE_SECONDS = 600
@@ -45,10 +45,10 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     provider = provider_of(slug)
     try:
         rate_limits.hit("staff_oidc", provider.brand_id, client_address.client_address(request))
-        identity = oidc.finish(provider, attempt_of(request), given=request.GET.dict())
+        identity = oidc.finish(provider, attempt_of(request), parameters=request.GET.dict())
         user = oidc.staff_with(identity.email, brand_id=provider.brand_id)
         if user is None:
-            raise oidc.refused()
+            raise oidc.rejected()
         return let_in(request, provider, user, identity)
     except DomainError as refusal:
         return not_in(request, provider, refusal)
@@ -71,7 +71,7 @@ def attempt_of(request: HttpRequest) -> Attempt:
     """Raises Forbidden where none was begun here, or long ago."""
     kept: dict[str, Any] | None = request.session.pop(KEY, None)
     if kept is None or time.time() - kept["at"] > PATIENCE_SECONDS:
-        raise oidc.refused()
+        raise oidc.rejected()
     return Attempt(**kept)
 
 
@@ -83,5 +83,5 @@ def provider_of(slug: str) -> SignInSettings:
     return provider
 
 
-def not_in(request: HttpRequest, provider: SignInSettings, refusal: DomainError) -> HttpResponse:
-    return shown(request, "not_in", title=_("Sign in"), brand=provider.brand, words=refusal.message)
+def not_in(request: HttpRequest, provider: SignInSettings, error: DomainError) -> HttpResponse:
+    return render_page(request, "not_in", title=_("Sign in"), brand=provider.brand, words=error.message)

@@ -28,7 +28,7 @@ def private(view: View) -> View:
     return guarded
 
 
-def shown(request: HttpRequest, template: str, *, title: Any, **context: Any) -> HttpResponse:
+def render_page(request: HttpRequest, template: str, *, title: Any, **context: Any) -> HttpResponse:
     return TemplateResponse(
         request, f"staff_login/{template}.html", {**admin.site.each_context(request), "title": title, **context}
     )

@@ -16,14 +16,14 @@ from brands.staff_login import factors, mails, passkeys, steps
 from brands.staff_login.models import Factor, StaffMail
 from core import encryption
 from core.errors import Invalid
-from portal.base.audit_mixin import deed
+from portal.base.audit_mixin import audit_context
 from portal.staff_login.forms import CodeForm, NewPasskeyForm
 from portal.staff_login.pages import tried
 
 KEY = "new_app"  # the seed, encrypted, in the session until its first code was typed
 
 
-class Page:
+class FactorSetup:
     """One request for the page."""
 
     def __init__(self, request: HttpRequest, user: User) -> None:
@@ -61,7 +61,7 @@ class Page:
             raise Invalid(_("The code has expired. Scan the new one."))
         with transaction.atomic():
             made = factors.add_app(user=self.user, seed=seed, code=self.form.cleaned_data["code"], at=timezone.now())
-            tell_added(self.request, self.user, made)
+            notify_added(self.request, self.user, made)
         self.request.session.pop(KEY, None)
         return True
 
@@ -69,19 +69,19 @@ class Page:
         told = self.passkey_form.cleaned_data
         with transaction.atomic():
             made = passkeys.register(self.request, self.user, name=told["name"], answer=told["credential"])
-            tell_added(self.request, self.user, made)
+            notify_added(self.request, self.user, made)
         return True
 
 
-def tell_added(request: HttpRequest, user: User, factor: Factor) -> None:
-    tell(request, user, _("Second factor added: %(factor)s") % {"factor": factor})
+def notify_added(request: HttpRequest, user: User, factor: Factor) -> None:
+    notify(request, user, _("Second factor added: %(factor)s") % {"factor": factor})
 
 
-def tell(request: HttpRequest, user: User, words: str) -> None:
+def notify(request: HttpRequest, user: User, text: str) -> None:
     """Into the audit log of each brand that the person works for, and to their mailbox."""
     brands: list[int | None] = list(user.staff_roles.values_list("brand_id", flat=True)) or [None]
-    done = deed(request)
+    done = audit_context(request)
     with transaction.atomic():
         by = AuditContext(user, done.at, done.request_id)
-        audit_log.record(deed=by, action=words, rows=[AuditedChange(user, brand_id) for brand_id in brands])
-        mails.write(user=user, kind=StaffMail.Kind.NOTICE, origin=mails.origin_or_none(request), words=words + ".")
+        audit_log.record(audit_context=by, action=text, rows=[AuditedChange(user, brand_id) for brand_id in brands])
+        mails.write(user=user, kind=StaffMail.Kind.NOTIFICATION, origin=mails.origin_or_none(request), text=text + ".")

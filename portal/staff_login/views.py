@@ -24,7 +24,7 @@ from core.web import client_address
 from portal.shell import login
 from portal.staff_login import setup
 from portal.staff_login.forms import CodeForm, ForgotForm, NewPasswordForm, PasskeyForm, PasswordForm
-from portal.staff_login.pages import private, shown, tried
+from portal.staff_login.pages import private, render_page, tried
 
 
 class PasswordStep(LoginView):
@@ -83,7 +83,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
         steps.finish(request, waiting)
         answer = HttpResponseRedirect(waiting.next_address)
         return login.succeeded(request, answer, waiting.user, brand_id=waiting.brand_id)
-    return shown(
+    return render_page(
         request,
         "second_factor",
         title=_("Second factor"),
@@ -109,12 +109,14 @@ def second_factor_setup(request: HttpRequest) -> HttpResponse:
     waiting = steps.pending(request, at=timezone.now())
     if waiting is None or not waiting.may_set_up:
         return redirect("admin:second_factor" if waiting else "admin:login")
-    page = setup.Page(request, waiting.user)
+    page = setup.FactorSetup(request, waiting.user)
     if not page.is_done():
-        return shown(request, "setup_first", title=_("Set up a second factor"), **page.context())
+        return render_page(request, "setup_first", title=_("Set up a second factor"), **page.context())
     codes = factors.new_recovery_codes(user=waiting.user)
     steps.finish(request, waiting)
-    answer = shown(request, "codes_first", title=_("Recovery codes"), codes=codes, next_address=waiting.next_address)
+    answer = render_page(
+        request, "codes_first", title=_("Recovery codes"), codes=codes, next_address=waiting.next_address
+    )
     return login.succeeded(request, answer, waiting.user)
 
 
@@ -124,7 +126,7 @@ def forgot(request: HttpRequest) -> HttpResponse:
     form = ForgotForm(request.POST or None)
     if form.is_valid() and tried(form, lambda: sent(request, form.cleaned_data["email"]), ""):
         return redirect("admin:forgot_password_sent")
-    return shown(request, "forgot", title=_("Forgot your password?"), form=form)
+    return render_page(request, "forgot", title=_("Forgot your password?"), form=form)
 
 
 def sent(request: HttpRequest, email: str) -> bool:
@@ -138,7 +140,7 @@ def sent(request: HttpRequest, email: str) -> bool:
 
 @private
 def forgot_sent(request: HttpRequest) -> HttpResponse:
-    return shown(request, "forgot_sent", title=_("Check your mailbox"))
+    return render_page(request, "forgot_sent", title=_("Check your mailbox"))
 
 
 @private
@@ -149,20 +151,20 @@ def new_password(request: HttpRequest, token: str) -> HttpResponse:
     try:
         found = mails.opened(kind=StaffMail.Kind.PASSWORD_LINK, token=token)
     except Invalid as refusal:
-        return shown(request, "link_ended", title=_("Set a new password"), words=refusal.message)
+        return render_page(request, "link_ended", title=_("Set a new password"), words=refusal.message)
     form = NewPasswordForm(found.user, request.POST or None)
     if form.is_valid() and tried(form, lambda: set_password(request, found, form.cleaned_data["password1"]), ""):
         return redirect("admin:login")
-    return shown(request, "new_password", title=_("Set a new password"), form=form, email=found.user.email)
+    return render_page(request, "new_password", title=_("Set a new password"), form=form, email=found.user.email)
 
 
 @sensitive_variables("password")
-def set_password(request: HttpRequest, found: mails.Opened, password: str) -> bool:
+def set_password(request: HttpRequest, opened: mails.Opened, password: str) -> bool:
     """The second factor stays: a mailbox alone does not open the portal."""
     with transaction.atomic():
-        mails.use(found, at=timezone.now())
-        staff.set_password(user=found.user, password=password, at=timezone.now())
-        setup.tell(request, found.user, _("Password set with a link sent to this address"))
+        mails.use(opened, at=timezone.now())
+        staff.set_password(user=opened.user, password=password, at=timezone.now())
+        setup.notify(request, opened.user, _("Password set with a link sent to this address"))
     return True
 
 
@@ -174,22 +176,22 @@ def remove_factors(request: HttpRequest, token: str) -> HttpResponse:
     try:
         found = mails.opened(kind=StaffMail.Kind.FACTORS_LINK, token=token)
     except Invalid as refusal:
-        return shown(request, "link_ended", title=_("Remove second factors"), words=refusal.message)
+        return render_page(request, "link_ended", title=_("Remove second factors"), words=refusal.message)
     form = PasswordForm(request.POST or None)
     wrong = _("The password is wrong.")
     if form.is_valid() and tried(form, lambda: removed(request, found, form.cleaned_data["password"]), wrong):
         return redirect("admin:login")
-    return shown(request, "remove_factors", title=_("Remove second factors"), form=form, email=found.user.email)
+    return render_page(request, "remove_factors", title=_("Remove second factors"), form=form, email=found.user.email)
 
 
 @sensitive_variables("password")
-def removed(request: HttpRequest, found: mails.Opened, password: str) -> bool:
-    steps.count_try(found.user)
-    if not found.user.check_password(password):
+def removed(request: HttpRequest, opened: mails.Opened, password: str) -> bool:
+    steps.count_try(opened.user)
+    if not opened.user.check_password(password):
         return False
     with transaction.atomic():
-        mails.use(found, at=timezone.now())
-        factors.remove_all(user=found.user)
-        setup.tell(request, found.user, _("All second factors removed with a link sent to this address"))
-    sessions.end_others(user=found.user, keep=None)
+        mails.use(opened, at=timezone.now())
+        factors.remove_all(user=opened.user)
+        setup.notify(request, opened.user, _("All second factors removed with a link sent to this address"))
+    sessions.end_other_sessions(user=opened.user, current_key=None)
     return True

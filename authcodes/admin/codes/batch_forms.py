@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from authcodes.codes import batches, prefixes, scan_value
 from authcodes.codes.batches import BatchSettings
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from brands.identity import roles
 from brands.identity.roles import ADD, SCAN_VALUE
@@ -18,9 +18,9 @@ from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
 from brands.tenants import quotas
 from core.errors import DomainError, QuotaReached
-from portal.base.audit_mixin import deed
+from portal.base.audit_mixin import audit_context
 from portal.base.forms import TenantForm
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.unfold import RadioWidget, TextWidget
 
 NUMBERING = {"prefix", "quantity", "starting_number", "number_width"}
@@ -88,8 +88,8 @@ class NewBatchForm(PrintableForm):
         cleaned = super().clean()
         brand = cleaned.get("brand")
         if brand:
-            wanted = self.wanted()
-            found = batches.objections(brand=brand, wanted=wanted, at=timezone.now())
+            wanted = self.batch_settings()
+            found = batches.objections(brand=brand, batch_settings=wanted, at=timezone.now())
             for field, message in {**found, **self.beyond_role(brand, wanted)}.items():
                 # While nothing is chosen, what is wrong with a choice is of no use.
                 if field not in self.errors and (field != "signed" or field in cleaned):
@@ -102,38 +102,45 @@ class NewBatchForm(PrintableForm):
                 self.ask_for_codes(brand, wanted)
         return cleaned
 
-    def wanted(self) -> BatchSettings:
+    def batch_settings(self) -> BatchSettings:
         """What is filled in so far; a missing setting stands at its default, and a missing choice at the safe one."""
         given = {name: value for name, value in self.cleaned_data.items() if name != "brand"}
         return BatchSettings(**{"range_name": "", "quantity": 1, "signed": True, **given})
 
-    def beyond_role(self, brand: Brand, wanted: BatchSettings) -> dict[str, str]:
+    def beyond_role(self, brand: Brand, batch_settings: BatchSettings) -> dict[str, str]:
         """What the person may not decide at this brand, by field."""
         found = {}
-        if brand.pk not in roles.reach(self.request.user, SCAN_VALUE, LABEL):
+        if brand.pk not in roles.brand_scope(self.request.user, SCAN_VALUE, LABEL):
             message = _("Only managers and owners can set this.")
             usual = BatchSettings(range_name="", quantity=1, signed=True)
-            found = {name: message for name in SCAN_VALUE_FIELDS if getattr(wanted, name) != getattr(usual, name)}
+            found = {
+                name: message for name in SCAN_VALUE_FIELDS if getattr(batch_settings, name) != getattr(usual, name)
+            }
         try:
-            if wanted.product:
-                scan_value.refuse_product(product=wanted.product, by=person(self.request))
-        except BatchRefused as refusal:
+            if batch_settings.product:
+                scan_value.check_product(product=batch_settings.product, by=staff_user(self.request))
+        except BatchRejected as refusal:
             found["product"] = refusal.message
-        may_reserve = brand.pk in roles.reach(self.request.user, ADD, "authcodes.codeprefix")
-        if not (may_reserve or prefixes.is_reserved(brand=brand, prefix=wanted.prefix)):
+        may_reserve = brand.pk in roles.brand_scope(self.request.user, ADD, "authcodes.codeprefix")
+        if not (may_reserve or prefixes.is_reserved(brand=brand, prefix=batch_settings.prefix)):
             found["prefix"] = _("Choose one of the brand's prefixes. Managers and owners reserve new ones.")
         return found
 
-    def ask_for_codes(self, brand: Brand, wanted: BatchSettings) -> None:
+    def ask_for_codes(self, brand: Brand, batch_settings: BatchSettings) -> None:
         """Only when it is to be saved: a page that is looked at must not tell what other brands have."""
         try:
-            quotas.require(brand.pk, BrandQuota.Resource.CODES, more=wanted.quantity, field="quantity")
+            quotas.require(brand.pk, BrandQuota.Resource.CODES, more=batch_settings.quantity, field="quantity")
         except QuotaReached as refusal:
-            self.refuse(refusal)
+            self.add_domain_error(refusal)
         try:
-            prefixes.ask(brand=brand, prefix=wanted.prefix, numbering=wanted.numbering, deed=deed(self.request))
+            prefixes.ask(
+                brand=brand,
+                prefix=batch_settings.prefix,
+                numbering=batch_settings.numbering,
+                audit_context=audit_context(self.request),
+            )
         except DomainError as refusal:
-            self.refuse(refusal)
+            self.add_domain_error(refusal)
             if not refusal.details.get("field"):
                 self.add_error("prefix", _("You have tried too many prefixes. Try again later."))
 

@@ -19,7 +19,7 @@ from portal.import_export.exportable import within
 from portal.lists import local_time
 
 Kind = CodeChange.Kind
-CHANGES_SHOWN = 20
+MAX_CHANGES = 20
 # What may be done to a stretch of a batch's codes: where in the address, and the button's icon.
 ORDERS = {
     Kind.ASSIGNED: ("assign", "sell"),
@@ -46,7 +46,7 @@ def orders_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
     if not (batch.generated_count and bulk_actions.may_act(request, batch.brand_id)):
         return []
     return [
-        {"label": bulk_actions.WORDS[kind].title, "icon": icon, "address": address_of(name, batch)}
+        {"label": bulk_actions.TEXTS[kind].title, "icon": icon, "address": address_of(name, batch)}
         for kind, (name, icon) in ORDERS.items()
     ]
 
@@ -78,12 +78,16 @@ def generation_of(batch: BatchRange) -> str:
 
 def history_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
     """The last things that were done to its codes, each moment in the brand's zone."""
-    rows = CodeChange.objects.filter(batch=batch).select_related("product", "upload", "changed_by")[:CHANGES_SHOWN]
+    rows = CodeChange.objects.filter(batch=batch).select_related("product", "upload", "changed_by")[:MAX_CHANGES]
     return {
         "lines": [
-            {"change": row, "when": local_time.told(row.changed_at, batch.brand.zone), "what": kind_badge(row)}
+            {
+                "change": row,
+                "when": local_time.display_moment(row.changed_at, batch.brand.zone),
+                "what": kind_badge(row),
+            }
             for row in rows
         ],
         "address": list_of("codechange", batch),
-        "sees_imports": batch.brand_id in roles.reach(request.user, VIEW, "authcodes.import"),
+        "sees_imports": batch.brand_id in roles.brand_scope(request.user, VIEW, "authcodes.import"),
     }

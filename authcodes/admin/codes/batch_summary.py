@@ -30,7 +30,7 @@ def summary_of(form: Any, *, by: Any) -> dict[str, Any]:
             missing.append(label)
         else:
             wrong += [(label, message) for error in errors for message in error.messages]
-    told = told_of(form.cleaned_data["brand"], form.filled) if form.filled else None
+    told = summary_context(form.cleaned_data["brand"], form.filled) if form.filled else None
     if told and form.cleaned_data.get("signed") is False:
         told = {**told, "warning": _("Anyone can guess the next code."), **_advice(form.cleaned_data["brand"], by)}
     if told and "signed" not in form.cleaned_data:  # nobody has chosen what is printed yet
@@ -50,35 +50,37 @@ def _advice(brand: Brand, by: Any) -> dict[str, str]:
     }
 
 
-def told_of(brand: Brand, wanted: BatchSettings) -> dict[str, Any]:
+def summary_context(brand: Brand, batch_settings: BatchSettings) -> dict[str, Any]:
     """The codes there would be, what is printed, and what is given to them."""
-    first, last = wanted.numbering.first_code, wanted.numbering.last_code
+    first, last = batch_settings.numbering.first_code, batch_settings.numbering.last_code
     host = hostname_of(brand.pk)
-    printed = f"{first}{SEPARATOR}…" if wanted.signed else first
+    printed = f"{first}{SEPARATOR}…" if batch_settings.signed else first
     return {
         "first": first,
         "last": last,
-        "quantity": wanted.quantity,
+        "quantity": batch_settings.quantity,
         "printed": f"{site_at(host)}/s/{printed}" if host else printed,
-        "lines": [line for line in [*lines_of(brand, wanted), *_limits(brand, wanted)] if line],
+        "lines": [line for line in [*lines_of(brand, batch_settings), *_limits(brand, batch_settings)] if line],
     }
 
 
-def lines_of(brand: Brand, wanted: BatchSettings) -> list[str]:
+def lines_of(brand: Brand, batch_settings: BatchSettings) -> list[str]:
     """What is assigned and what a scan will bring, a sentence each."""
-    product, day = wanted.product, wanted.expiration_date
+    product, day = batch_settings.product, batch_settings.expiration_date
     return [
         _("All codes are assigned to %(product)s.") % {"product": product}
         if product
         else _("No product is assigned. Until you assign one, the codes scan as not valid."),
-        _points(brand, wanted),
+        _points(brand, batch_settings),
         _("Each code can be scanned any number of times.")
-        if wanted.scan_limit is None
-        else ngettext("Each code can be scanned once.", "Each code can be scanned %(limit)d times.", wanted.scan_limit)
-        % {"limit": wanted.scan_limit},
+        if batch_settings.scan_limit is None
+        else ngettext(
+            "Each code can be scanned once.", "Each code can be scanned %(limit)d times.", batch_settings.scan_limit
+        )
+        % {"limit": batch_settings.scan_limit},
         _("The codes are valid to the end of %(day)s.") % {"day": date_format(day)} if day else "",
-        *_campaign_lines(wanted),
-        tag_line() if wanted.signed else "",
+        *_campaign_lines(batch_settings),
+        tag_line() if batch_settings.signed else "",
     ]
 
 
@@ -86,14 +88,14 @@ def tag_line() -> str:
     return _("Each code is printed with its own secret tag and does not scan without it.")
 
 
-def _campaign_lines(wanted: BatchSettings) -> list[str]:
-    if wanted.campaign is None:
+def _campaign_lines(batch_settings: BatchSettings) -> list[str]:
+    if batch_settings.campaign is None:
         return []
-    counted = _("Scans count for the campaign %(campaign)s.") % {"campaign": wanted.campaign}
-    return [counted, after_campaign_words(wanted.after_campaign)]
+    counted = _("Scans count for the campaign %(campaign)s.") % {"campaign": batch_settings.campaign}
+    return [counted, after_campaign_text(batch_settings.after_campaign)]
 
 
-def after_campaign_words(choice: str) -> str:
+def after_campaign_text(choice: str) -> str:
     """What scans earn while the campaign is not running, in a sentence."""
     if choice == BatchRange.AfterCampaign.NOTHING:
         return _("While the campaign is not running, scans earn nothing.")
@@ -109,9 +111,11 @@ def campaign_note(batch: BatchRange, *, at: datetime) -> str:
     return f"{state} {_('Scans earn nothing.') if nothing else _('Scans earn their usual points.')}"
 
 
-def _points(brand: Brand, wanted: BatchSettings) -> str:
+def _points(brand: Brand, batch_settings: BatchSettings) -> str:
     """0 and empty both leave it to the product, then to the customer's level, then to the default."""
-    own = wanted.points_per_scan or (wanted.product.redeem_point_value if wanted.product else None)
+    own = batch_settings.points_per_scan or (
+        batch_settings.product.redeem_point_value if batch_settings.product else None
+    )
     if own:
         return ngettext("A scan earns %(points)d point.", "A scan earns %(points)d points.", own) % {"points": own}
     if BrandLevel.objects.filter(brand=brand).exists():
@@ -119,13 +123,17 @@ def _points(brand: Brand, wanted: BatchSettings) -> str:
     return _("A scan earns 1 point: this brand has no levels, and neither the batch nor its product sets points.")
 
 
-def _limits(brand: Brand, wanted: BatchSettings) -> list[str]:
+def _limits(brand: Brand, batch_settings: BatchSettings) -> list[str]:
     """What the batch costs at most, what needs a second person, and which prefix would be reserved."""
-    points = wanted.points_per_scan or (wanted.product.redeem_point_value if wanted.product else None) or 0
-    total = wanted.quantity * points * (wanted.scan_limit or 0)
+    points = (
+        batch_settings.points_per_scan
+        or (batch_settings.product.redeem_point_value if batch_settings.product else None)
+        or 0
+    )
+    total = batch_settings.quantity * points * (batch_settings.scan_limit or 0)
     most = f"{brand.max_points_per_scan:,}"
-    own = is_reserved(brand=brand, prefix=wanted.prefix)
-    above = (wanted.points_per_scan or 0) > brand.max_points_per_scan
+    own = is_reserved(brand=brand, prefix=batch_settings.prefix)
+    above = (batch_settings.points_per_scan or 0) > brand.max_points_per_scan
     return [
         _("Maximum if every code is scanned as often as allowed: %(total)s points.") % {"total": f"{total:,}"}
         if total

@@ -49,11 +49,10 @@ from brands.identity import roles
 from brands.identity.roles import ADD, CHANGE, SCAN_VALUE
 from brands.models.tenants import Brand
 from core.errors import DomainError
-from jobs.models import Job
-from loyalty.admin.ceiling import CeilingAdmin, HeldBack
+from loyalty.admin.ceiling import CeilingAdmin, Withheld
 from portal.base.badges import badge
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter
 from portal.lists.live import LiveAdmin, is_id
@@ -70,7 +69,7 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
     }
     sidebar = SidebarEntry(PRODUCTS_AND_CODES, 1, "inventory_2")
     live_columns = ("state",)
-    export_kind = Job.Kind.EXPORT_BATCHES
+    export_kind = "export-batches"
     form = BatchForm
     points_fields = ("points_per_scan",)
     list_display = (
@@ -180,7 +179,7 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
         if not is_id(str(object_id)):
             return False
         rows = self.get_queryset(request).filter(pk=object_id, recall__isnull=True)
-        return roles.reach(request.user, ADD, "authcodes.recall").of(rows, "brand").exists()
+        return roles.brand_scope(request.user, ADD, "authcodes.recall").of(rows, "brand").exists()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         fields = super().get_readonly_fields(request, obj)
@@ -208,7 +207,7 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        brands = list(self.reach(request, ADD).of(Brand.objects.all(), "pk"))
+        brands = list(self.brand_scope(request, ADD).of(Brand.objects.all(), "pk"))
         told = {
             "summary_address": reverse("admin:authcodes_batchrange_summary"),
             "code_prefixes": prefix_choices(brands),
@@ -234,7 +233,7 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
             raise PermissionDenied
         try:
             with transaction.atomic():
-                job = batches.finish_generation(batch=batch, by=person(request))
+                job = batches.finish_generation(batch=batch, by=staff_user(request))
                 self.note(request, [batch], _("Missing codes"))
         except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
@@ -245,10 +244,10 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         batch = self.get_object(request, object_id)
-        told = {"batch_facts": self.facts_of(request, batch), "batch_history": history_of(request, batch)}
+        told = {"batch_facts": self.summary_of(request, batch), "batch_history": history_of(request, batch)}
         return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
 
-    def facts_of(self, request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
+    def summary_of(self, request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
         """Where the batch is, how many of its codes are what, and what may be done with them."""
         found = figures.codes(brands=[batch.brand], filters=Filters(batch_id=batch.pk))
         deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
@@ -279,21 +278,21 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
             raise PermissionDenied
         changed = {name: getattr(obj, name) for name in form.changed_data if name != "reason"}
         reason = form.cleaned_data.get("reason", "")
-        batches.change_batch(batch=obj, changed=changed, by=person(request), at=timezone.now(), reason=reason)
+        batches.change_batch(batch=obj, changed=changed, by=staff_user(request), at=timezone.now(), reason=reason)
 
     def create(self, request: HttpRequest, obj: BatchRange, form: NewBatchForm) -> BatchRange:
-        by = person(request)
-        wanted = replace(form.wanted(), points_per_scan=obj.points_per_scan)
-        made = batches.create_batch(brand=obj.brand, wanted=wanted, at=timezone.now(), by=by)
+        by = staff_user(request)
+        wanted = replace(form.batch_settings(), points_per_scan=obj.points_per_scan)
+        made = batches.create_batch(brand=obj.brand, batch_settings=wanted, at=timezone.now(), by=by)
         batches.start_generation(batch=made, by=by)
         return made
 
-    def held_back(self, obj: BatchRange, before: BatchRange | None) -> dict[str, HeldBack]:
+    def withheld(self, obj: BatchRange, before: BatchRange | None) -> dict[str, Withheld]:
         """More scans of codes that are above the ceiling are more points, too."""
-        held = super().held_back(obj, before)
+        held = super().withheld(obj, before)
         above = before is not None and (before.points_per_scan or 0) > obj.brand.max_points_per_scan
         if before is not None and above and _allows_more_scans(obj, before):
-            held["scan_limit"] = HeldBack(obj.scan_limit, before.scan_limit)
+            held["scan_limit"] = Withheld(obj.scan_limit, before.scan_limit)
         return held
 
     def max_total(self, obj: BatchRange, values: Mapping[str, Any]) -> int | None:

@@ -13,12 +13,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.codes.bulk_forms import AssignStretchForm, ChangeStretchForm, ReasonForm, TypedForm
+from authcodes.admin.codes.bulk_forms import AssignRangeForm, ChangeRangeForm, ReasonForm, TypedForm
 from authcodes.codes import bulk_changes, scan_value
 from authcodes.codes.assignment_limits import TAKEN
 from authcodes.codes.bulk_changes import Assignment, CodeChangeRequest
 from authcodes.codes.ranges import ChangePreview, CodeRange, preview_change, resolve_range
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.imports import pasted_codes
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
@@ -28,41 +28,41 @@ from brands.identity import roles
 from brands.identity.roles import ACT, SCAN_VALUE
 from brands.scanned import MAX_CODE_LENGTH
 from portal.base.tenant_admin import TenantAdmin
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 
 LABEL = "authcodes.authcode"
 Kind = CodeChange.Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ActionTexts:
     """How a page speaks of what it does: as its title and button, in a sentence, and once it is done."""
 
     title: Any
-    told: Any
+    explanation: Any
     done: Any
     dangerous: bool = False
 
 
-WORDS = {
-    Kind.ASSIGNED: Words(
+TEXTS = {
+    Kind.ASSIGNED: ActionTexts(
         gettext_lazy("Assign codes"),
         gettext_lazy("The codes are assigned to this product and scan as genuine."),
         gettext_lazy("Assigned"),
     ),
-    Kind.UNASSIGNED: Words(
+    Kind.UNASSIGNED: ActionTexts(
         gettext_lazy("Unassign codes"),
         gettext_lazy("The codes lose their product and scan as not valid until they are assigned again."),
         gettext_lazy("Unassigned"),
         dangerous=True,
     ),
-    Kind.DEACTIVATED: Words(
+    Kind.DEACTIVATED: ActionTexts(
         gettext_lazy("Deactivate codes"),
         gettext_lazy("The codes scan as not valid until they are reactivated."),
         gettext_lazy("Deactivated"),
         dangerous=True,
     ),
-    Kind.REACTIVATED: Words(
+    Kind.REACTIVATED: ActionTexts(
         gettext_lazy("Reactivate codes"),
         gettext_lazy("The codes scan as they did before they were deactivated."),
         gettext_lazy("Reactivated"),
@@ -71,12 +71,12 @@ WORDS = {
 
 
 def may_act(request: HttpRequest, brand_id: int) -> bool:
-    return brand_id in roles.reach(request.user, ACT, LABEL)
+    return brand_id in roles.brand_scope(request.user, ACT, LABEL)
 
 
 def products_of(page: TenantAdmin, request: HttpRequest) -> Any:
     """The products that the person may give codes to."""
-    return page.admin_site.get_model_admin(Product).choices(request, roles.reach(request.user, ACT, LABEL))
+    return page.admin_site.get_model_admin(Product).choices(request, roles.brand_scope(request.user, ACT, LABEL))
 
 
 def step(request: HttpRequest) -> str:
@@ -90,8 +90,8 @@ def render(page: TenantAdmin, request: HttpRequest, kind: CodeChange.Kind, **mor
     context = {
         **page.admin_site.each_context(request),
         "opts": page.opts,
-        "title": WORDS[kind].title,
-        "words": WORDS[kind],
+        "title": TEXTS[kind].title,
+        "words": TEXTS[kind],
         "assigns": kind == Kind.ASSIGNED,
         "taken_words": TAKEN,
         **more,
@@ -103,7 +103,7 @@ def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: C
     """Something is done to a stretch of a batch's codes."""
     if not may_act(request, batch.brand_id):
         raise PermissionDenied
-    form = _stretch_form(page, request, batch, kind)
+    form = _range_form(page, request, batch, kind)
     back = reverse("admin:authcodes_batchrange_change", args=[batch.pk])
     told: dict[str, Any] = {"form": form, "batch": batch, "back": back}
     if request.method == "POST" and form.is_valid():
@@ -114,17 +114,17 @@ def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: C
                 return _carried_out(page, request, codes, order)
             if step(request) == "preview":
                 told |= _preview_of(codes, order)
-        except BatchRefused as refusal:
-            form.refuse(refusal)
+        except BatchRejected as refusal:
+            form.add_domain_error(refusal)
     return render(page, request, kind, **told)
 
 
-def _stretch_form(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> Any:
-    form_class = AssignStretchForm if kind == Kind.ASSIGNED else ChangeStretchForm
+def _range_form(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> Any:
+    form_class = AssignRangeForm if kind == Kind.ASSIGNED else ChangeRangeForm
     whole = {"first": batch.first_code, "last": batch.last_code}
     form = form_class(request.POST if request.method == "POST" else None, initial=whole)
-    if isinstance(form, AssignStretchForm):
-        sets_points = scan_value.may_set(person(request), batch.brand_id)
+    if isinstance(form, AssignRangeForm):
+        sets_points = scan_value.may_set(staff_user(request), batch.brand_id)
         form.offer(products_of(page, request).filter(brand=batch.brand_id), page.admin_site, sets_points=sets_points)
     return form
 
@@ -148,39 +148,39 @@ def _preview_of(codes: CodeRange, order: CodeChangeRequest) -> dict[str, Any]:
     }
 
 
-def _changes(kind: CodeChange.Kind, found: ChangePreview) -> tuple[int, str]:
+def _changes(kind: CodeChange.Kind, preview: ChangePreview) -> tuple[int, str]:
     """How many codes would change, and what keeps them from it."""
     if kind == Kind.ASSIGNED:
         taken = _("Some of these codes are assigned to another product. Unassign them first.")
-        return (0, taken) if found.taken else (found.codes, "")
+        return (0, taken) if preview.taken else (preview.codes, "")
     if kind == Kind.UNASSIGNED:
         scanned = _("Scanned codes cannot be unassigned.")
-        return (0, scanned) if found.scanned else (found.assigned, "")
-    return (found.codes - found.deactivated if kind == Kind.DEACTIVATED else found.deactivated), ""
+        return (0, scanned) if preview.scanned else (preview.assigned, "")
+    return (preview.codes - preview.deactivated if kind == Kind.DEACTIVATED else preview.deactivated), ""
 
 
 def _carried_out(page: TenantAdmin, request: HttpRequest, codes: CodeRange, order: CodeChangeRequest) -> HttpResponse:
     """Do it, at once or as a job, and tell."""
-    words = WORDS[order.kind]
+    words = TEXTS[order.kind]
     if codes.size > bulk_changes.CODES_AT_ONCE:
-        job = bulk_changes.start_change(codes=codes, order=order, by=person(request))
+        job = bulk_changes.start_change(codes=codes, order=order, by=staff_user(request))
         return redirect("admin:jobs_job_change", job.pk)
-    changed = bulk_changes.change(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
-    page.message_user(request, told_count(words.done, changed))
+    changed = bulk_changes.change(codes=codes, order=order, by=staff_user(request), at=timezone.now(), waits=False)
+    page.message_user(request, count_text(words.done, changed))
     return redirect("admin:authcodes_batchrange_change", codes.batch.pk)
 
 
-def told_count(done: Any, count: int) -> str:
+def count_text(done: Any, count: int) -> str:
     return f"{done}: {count:,}"
 
 
 def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
     """Single codes are assigned: typed, looked at line by line, then all of them or none."""
-    if not roles.reach(request.user, ACT, LABEL):
+    if not roles.brand_scope(request.user, ACT, LABEL):
         raise PermissionDenied
     initial = {"codes": request.GET.get("codes", "")[:MAX_CODE_LENGTH]}
     form = TypedForm(request.POST if request.method == "POST" else None, initial=initial)
-    leads = roles.reach(request.user, SCAN_VALUE, scan_value.LABEL)
+    leads = roles.brand_scope(request.user, SCAN_VALUE, scan_value.LABEL)
     form.offer(products_of(page, request), page.admin_site, sets_points=bool(leads))
     told: dict[str, Any] = {"form": form, "back": reverse("admin:authcodes_authcode_changelist")}
     if request.method == "POST" and form.is_valid():
@@ -191,8 +191,8 @@ def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
                 return _typed_done(page, request, lines, form.assignment)
             if step(request) != "form":
                 told |= _typed_preview(lines, wrong, form.assignment)
-        except BatchRefused as refusal:
-            form.refuse(refusal)
+        except BatchRejected as refusal:
+            form.add_domain_error(refusal)
     return render(page, request, Kind.ASSIGNED, **told)
 
 
@@ -202,27 +202,29 @@ def _named(lines: list[pasted_codes.PastedCode], product: Product) -> Any:
 
 
 def _typed_preview(
-    lines: list[pasted_codes.PastedCode], wrong: list[pasted_codes.PastedCode], given: Assignment
+    lines: list[pasted_codes.PastedCode], wrong: list[pasted_codes.PastedCode], assignment: Assignment
 ) -> dict[str, Any]:
     obstacle = ""
     if wrong:
         obstacle = _("Some lines have errors. Correct or remove them.")
     return {
         "lines": lines,
-        "preview": preview_change(_named(lines, given.product), given.product),
-        "order": CodeChangeRequest(Kind.ASSIGNED, assignment=given),
+        "preview": preview_change(_named(lines, assignment.product), assignment.product),
+        "order": CodeChangeRequest(Kind.ASSIGNED, assignment=assignment),
         "changes": len(lines) - len(wrong),
         "obstacle": obstacle,
     }
 
 
 def _typed_done(
-    page: TenantAdmin, request: HttpRequest, lines: list[pasted_codes.PastedCode], given: Assignment
+    page: TenantAdmin, request: HttpRequest, lines: list[pasted_codes.PastedCode], assignment: Assignment
 ) -> HttpResponse:
-    codes = list(_named(lines, given.product))
-    order = CodeChangeRequest(Kind.ASSIGNED, assignment=given)
-    changed = bulk_changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
-    page.message_user(request, told_count(WORDS[order.kind].done, changed))
+    codes = list(_named(lines, assignment.product))
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=assignment)
+    changed = bulk_changes.change_codes(
+        codes=codes, order=order, by=staff_user(request), at=timezone.now(), waits=False
+    )
+    page.message_user(request, count_text(TEXTS[order.kind].done, changed))
     if len(codes) == 1:
         return redirect("admin:authcodes_authcode_change", codes[0].pk)
     return redirect("admin:authcodes_authcode_changelist")
@@ -236,7 +238,7 @@ def of_code(page: TenantAdmin, request: HttpRequest, code: AuthCode, kind: CodeC
     if request.method == "POST" and form.is_valid():
         changed = _switched(request, [code], form, kind)
         if changed is not None:
-            page.message_user(request, told_count(WORDS[kind].done, changed))
+            page.message_user(request, count_text(TEXTS[kind].done, changed))
             return redirect("admin:authcodes_authcode_change", code.pk)
     back = reverse("admin:authcodes_authcode_change", args=[code.pk])
     return render(page, request, kind, form=form, chosen=[code], at_once=True, back=back)
@@ -246,9 +248,11 @@ def _switched(request: HttpRequest, codes: list[AuthCode], form: ReasonForm, kin
     """How many were switched off or on; None, and the form says why, when they cannot be."""
     order = CodeChangeRequest(kind, reason=form.cleaned_data["reason"])
     try:
-        return bulk_changes.change_codes(codes=codes, order=order, by=person(request), at=timezone.now(), waits=False)
-    except BatchRefused as refusal:
-        form.refuse(refusal)
+        return bulk_changes.change_codes(
+            codes=codes, order=order, by=staff_user(request), at=timezone.now(), waits=False
+        )
+    except BatchRejected as refusal:
+        form.add_domain_error(refusal)
         return None
 
 

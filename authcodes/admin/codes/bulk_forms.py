@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 from authcodes.admin.product_lookup import SoldLookup
 from authcodes.codes.assignment_limits import LOCATION_LENGTH, MAX_POINTS
 from authcodes.codes.bulk_changes import Assignment
-from authcodes.errors import BatchRefused
+from authcodes.errors import BatchRejected
 from authcodes.imports import pasted_codes
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
@@ -18,10 +18,10 @@ from portal.unfold import NumberWidget, TextareaWidget, TextWidget
 
 
 class DomainErrorFormMixin(AsciiDigits, forms.Form):
-    def refuse(self, refusal: BatchRefused) -> None:
+    def add_domain_error(self, error: BatchRejected) -> None:
         """Show a refusal at the field that it names."""
-        field = refusal.details.get("field")
-        self.add_error(field if field in self.fields else None, refusal.message)
+        field = error.details.get("field")
+        self.add_error(field if field in self.fields else None, error.message)
 
 
 class ReasonForm(DomainErrorFormMixin):
@@ -33,14 +33,14 @@ class ReasonForm(DomainErrorFormMixin):
     )
 
 
-class StretchForm(DomainErrorFormMixin):
+class CodeRangeForm(DomainErrorFormMixin):
     """From which code to which."""
 
     first = forms.CharField(label=gettext_lazy("First code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
     last = forms.CharField(label=gettext_lazy("Last code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
 
 
-class GivenForm(DomainErrorFormMixin):
+class DetailsForm(DomainErrorFormMixin):
     """What codes are given."""
 
     product = forms.ModelChoiceField(Product.objects.none(), label=gettext_lazy("Product"))
@@ -82,15 +82,15 @@ class GivenForm(DomainErrorFormMixin):
         return Assignment(**{name: value for name, value in self.cleaned_data.items() if name in names})
 
 
-class AssignStretchForm(StretchForm, GivenForm):
+class AssignRangeForm(CodeRangeForm, DetailsForm):
     field_order = ("first", "last")
 
 
-class ChangeStretchForm(StretchForm, ReasonForm):
+class ChangeRangeForm(CodeRangeForm, ReasonForm):
     field_order = ("first", "last")
 
 
-class TypedForm(GivenForm):
+class TypedForm(DetailsForm):
     """Single codes, typed, pasted or scanned into the box."""
 
     codes = forms.CharField(

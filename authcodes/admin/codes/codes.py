@@ -32,7 +32,6 @@ from authcodes.models.prints import PrintRun
 from authcodes.places import names
 from brands.identity.roles import ACT, VIEW
 from brands.scanned import read
-from jobs.models import Job
 from portal.base.badges import badge
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.lists.changelist import Count, CountedChangeList
@@ -128,7 +127,7 @@ class AuthCodeAdmin(CodeLife):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """With the way to print the codes that the list shows."""
         link = ""
-        if self.print_page.reach(request, ACT):
+        if self.print_page.brand_scope(request, ACT):
             query = f"?{request.GET.urlencode()}" if request.GET else ""
             link = reverse("admin:authcodes_printrun_codes") + query
         return super().changelist_view(request, {"print_address": link, **(extra_context or {})})
@@ -139,7 +138,7 @@ class AuthCodeAdmin(CodeLife):
             return None
         given = {field: changes.filter_params.get(name, [""])[-1] for name, field in COUNTED_BY.items()}
         asked = {field: value for field, value in given.items() if value}
-        batches = self.reach(request, VIEW).of(BatchRange.objects.filter(**asked), "brand")
+        batches = self.brand_scope(request, VIEW).of(BatchRange.objects.filter(**asked), "brand")
         return Count(batches.aggregate(codes=Coalesce(Sum("generated_count"), 0))["codes"])
 
     @property
@@ -158,9 +157,9 @@ class AuthCodeAdmin(CodeLife):
     def export_name(self, query: QueryDict) -> str:
         return gettext("Export unscanned codes") if shows_unscanned(query) else gettext("Export codes")
 
-    def export_kind_of(self, query: QueryDict) -> Job.Kind:
+    def export_kind_of(self, query: QueryDict) -> str:
         """Of codes that nobody scanned there is less to say."""
-        return Job.Kind.EXPORT_UNSCANNED if shows_unscanned(query) else Job.Kind.EXPORT_CODES
+        return "export-unscanned" if shows_unscanned(query) else "export-codes"
 
     @display(description=gettext_lazy("status"))
     def status(self, code: AuthCode) -> SafeString:
@@ -178,9 +177,9 @@ class AuthCodeAdmin(CodeLife):
             shown.rows = Search(self, request, search_term).codes(queryset)
         return shown.rows, False
 
-    def found_at_once(self, _request: HttpRequest, rows: QuerySet[AuthCode], words: str) -> QuerySet[AuthCode]:
+    def first_match(self, _request: HttpRequest, rows: QuerySet[AuthCode], text: str) -> QuerySet[AuthCode]:
         """What the portal's search box shows: codes that begin so, in the order of their index."""
-        reading = read(words)
+        reading = read(text)
         return rows.filter(**beginning_with(reading.code)).order_by("code") if reading and reading.code else rows.none()
 
 

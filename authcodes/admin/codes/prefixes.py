@@ -14,11 +14,11 @@ from authcodes.models.prefixes import CodePrefix
 from brands import audit_log
 from brands.audit_log import AuditedChange
 from core.errors import DomainError
-from portal.base.audit_mixin import CHOSEN, deed
+from portal.base.audit_mixin import CHOSEN, audit_context
 from portal.base.forms import TenantForm
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 
 
 class CodePrefixForm(TenantForm):
@@ -37,7 +37,7 @@ class CodePrefixForm(TenantForm):
         brand = cleaned.get("brand")
         if brand and "prefix" in cleaned and not self.errors:
             try:
-                prefixes.ask(brand=brand, prefix=cleaned["prefix"], deed=deed(self.request))
+                prefixes.ask(brand=brand, prefix=cleaned["prefix"], audit_context=audit_context(self.request))
             except DomainError as refusal:
                 self.add_error("prefix", refusal.message)
         return cleaned
@@ -77,7 +77,7 @@ class CodePrefixAdmin(TenantAdmin):
 
     def create(self, request: HttpRequest, obj: CodePrefix, form: Any) -> CodePrefix:  # noqa: ARG002
         brand, prefix = form.cleaned_data["brand"], form.cleaned_data["prefix"]
-        return prefixes.reserve(brand=brand, prefix=prefix, at=timezone.now(), by=person(request))
+        return prefixes.reserve(brand=brand, prefix=prefix, at=timezone.now(), by=staff_user(request))
 
     def store(self, obj: CodePrefix, fields: set[str]) -> None:
         if "brand" in fields:
@@ -91,10 +91,14 @@ class CodePrefixAdmin(TenantAdmin):
         before, now = getattr(request, CHOSEN)[form.instance.pk], form.instance
         if before.brand_id != now.brand_id:
             audit_log.record(
-                deed=deed(request), action=_("Released by the operator"), rows=[AuditedChange(now, before.brand_id)]
+                audit_context=audit_context(request),
+                action=_("Released by the operator"),
+                rows=[AuditedChange(now, before.brand_id)],
             )
             audit_log.record(
-                deed=deed(request), action=_("Reserved by the operator"), rows=[AuditedChange(now, now.brand_id)]
+                audit_context=audit_context(request),
+                action=_("Reserved by the operator"),
+                rows=[AuditedChange(now, now.brand_id)],
             )
 
     def delete_row(self, obj: CodePrefix) -> None:

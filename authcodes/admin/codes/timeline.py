@@ -25,14 +25,14 @@ from authcodes.models.scans import Scan
 from authcodes.places import names
 from brands.identity import roles
 from brands.identity.roles import ACT, CHANGE, VIEW
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
 from portal.lists.number_columns import format_number, format_points
 from portal.unfold import action
 
 Kind = CodeChange.Kind
-MOMENTS_SHOWN = 30
+MAX_MOMENTS = 30
 SWITCHES = {Kind.DEACTIVATED: "deactivate", Kind.REACTIVATED: "reactivate"}
 
 
@@ -97,12 +97,12 @@ class CodeLife(ExportingAdmin):
     def switch_chosen(
         self, request: HttpRequest, queryset: QuerySet[AuthCode], kind: CodeChange.Kind
     ) -> HttpResponse | None:
-        done = str(bulk_actions.WORDS[kind].done)
+        done = str(bulk_actions.TEXTS[kind].done)
 
         def report(codes: list[AuthCode], reason: str) -> None:
             self.report(request, codes, done, reason=reason)
 
-        if not self.reach(request, ACT).of(queryset, "brand").exists():
+        if not self.brand_scope(request, ACT).of(queryset, "brand").exists():
             self.message_user(request, _("None of these codes would change."), messages.WARNING)
         codes = self.chosen(request, queryset)
         return bulk_actions.of_chosen(self, request, codes, kind, report)
@@ -111,25 +111,25 @@ class CodeLife(ExportingAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         code = self.get_object(request, object_id)
-        told = {"code_facts": facts_of(request, code), "life": self.life_of(request, code)}
+        told = {"code_facts": summary_of(request, code), "life": self.life_of(request, code)}
         return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
 
     def life_of(self, request: HttpRequest, code: AuthCode) -> dict[str, Any]:
         """The latest moments, newest first, as far as the person may see them, and what its scans came to."""
         page: Any = self.admin_site.get_model_admin(Scan)
-        sees_scans = code.brand_id in page.reach(request, VIEW)
+        sees_scans = code.brand_id in page.brand_scope(request, VIEW)
         scans = page.get_queryset(request).filter(auth_code=code)
         latest = page.with_related(scans).select_related("product").order_by("-scanned_at", "-scan_id")
         zone = code.brand.zone
         moments = [
             *(
-                Moment(it.scanned_at, local_time.told(it.scanned_at, zone), page.result(it), scan=it)
-                for it in (latest[:MOMENTS_SHOWN] if sees_scans else [])
+                Moment(it.scanned_at, local_time.display_moment(it.scanned_at, zone), page.result(it), scan=it)
+                for it in (latest[:MAX_MOMENTS] if sees_scans else [])
             ),
             *(
                 Moment(
                     it.changed_at,
-                    local_time.told(it.changed_at, zone),
+                    local_time.display_moment(it.changed_at, zone),
                     kind_badge(it),
                     change=it,
                     of_some=spans_more(it, code.batch),
@@ -141,29 +141,29 @@ class CodeLife(ExportingAdmin):
         known = scans.aggregate(number=Count("pk"), points=Sum("points_awarded")) if sees_scans else {}
         query = urlencode({"q": code.code})
         return {
-            "moments": moments[:MOMENTS_SHOWN],
-            "more": len(moments) > MOMENTS_SHOWN or (known.get("number") or 0) > MOMENTS_SHOWN,
+            "moments": moments[:MAX_MOMENTS],
+            "more": len(moments) > MAX_MOMENTS or (known.get("number") or 0) > MAX_MOMENTS,
             "sees_scans": sees_scans,
             "scans": known.get("number") or 0,
             "points": format_number(known.get("points") or 0),
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{query}",
-            "sees_imports": code.brand_id in roles.reach(request.user, VIEW, "authcodes.import"),
+            "sees_imports": code.brand_id in roles.brand_scope(request.user, VIEW, "authcodes.import"),
         }
 
     def save_model(self, request: HttpRequest, obj: AuthCode, form: Any, change: bool) -> None:  # noqa: FBT001, ARG002 - Django's
         if not self.may(request, CHANGE, obj):
             raise PermissionDenied
         changed = {name: form.cleaned_data[name] for name in form.changed_data}
-        bulk_changes.edit_code(code=obj, changed=changed, by=person(request), at=timezone.now())
+        bulk_changes.edit_code(code=obj, changed=changed, by=staff_user(request), at=timezone.now())
 
 
 def changes_of(code: AuthCode) -> QuerySet[CodeChange]:
     """The latest that was done to this code, or to a stretch that it lies in, newest first."""
     covering = CodeChange.objects.filter(batch=code.batch_id, first_code__lte=code.code, last_code__gte=code.code)
-    return covering.select_related("product", "upload", "changed_by").order_by("-id")[:MOMENTS_SHOWN]
+    return covering.select_related("product", "upload", "changed_by").order_by("-id")[:MAX_MOMENTS]
 
 
-def facts_of(request: HttpRequest, code: AuthCode) -> dict[str, Any]:
+def summary_of(request: HttpRequest, code: AuthCode) -> dict[str, Any]:
     """Where the code belongs, and what may be done with it."""
     recall = getattr(code.batch, "recall", None)
     kind = Kind.REACTIVATED if code.deactivated_at else Kind.DEACTIVATED

@@ -19,7 +19,7 @@ from portal.shell.navigation import page_of
 # As the lists spell this filter.
 CAMPAIGN = "campaign__campaign_id__exact"
 CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "events.event"
-WEBHOOKS, QUOTAS, MAX_NOTICES = "loyalty.webhookendpoint", "brands.brandquota", 5
+WEBHOOKS, QUOTAS, MAX_ALERTS = "loyalty.webhookendpoint", "brands.brandquota", 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Step:
     """What to do next while there is nothing to show."""
 
     title: str
-    words: str
+    text: str
     link: str
     button: str
 
@@ -119,7 +119,7 @@ def scan_cards(scans: Scans, links: Links) -> list[Card]:
         Card(
             _("Points awarded"), number(scans.points), _("for scans"), link=links.scans(points_status__exact="awarded")
         ),
-        Card(_("Unique scanners"), number(scans.scanners), _("customers"), link=links.scans(user__gt=0)),
+        Card(_("Unique scanners"), number(scans.unique_scanners), _("customers"), link=links.scans(user__gt=0)),
     ]
 
 

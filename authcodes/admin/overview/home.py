@@ -50,21 +50,21 @@ class Printable:
 def shortcuts(request: HttpRequest) -> list[Shortcut]:
     """To the pages that somebody works at all day."""
     found = []
-    if roles.reach(request.user, USE, REDEMPTIONS):
+    if roles.brand_scope(request.user, USE, REDEMPTIONS):
         found.append(Shortcut(_("Redeem a code"), "point_of_sale", reverse("admin:loyalty_redemption_till")))
-    if roles.reach(request.user, ACT, PRINTS):
+    if roles.brand_scope(request.user, ACT, PRINTS):
         found.append(Shortcut(_("Print codes"), "print", reverse("admin:authcodes_printrun_choose")))
     return found
 
 
 def mainly_prints(request: HttpRequest) -> bool:
     """Whether the front page has little else to show: somebody prints, and sees no scans."""
-    return bool(roles.reach(request.user, ACT, PRINTS)) and not roles.reach(request.user, VIEW, SCANS)
+    return bool(roles.brand_scope(request.user, ACT, PRINTS)) and not roles.brand_scope(request.user, VIEW, SCANS)
 
 
 def printable(request: HttpRequest, brands: Sequence[Brand], *, most: int = MOST) -> list[Printable]:
     """The newest batches that are generated, neither recalled nor expired, and this person's to print. One query."""
-    within = roles.reach(request.user, ACT, PRINTS)
+    within = roles.brand_scope(request.user, ACT, PRINTS)
     days = {brand.pk: timezone.now().astimezone(brand.zone).date() for brand in brands if brand.pk in within}
     valid = Q()
     for brand_id, today in days.items():

@@ -13,7 +13,7 @@ from authcodes.admin.overview import home
 from authcodes.admin.overview.cards import (
     CODES,
     EVENTS,
-    MAX_NOTICES,
+    MAX_ALERTS,
     QUOTAS,
     SCANS,
     WEBHOOKS,
@@ -41,13 +41,14 @@ from brands.identity.roles import ADD, VIEW, BrandScope
 from brands.models.tenants import Brand
 from brands.tenants import quotas, stopped_attempts
 from brands.tenants.quotas import Usage
-from loyalty.admin.approvals import waiting_for
 from loyalty.models.notifications import NotificationSettings
 from loyalty.models.webhooks import WebhookEndpoint
+from loyalty.points.approvals import count_waiting
+from portal.base.tenant_scope import staff_user
 
 REPORTS = "authcodes.fakereport"
 # Attempts stopped in a day; people mistype their passwords.
-WORTH_A_NOTICE = {stopped_attempts.CODES: 1, stopped_attempts.LOGINS: 20}
+ALERT_THRESHOLDS = {stopped_attempts.CODES: 1, stopped_attempts.LOGINS: 20}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Stopped:
     link: str | None = None
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         words = {
             stopped_attempts.CODES: _("%(brand)s: %(number)s attempts at codes were stopped today (UTC)."),
             stopped_attempts.LOGINS: _("%(brand)s: %(number)s logins of customers were stopped today (UTC)."),
@@ -74,7 +75,7 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class CodeRunNotice:
+class CodeRunAlert:
     """Neighbouring codes that were scanned one after the other, and the list of these scans."""
 
     run: Run
@@ -82,7 +83,7 @@ class CodeRunNotice:
     link: str | None
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         words = _(
             "%(brand)s: %(codes)d neighbouring codes of %(batch)s were scanned in a row (%(first)s to %(last)s). "
             "Someone may be guessing codes, or a shop has opened a carton."
@@ -92,7 +93,7 @@ class CodeRunNotice:
 
 
 @dataclass(frozen=True, slots=True)
-class FakeReportNotice:
+class FakeReportAlert:
     """How many reports of suspected fakes are open, and the list of them."""
 
     number: int
@@ -101,11 +102,11 @@ class FakeReportNotice:
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """What settings.UNFOLD["DASHBOARD_CALLBACK"] calls: the front page's context."""
-    visible = brands_within(roles.reach(request.user, VIEW, CODES))
+    visible = brands_within(roles.brand_scope(request.user, VIEW, CODES))
     form = FilterForm(request.GET, brands=visible)
     brands = form.chosen
     filters = form.filters
-    page = Page(request, brands, filters, several=len(visible) > 1)
+    page = Overview(request, brands, filters, several=len(visible) > 1)
     told = {"form": form, "narrowed": any(request.GET.values()), "shown": page, "title": _("Overview")}
     told["shortcuts"] = home.shortcuts(request)
     if home.mainly_prints(request):
@@ -113,11 +114,11 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     return {**context, **told}
 
 
-def brands_within(reach: BrandScope) -> list[Brand]:
-    return list(reach.of(Brand.objects.all(), "pk")) if reach else []
+def brands_within(brand_scope: BrandScope) -> list[Brand]:
+    return list(brand_scope.of(Brand.objects.all(), "pk")) if brand_scope else []
 
 
-class Page:
+class Overview:
     """The figures that this person may see, made ready for the template."""
 
     def __init__(self, request: HttpRequest, brands: Sequence[Brand], filters: Filters, *, several: bool) -> None:
@@ -132,13 +133,13 @@ class Page:
         self.delivery = figures.delivery(brands=event_brands) if event_brands else Delivery()
 
     def those(self, verb: str, label: str) -> list[Brand]:
-        within = roles.reach(self.request.user, verb, label)
+        within = roles.brand_scope(self.request.user, verb, label)
         return [brand for brand in self.brands if brand.pk in within]
 
     @property
     def approvals(self) -> int:
         """Requests for points above the ceiling that wait for this person's decision."""
-        return waiting_for(self.request, list(self.brands))
+        return count_waiting(by=staff_user(self.request), brand_ids=[brand.pk for brand in self.brands])
 
     @property
     def zone(self) -> str:
@@ -184,7 +185,7 @@ class Page:
         return Card(
             _("Scans of recalled products"),
             number(self.scans.recalled),
-            _("Each of these customers was told to stop using the product and whom to contact."),
+            _("Each of these customers was asked to stop using the product and given a contact."),
             link=self.links.scans(reason__exact="recalled"),
         )
 
@@ -197,7 +198,7 @@ class Page:
         """Those of which little or nothing is left."""
         brands = self.those(VIEW, QUOTAS)
         found = [usage for each in quotas.usage_of(brands) for usage in each.usages if usage.is_near]
-        return sorted(found, key=lambda usage: -(usage.percent or 0))[:MAX_NOTICES]
+        return sorted(found, key=lambda usage: -(usage.percent or 0))[:MAX_ALERTS]
 
     @property
     def stopped_attempts(self) -> list[Stopped]:
@@ -209,16 +210,16 @@ class Page:
             Stopped(brand, kind, numbers[brand.pk, kind], links.get(kind))
             for brand in brands
             for kind in stopped_attempts.KINDS
-            if numbers.get((brand.pk, kind), 0) >= WORTH_A_NOTICE[kind]
+            if numbers.get((brand.pk, kind), 0) >= ALERT_THRESHOLDS[kind]
         ]
-        return sorted(found, key=lambda each: -each.number)[:MAX_NOTICES]
+        return sorted(found, key=lambda each: -each.number)[:MAX_ALERTS]
 
     @property
-    def code_runs(self) -> list[CodeRunNotice]:
+    def code_runs(self) -> list[CodeRunAlert]:
         """Codes of plain batches that somebody seems to have counted on to."""
         brands = {brand.pk: brand for brand in self.those(VIEW, SCANS)}
         return [
-            CodeRunNotice(run, brands[run.brand_id], self.scans_of(run, brands[run.brand_id]))
+            CodeRunAlert(run, brands[run.brand_id], self.scans_of(run, brands[run.brand_id]))
             for run in code_runs.of(list(brands))
         ]
 
@@ -228,11 +229,11 @@ class Page:
         return self.links.address(SCANS, {"batch__id__exact": run.batch_id, **on})
 
     @property
-    def fake_reports(self) -> FakeReportNotice | None:
+    def fake_reports(self) -> FakeReportAlert | None:
         """Reports of suspected fakes that wait for somebody."""
         brands = self.those(VIEW, REPORTS)
         number = fake_reports.open_at(brand.pk for brand in brands) if brands else 0
-        return FakeReportNotice(number, self.links.address(REPORTS, {"state__exact": "open"})) if number else None
+        return FakeReportAlert(number, self.links.address(REPORTS, {"state__exact": "open"})) if number else None
 
     @property
     def stopped_webhooks(self) -> list[WebhookEndpoint]:
@@ -241,7 +242,7 @@ class Page:
         if not brands:
             return []
         stopped = WebhookEndpoint.objects.stopped_by_itself().filter(brand__in=brands)
-        return list(stopped.select_related("brand")[:MAX_NOTICES])
+        return list(stopped.select_related("brand")[:MAX_ALERTS])
 
     @property
     def chart(self) -> dict[str, str]:
@@ -269,11 +270,11 @@ class Page:
         text = _("Customers are notified only about recalls and their account.")
         return [Step(title, text, reverse("admin:loyalty_notificationsettings_changelist"), title)]
 
-    def step(self, label: str, title: str, words: str) -> list[Step]:
+    def step(self, label: str, title: str, text: str) -> list[Step]:
         if not self.those(ADD, label):
             return [Step(title, _("An owner or manager must do this next."), "", "")]
-        return [Step(title, words, reverse(f"admin:{label.replace('.', '_')}_add"), title)]
+        return [Step(title, text, reverse(f"admin:{label.replace('.', '_')}_add"), title)]
 
     @property
-    def nothing_found(self) -> bool:
+    def has_no_results(self) -> bool:
         return not (self.codes.assigned or self.scans.total or self.steps)

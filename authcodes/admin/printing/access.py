@@ -10,14 +10,14 @@ from brands.identity.roles import ACT
 
 LABEL = "authcodes.printrun"
 MAX_EARLIER_RUNS = 10  # earlier runs that a page names
-NOT_ASKED = {"csrfmiddlewaretoken", "preview", "confirm", "edit", "again"}  # what a form sends beside its fields
+NOT_FIELDS = {"csrfmiddlewaretoken", "preview", "confirm", "edit", "again"}  # what a form sends beside its fields
 
 
 def may_print(user: Any, brand_id: int) -> bool:
-    return brand_id in roles.reach(user, ACT, LABEL)
+    return brand_id in roles.brand_scope(user, ACT, LABEL)
 
 
-def is_asked(request: HttpRequest, newest: PrintRun | None) -> bool:
+def needs_confirmation(request: HttpRequest, newest: PrintRun | None) -> bool:
     """Whether nothing of it was printed before, or the person has read what was."""
     return newest is None or request.POST.get("again") == str(newest.pk)
 

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.codes.bulk_forms import DomainErrorFormMixin, StretchForm
+from authcodes.admin.codes.bulk_forms import CodeRangeForm, DomainErrorFormMixin
 from authcodes.models.batches import BatchRange
 from authcodes.models.prints import Printer, PrintRun
 from authcodes.models.products import Product
@@ -178,14 +178,14 @@ class PrintForm(DomainErrorFormMixin):
         if name not in self.errors:
             self.add_error(name, _("This field is required."))
 
-    def refuse(self, refusal: DomainError) -> None:
+    def add_domain_error(self, error: DomainError) -> None:
         """Show a refusal at the field that it names; a setting may be made of two of them."""
-        field = refusal.details.get("field")
+        field = error.details.get("field")
         if field in {"size_mm", "qr_mm"}:
             field = "size_amount" if self.cleaned_data.get("size") == CUSTOM else "size"
-        self.add_error(field if field in self.fields else None, refusal.message)
+        self.add_error(field if field in self.fields else None, error.message)
 
-    def wanted(self) -> PrintRequest:
+    def print_request(self) -> PrintRequest:
         """What the form asks for, once it is valid."""
         given = self.cleaned_data
         is_custom = given["sheet"] == CUSTOM
@@ -199,12 +199,12 @@ class PrintForm(DomainErrorFormMixin):
         )
 
     @staticmethod
-    def _size(given: dict[str, Any]) -> Decimal | None:
+    def _size(data: dict[str, Any]) -> Decimal | None:
         """In millimetres."""
-        if given["size"] == CUSTOM:
-            amount: Decimal = given["size_amount"]
-            return amount * INCH if given["size_unit"] == INCHES else amount
-        return Decimal(given["size"]) if given["size"] else None
+        if data["size"] == CUSTOM:
+            amount: Decimal = data["size_amount"]
+            return amount * INCH if data["size_unit"] == INCHES else amount
+        return Decimal(data["size"]) if data["size"] else None
 
 
 def correction(printer: Printer | None) -> dict[str, Any]:
@@ -215,20 +215,20 @@ def correction(printer: Printer | None) -> dict[str, Any]:
     return {"printer": printer.name, **made_up}
 
 
-def initial_of(wanted: PrintRequest) -> dict[str, Any]:
+def initial_of(print_request: PrintRequest) -> dict[str, Any]:
     """What a form begins with to ask for the same, but for the printer, which has an id."""
-    size = checks.plain(wanted.size_mm)
-    sheet = wanted.sheet or PRESETS[wanted.preset].sheet
+    size = checks.plain(print_request.size_mm)
+    sheet = print_request.sheet or PRESETS[print_request.preset].sheet
     return {
-        **{name: getattr(wanted, name) for name in SAME},
+        **{name: getattr(print_request, name) for name in SAME},
         **{name: getattr(sheet, name) for name in PrintForm.SHEET},
         "size": size if size in SIZES else CUSTOM,
         "size_amount": "" if size in SIZES else size,
-        "sheet": CUSTOM if wanted.sheet else wanted.preset,
+        "sheet": CUSTOM if print_request.sheet else print_request.preset,
     }
 
 
-class BatchPrintForm(StretchForm, PrintForm):
+class BatchPrintForm(CodeRangeForm, PrintForm):
     """From which code to which, and how."""
 
     field_order = ("first", "last", "what")

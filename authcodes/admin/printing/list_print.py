@@ -7,6 +7,7 @@ from django.db.models import Count, Max, Min, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authcodes.admin.printing.access import may_print
 from authcodes.models.codes import AuthCode
@@ -17,7 +18,8 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from core.errors import Forbidden, Invalid
 from jobs import runner
-from portal.lists.selection import shown_to
+from jobs.kinds import NO_FILE, JobKind
+from portal.lists.selection import displayed_to
 
 
 def listed(request: HttpRequest) -> str:
@@ -38,7 +40,7 @@ def list_of(by: User, brand: Brand, query: str) -> Selection:
 
 def rows_of(by: User, query: str) -> QuerySet[Any, Any]:
     try:
-        return shown_to(by, AuthCode, query).order_by().values("pk")
+        return displayed_to(by, AuthCode, query).order_by().values("pk")
     except IncorrectLookupParameters:
         raise Invalid(_("The list has no such filter.")) from None
 
@@ -51,3 +53,13 @@ def run_list(run: runner.Run) -> None:
         raise Forbidden(_("The person who started this may no longer print these codes."))
     with timezone.override(run.parameters["time_zone"]):
         runs.print_codes(run=run, printed=printed, selection=list_of(by, printed.brand, run.parameters["query"]))
+
+
+LIST_PRINT = JobKind(
+    name="print-list",
+    label=gettext_lazy("Print codes from a list"),
+    run=run_list,
+    on_cancel=NO_FILE,
+    visible_with="authcodes.printrun",
+    details="print_run",
+)

@@ -11,12 +11,12 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from authcodes.admin.printing.access import NOT_ASKED, offered
+from authcodes.admin.printing.access import NOT_FIELDS, offered
 from authcodes.admin.printing.list_print import rows_of
 from authcodes.models.codes import AuthCode
 from authcodes.models.prints import PrintRun
 from authcodes.printing import checks, runs
-from authcodes.printing.labels.preview import sketch
+from authcodes.printing.labels.preview import preview
 from authcodes.printing.labels.sheet_pdf import write
 from authcodes.printing.qr import images
 from authcodes.printing.qr.verification import proved
@@ -37,19 +37,19 @@ def glimpse_of(by: User, brand: Brand, query: str) -> Selection:
     return Selection(brand, codes, first.code, first.code, 1)
 
 
-def pictured(selection: Selection, wanted: PrintRequest) -> dict[str, Any]:
+def pictured(selection: Selection, print_request: PrintRequest) -> dict[str, Any]:
     """Page 1, or the first image, as the portal shows it."""
     code = selection.sample()
-    text = payload_of(code, wanted, hostname_of(selection.brand.pk))
-    if wanted.is_labels:
-        design = design_of(selection, wanted)
-        picture = in_page(sketch(runs.first_page(selection, wanted), design), "svg+xml")
+    text = payload_of(code, print_request, hostname_of(selection.brand.pk))
+    if print_request.is_labels:
+        design = design_of(selection, print_request)
+        picture = in_page(preview(runs.first_page(selection, print_request), design), "svg+xml")
         sheet = design.sheet
         size = f"{checks.plain(sheet.page_width)} x {checks.plain(sheet.page_height)} mm"
         return {"sample": text, "qr_mm": checks.plain(design.qr_mm), "picture": picture, "page_size": size}
-    image = images.png(text=text, size_mm=wanted.image_mm, level=wanted.level_of(code.batch))
+    image = images.png(text=text, size_mm=print_request.image_mm, level=print_request.level_of(code.batch))
     picture = in_page(proved(image, text, kind="png", code=code.code), "png")
-    return {"sample": text, "qr_mm": checks.plain(wanted.image_mm), "picture": picture}
+    return {"sample": text, "qr_mm": checks.plain(print_request.image_mm), "picture": picture}
 
 
 def live_preview(request: HttpRequest, form: Any, select: Callable[[], Selection]) -> HttpResponse:
@@ -57,12 +57,12 @@ def live_preview(request: HttpRequest, form: Any, select: Callable[[], Selection
     told: dict[str, Any] = {}
     if form.is_valid():
         try:
-            selection, wanted = select(), form.wanted()
+            selection, wanted = select(), form.print_request()
             checks.check(selection, wanted)
             told = {**pictured(selection, wanted), "warnings": checks.warnings(selection, wanted, thorough=False)}
         except DomainError as refusal:
-            form.refuse(refusal)
-    asked = {name: value for name, value in request.GET.items() if name not in {*NOT_ASKED, "list"}}
+            form.add_domain_error(refusal)
+    asked = {name: value for name, value in request.GET.items() if name not in {*NOT_FIELDS, "list"}}
     calibration = f"{reverse('admin:authcodes_printrun_calibration')}?{urlencode(asked)}"
     context = {**told, "wrong": form.complaints, "calibration": calibration}
     return TemplateResponse(request, "admin/authcodes/print/live.html", context)
@@ -73,18 +73,18 @@ def in_page(image: bytes, kind: str) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(image).decode()}"
 
 
-def look_address(request: HttpRequest, look: str, listed: str = "", **_told: Any) -> str:
+def preview_address(request: HttpRequest, preview_url: str, listed: str = "", **_context: Any) -> str:
     """Where the first page is as it would be printed."""
-    asked = {name: value for name, value in request.POST.items() if name not in NOT_ASKED}
-    return f"{look}?{urlencode({**asked, 'list': listed})}"
+    asked = {name: value for name, value in request.POST.items() if name not in NOT_FIELDS}
+    return f"{preview_url}?{urlencode({**asked, 'list': listed})}"
 
 
-def look_at(form: Any, select: Callable[[], Selection]) -> HttpResponse:
+def respond_preview(form: Any, select: Callable[[], Selection]) -> HttpResponse:
     """The first page, or the first image, as it would be printed; what cannot be is not there."""
     if not form.is_valid():
         raise Http404
     try:
-        selection, wanted = select(), form.wanted()
+        selection, wanted = select(), form.print_request()
         checks.check(selection, wanted)
     except DomainError:
         raise Http404 from None

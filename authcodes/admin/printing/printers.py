@@ -26,7 +26,7 @@ class PrinterForm(TenantForm):
             try:
                 design.check_printer(**given)  # type: ignore[arg-type] # none of them is None
             except DomainError as refusal:
-                self.refuse(refusal)
+                self.add_domain_error(refusal)
         return cleaned
 
 

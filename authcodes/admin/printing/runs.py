@@ -20,12 +20,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes.admin.codes.bulk_actions import step
-from authcodes.admin.jobs import COLOURS
 from authcodes.admin.overview import home
-from authcodes.admin.printing.access import MAX_EARLIER_RUNS, is_asked, may_print
+from authcodes.admin.printing.access import MAX_EARLIER_RUNS, may_print, needs_confirmation
 from authcodes.admin.printing.forms import BatchPrintForm, ListPrintForm, PrintForm, initial_of
 from authcodes.admin.printing.list_print import list_of, listed
-from authcodes.admin.printing.preview import glimpse_of, live_preview, look_address, look_at, pdf, pictured
+from authcodes.admin.printing.preview import glimpse_of, live_preview, pdf, pictured, preview_address, respond_preview
 from authcodes.codes.ranges import full_range, resolve_range
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode
@@ -42,10 +41,11 @@ from core.errors import DomainError
 from portal.base.badges import badge
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.lists import local_time
 from portal.lists.filters import DayFilter, OwnRowsFilter
 from portal.lists.selection import filters_of
+from portal.pages.jobs import COLOURS
 from portal.unfold import ChoicesFilter, action, display
 
 MAX_OFFERED = 50  # batches to choose from
@@ -89,7 +89,7 @@ class PrintRunAdmin(TenantAdmin):
             "codes/preview/": (self.preview_of_list, "codes_preview"),
             "calibration/": (self.calibration, "calibration"),
             "<id:pk>/cover/": (self.cover, "cover"),
-            "recall/<id:pk>/": (self.notice, "notice"),
+            "recall/<id:pk>/": (self.warning, "notice"),
         }
         own = [
             path(where, self.admin_site.admin_view(view), name=f"authcodes_printrun_{name}")
@@ -144,7 +144,7 @@ class PrintRunAdmin(TenantAdmin):
             return back
         return self.document(request, back, lambda: documents.cover_sheet(run), f"cover-sheet-{run.pk}.pdf")
 
-    def notice(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def warning(self, request: HttpRequest, pk: int) -> HttpResponse:
         """A recall's notice, for those who may see the recall."""
         recall = self.admin_site.get_model_admin(Recall).get_object(request, str(pk))
         back = redirect("admin:authcodes_recall_change", recall.pk)
@@ -179,10 +179,10 @@ class PrintRunAdmin(TenantAdmin):
         return self.ask(
             request,
             form,
-            lambda: stretch_of(batch, form),
+            lambda: range_of(batch, form),
             batch=batch,
             back=reverse("admin:authcodes_batchrange_change", args=[batch.pk]),
-            look=reverse("admin:authcodes_printrun_page", args=[batch.pk]),
+            preview_url=reverse("admin:authcodes_printrun_page", args=[batch.pk]),
             live=reverse("admin:authcodes_printrun_preview", args=[batch.pk]),
         )
 
@@ -190,13 +190,13 @@ class PrintRunAdmin(TenantAdmin):
         batch = self.batch(request, pk)
         form = BatchPrintForm(request.GET)
         form.offer(brand_alone(batch))
-        return look_at(form, lambda: stretch_of(batch, form))
+        return respond_preview(form, lambda: range_of(batch, form))
 
     def preview_of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
         batch = self.batch(request, pk)
         form = BatchPrintForm(request.GET)
         form.offer(brand_alone(batch))
-        return live_preview(request, form, lambda: stretch_of(batch, form))
+        return live_preview(request, form, lambda: range_of(batch, form))
 
     # --- What the list of codes shows ---
 
@@ -213,11 +213,11 @@ class PrintRunAdmin(TenantAdmin):
         return self.ask(
             request,
             form,
-            lambda: list_of(person(request), form.cleaned_data["brand"], query),
+            lambda: list_of(staff_user(request), form.cleaned_data["brand"], query),
             parameters={"query": query, "time_zone": timezone.get_current_timezone_name()},
             filters=filters_of(request, changes),
             back=back,
-            look=reverse("admin:authcodes_printrun_codes_page"),
+            preview_url=reverse("admin:authcodes_printrun_codes_page"),
             live=f"{reverse('admin:authcodes_printrun_codes_preview')}?{urlencode({'list': query})}",
             listed=query,
         )
@@ -225,16 +225,18 @@ class PrintRunAdmin(TenantAdmin):
     def page_of_list(self, request: HttpRequest) -> HttpResponse:
         form = ListPrintForm(request.GET)
         form.offer(self.brands_to_print(request))
-        return look_at(form, lambda: list_of(person(request), form.cleaned_data["brand"], request.GET.get("list", "")))
+        return respond_preview(
+            form, lambda: list_of(staff_user(request), form.cleaned_data["brand"], request.GET.get("list", ""))
+        )
 
     def preview_of_list(self, request: HttpRequest) -> HttpResponse:
         form = ListPrintForm(request.GET)
         form.offer(self.brands_to_print(request))
         query = request.GET.get("list", "")
-        return live_preview(request, form, lambda: glimpse_of(person(request), form.cleaned_data["brand"], query))
+        return live_preview(request, form, lambda: glimpse_of(staff_user(request), form.cleaned_data["brand"], query))
 
     def brands_to_print(self, request: HttpRequest) -> QuerySet[Brand]:
-        within = self.reach(request, ACT)
+        within = self.brand_scope(request, ACT)
         if not within:
             raise PermissionDenied
         return within.of(Brand.objects.all(), "pk")
@@ -243,7 +245,7 @@ class PrintRunAdmin(TenantAdmin):
 
     def usual(self, request: HttpRequest, brands: Iterable[Brand]) -> dict[str, Any]:
         """How this person printed for these brands the last time, and on which printer."""
-        mine = PrintRun.objects.filter(started_by=person(request), brand__in=brands)
+        mine = PrintRun.objects.filter(started_by=staff_user(request), brand__in=brands)
         last = mine.order_by("-id").first()
         if last is None:
             zone = next((brand.time_zone for brand in brands), "")
@@ -259,20 +261,20 @@ class PrintRunAdmin(TenantAdmin):
         select: Callable[[], Selection],
         *,
         parameters: dict[str, Any] | None = None,
-        **told: Any,
+        **page_context: Any,
     ) -> HttpResponse:
         """The form, then what it would print, then the job."""
         if request.method == "POST" and form.is_valid():
             try:
-                selection, wanted = select(), form.wanted()
+                selection, wanted = select(), form.print_request()
                 checks.check(selection, wanted)
                 if step(request) == "confirm" and (begun := self.begin(request, selection, wanted, parameters)):
                     return begun
                 if step(request) != "form":
-                    told |= shown(selection, wanted)
+                    page_context |= confirmation_context(selection, wanted)
             except DomainError as refusal:
-                form.refuse(refusal)
-        told["look"] = look_address(request, **told) if "selection" in told else ""
+                form.add_domain_error(refusal)
+        page_context["preview_url"] = preview_address(request, **page_context) if "selection" in page_context else ""
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -280,19 +282,21 @@ class PrintRunAdmin(TenantAdmin):
             "form": form,
             "calibration": reverse("admin:authcodes_printrun_calibration"),
             "printers": reverse("admin:authcodes_printer_changelist"),
-            **told,
+            **page_context,
         }
         return TemplateResponse(request, "admin/authcodes/print/page.html", context)
 
     def begin(
-        self, request: HttpRequest, selection: Selection, wanted: PrintRequest, parameters: dict[str, Any] | None
+        self, request: HttpRequest, selection: Selection, print_request: PrintRequest, parameters: dict[str, Any] | None
     ) -> HttpResponse | None:
         """Have it printed; None where some of it was printed before, and the person has not read so."""
         with transaction.atomic():
-            runs.take_turns(selection.brand)
-            if not is_asked(request, runs.earlier(selection).first()):
+            runs.lock_batches(selection.brand)
+            if not needs_confirmation(request, runs.earlier(selection).first()):
                 return None
-            run = runs.start(selection=selection, wanted=wanted, by=person(request), parameters=parameters)
+            run = runs.start(
+                selection=selection, print_request=print_request, by=staff_user(request), parameters=parameters
+            )
             self.note(request, [run], _("Printed"))
             if selection.batch:
                 page_of(selection.batch, self.admin_site).note(
@@ -307,15 +311,15 @@ class PrintRunAdmin(TenantAdmin):
         if not form.is_valid():
             raise Http404
         try:
-            design = form.wanted().design()
+            design = form.print_request().design()
             design.check()
         except DomainError:
             raise Http404 from None
         return pdf(calibration(design), "calibration.pdf")
 
 
-def stretch_of(batch: BatchRange, form: Any) -> Selection:
-    return selection.of_stretch(
+def range_of(batch: BatchRange, form: Any) -> Selection:
+    return selection.of_range(
         resolve_range(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"])
     )
 
@@ -324,15 +328,17 @@ def brand_alone(batch: BatchRange) -> QuerySet[Brand]:
     return Brand.objects.filter(pk=batch.brand_id)
 
 
-def shown(selection: Selection, wanted: PrintRequest) -> dict[str, Any]:
+def confirmation_context(selection: Selection, print_request: PrintRequest) -> dict[str, Any]:
     """What would be printed, for the page that asks whether it shall be."""
     before = runs.earlier(selection)[:MAX_EARLIER_RUNS]
     return {
         "selection": selection,
-        "wanted": wanted,
-        "what": PrintRun.What(wanted.what).label,
-        "warnings": checks.warnings(selection, wanted),
-        "before": [(run, local_time.told(run.started_at, run.brand.zone)) for run in before],
-        "pages": wanted.design().sheet.pages(selection.count, start=wanted.start) if wanted.is_labels else 0,
-        **pictured(selection, wanted),
+        "wanted": print_request,
+        "what": PrintRun.What(print_request.what).label,
+        "warnings": checks.warnings(selection, print_request),
+        "before": [(run, local_time.display_moment(run.started_at, run.brand.zone)) for run in before],
+        "pages": print_request.design().sheet.pages(selection.count, start=print_request.start)
+        if print_request.is_labels
+        else 0,
+        **pictured(selection, print_request),
     }

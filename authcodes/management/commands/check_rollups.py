@@ -13,7 +13,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
         found = list(consistency.differences())
         for each in found:
-            self.stdout.write(f"{each.about}: {each.check}: expected {each.expected}, found {each.found}")
+            self.stdout.write(f"{each.about}: {each.check}: expected {each.expected}, found {each.actual}")
         if found:
             raise CommandError(f"{len(found)} differences; rebuild_rollups mends them.")
         self.stdout.write("Rollups and scans agree.")

@@ -46,6 +46,7 @@ class Design:
     offset_x: Decimal = Decimal(0)
     offset_y: Decimal = Decimal(0)
     scale: Decimal = Decimal(1)
+    mark: str = ""  # across each label, in grey behind all else
 
     def check(self) -> None:
         """Raises Invalid, naming the setting, for what no printer could print or no camera could read."""

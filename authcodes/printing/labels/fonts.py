@@ -101,7 +101,7 @@ def face(name: str) -> Face:
 
 
 @cache
-def others() -> tuple[Face, ...]:
+def other_fonts() -> tuple[Face, ...]:
     """Those that stand in for what DejaVu lacks."""
     ours = tuple(face(path.stem) for path in sorted(FONTS.glob("Noto*.ttf")))
     return (*ours, *(_face_of_file(Path(path), is_pictured=True) for path in settings.LABEL_FONTS))
@@ -149,7 +149,7 @@ def _chosen(character: str, before: Face, first: Face) -> Face:
 
 @cache
 def _face_of(character: str, first: Face) -> Face | None:
-    return next((it for it in (first, sans(), *others()) if it.has(character)), None)
+    return next((it for it in (first, sans(), *other_fonts()) if it.has(character)), None)
 
 
 def measured(text: str, first: Face) -> float:
@@ -162,7 +162,7 @@ def unknown(text: str) -> str:
     return "".join(dict.fromkeys(it for it in text if _face_of(it, sans()) is None))
 
 
-def beside_dejavu(text: str) -> list[Face]:
+def next_to_dejavu(text: str) -> list[Face]:
     """The faces that a text needs beside DejaVu's."""
     needed = (_face_of(it, sans()) for it in dict.fromkeys(text) if not it.isascii())
     return [it for it in dict.fromkeys(needed) if it is not None and it.is_pictured]

@@ -18,7 +18,7 @@ from authcodes.printing.labels.fonts import Face
 
 POINTS_PER_MM = 72 / 25.4
 PAD = 1.5  # between text and a label's edge
-BESIDE_MM = 15.0  # with so much room beside the QR code, what describes the product stands there, else below
+SIDE_GAP_MM = 15.0  # with so much room beside the QR code, what describes the product stands there, else below
 CODE_PT, TITLE_PT, SMALL_PT, NARROW_PT = 6.5, 7.0, 6.0, 5.0
 NARROW_MM = 1.9  # a line of NARROW_PT
 LARGER = (2.0, 1.8, 1.6, 1.4, 1.2, 1.0)  # what the text beside the QR code is enlarged by
@@ -27,6 +27,9 @@ ASCENT = 0.93  # of DejaVu, from the top of a line to its baseline
 MAX_TITLE_LINES = 4
 MIN_TEXT_WIDTH_MM = 8.0  # for text at the code's side
 LOGO_MM = 7.0
+MARK_SHARE = 0.9  # of a label, that a mark across it takes
+# Light enough for cameras: what lies in a symbol's quiet zone still counts as white (ISO/IEC 15415 grades contrast).
+MARK_GREY = 0.82
 CUT_MARK_MM, CUT_GAP_MM = 4.0, 0.5
 
 
@@ -70,14 +73,15 @@ class Placement:
     def __init__(self, design: Design) -> None:
         sheet = design.sheet
         self.width, self.height, self.size = map(float, (sheet.label_width, sheet.label_height, design.qr_mm))
-        self.beside = self.width - self.size >= BESIDE_MM + PAD
+        self.at_the_side = self.width - self.size >= SIDE_GAP_MM + PAD
         spare = self.height - self.size - float(TEXT_MM)
         # Lines that fit below the code, each as wide as the label.
-        self.lines_below = 0 if self.beside else int(round(spare / NARROW_MM, 3))
+        self.lines_below = 0 if self.at_the_side else int(round(spare / NARROW_MM, 3))
         self.below = float(TEXT_MM) + self.lines_below * NARROW_MM
-        self.left = PAD if self.beside else (self.width - self.size) / 2
+        self.left = PAD if self.at_the_side else (self.width - self.size) / 2
         self.bottom = self.below + (spare - self.lines_below * NARROW_MM) / 2  # of the QR code
         self.logo = self._logo_area(*on_white(design.logo).size) if design.logo else None
+        self.mark = mark_of(design.mark, self.width, self.height) if design.mark else None
         self.details = lru_cache(maxsize=1024)(self._details)
 
     def lines(self, label: Label) -> Iterator[Line]:
@@ -95,14 +99,14 @@ class Placement:
         size = min(CODE_PT, strip.width * POINTS_PER_MM / ems) if ems else CODE_PT
         width = ems * size / POINTS_PER_MM
         middle = self.left + self.size / 2
-        shares_its_line = bool(not self.beside and not self.lines_below and label.details)
+        shares_its_line = bool(not self.at_the_side and not self.lines_below and label.details)
         left = strip.left if shares_its_line else min(max(middle - width / 2, strip.left), strip.right - width)
         return Line(text, face, left, self.bottom, size, width)
 
     @property
     def _strip(self) -> Area:
         """Below the QR code."""
-        left = PAD if self.beside or not self.logo else max(PAD, self.logo.right + PAD)
+        left = PAD if self.at_the_side or not self.logo else max(PAD, self.logo.right + PAD)
         return Area(left, self.width - PAD, self.bottom - self.below, self.bottom)
 
     @property
@@ -113,8 +117,8 @@ class Placement:
 
     def _details(self, title: str, small: tuple[str, ...], code_ends: float) -> list[Line]:
         title, small = text_layout.clean(title), tuple(filter(None, map(text_layout.clean, small)))
-        if self.beside:
-            return self._beside(title, small)
+        if self.at_the_side:
+            return self._at_the_side(title, small)
         strip = self._strip
         if self.lines_below:
             several = [title, *small] if title else list(small)
@@ -128,7 +132,7 @@ class Placement:
         line = self._one_line(title, small, room.width)
         return list(_paragraph(line, room, top=strip.top - 0.3, size=NARROW_PT, most_lines=1))
 
-    def _beside(self, title: str, small: tuple[str, ...]) -> list[Line]:
+    def _at_the_side(self, title: str, small: tuple[str, ...]) -> list[Line]:
         """As large as fits the box whole, in its middle; what does not fit at the usual size is cut."""
         for larger in LARGER:
             found = self._filled(title, small, larger)
@@ -148,7 +152,7 @@ class Placement:
             found += _paragraph(words, box, top=top, size=small_pt, most_lines=1)
         return found
 
-    def _is_whole(self, title: str, small: tuple[str, ...], larger: float, found: list[Line]) -> bool:
+    def _is_whole(self, title: str, small: tuple[str, ...], larger: float, placed: list[Line]) -> bool:
         """Whether nothing is cut, and no word broken."""
         room = self._box.width * POINTS_PER_MM / larger
         words = [text_layout.shaped(word) for word in title.split()]
@@ -159,13 +163,13 @@ class Placement:
         lines = list(
             text_layout.wrapped(text_layout.shaped(title), width=room / TITLE_PT, most_lines=99, measure=_measure)
         )
-        return len(found) == len(lines) + len(small)
+        return len(placed) == len(lines) + len(small)
 
-    def _in_the_middle(self, found: list[Line]) -> list[Line]:
-        last = found[-1]
+    def _in_the_middle(self, placed: list[Line]) -> list[Line]:
+        last = placed[-1]
         ends = last.top - last.size * LEADING / POINTS_PER_MM
         down = max(ends - self._box.bottom, 0) / 2
-        return [replace(line, top=line.top - down) for line in found]
+        return [replace(line, top=line.top - down) for line in placed]
 
     def _one_line(self, title: str, small: tuple[str, ...], width: float) -> str:
         """All of it side by side; if that is too long, the title is cut first."""
@@ -175,8 +179,8 @@ class Placement:
         room = width * POINTS_PER_MM / NARROW_PT - _measure(f" · {rest}" if rest else "")
         return " · ".join(filter(None, (text_layout.cut(title, width=room, measure=_measure), rest)))
 
-    def _centred(self, words: str, area: Area, top: float) -> Line:
-        text = text_layout.shaped(words)
+    def _centred(self, content: str, area: Area, top: float) -> Line:
+        text = text_layout.shaped(content)
         line = text_layout.cut(text, width=area.width * POINTS_PER_MM / NARROW_PT, measure=_measure)
         width = _measure(line) * NARROW_PT / POINTS_PER_MM
         left = (area.left + area.right - width) / 2
@@ -184,7 +188,7 @@ class Placement:
 
     def _logo_area(self, width: int, height: int) -> Area:
         """Above the text beside the QR code, or at the left of the strip below it."""
-        if self.beside:
+        if self.at_the_side:
             left, top = self.left + self.size + PAD, self.height - PAD
             most_width, most_height = self.width - PAD - left, LOGO_MM
         else:
@@ -192,6 +196,15 @@ class Placement:
             most_width, most_height = self.width / 4, self.below - 0.5
         ratio = min(most_width / width, most_height / height)
         return Area(left, left + width * ratio, top - height * ratio, top)
+
+
+def mark_of(text: str, width: float, height: float) -> Line:
+    """As large as the label allows, in its middle."""
+    ems = fonts.measured(text, fonts.sans())
+    size = min(width * MARK_SHARE * POINTS_PER_MM / ems, height * MARK_SHARE * POINTS_PER_MM)
+    long = ems * size / POINTS_PER_MM
+    top = (height + size / POINTS_PER_MM) / 2
+    return Line(text, fonts.sans(), (width - long) / 2, top, size, long)
 
 
 def edges(sheet: presets.Sheet) -> tuple[list[float], list[float]]:
@@ -213,11 +226,11 @@ def cut_marks(sheet: presets.Sheet) -> Iterator[tuple[float, float, float, float
     """Short lines in the page's margins, in the line of each label's edges: from where to where."""
     across, up = edges(sheet)
     width, height = float(sheet.page_width), float(sheet.page_height)
-    yield from ((x, begin, x, end) for begin, end in _beside(up, height) for x in across)
-    yield from ((begin, y, end, y) for begin, end in _beside(across, width) for y in up)
+    yield from ((x, begin, x, end) for begin, end in _at_the_side(up, height) for x in across)
+    yield from ((begin, y, end, y) for begin, end in _at_the_side(across, width) for y in up)
 
 
-def _beside(edges: list[float], side: float) -> Iterator[tuple[float, float]]:
+def _at_the_side(edges: list[float], side: float) -> Iterator[tuple[float, float]]:
     """Where marks begin and end outside the first and the last edge, if the paper has room for them."""
     for edge, room, way in ((edges[0], edges[0], -1), (edges[-1], side - edges[-1], 1)):
         length = min(room - CUT_GAP_MM, CUT_MARK_MM)
@@ -236,9 +249,9 @@ def _measure(text: str) -> float:
     return fonts.measured(text, fonts.sans())
 
 
-def _paragraph(words: str, area: Area, *, top: float, size: float, most_lines: int) -> Iterator[Line]:
-    """`words` in `area` from `top` down, right-to-left text at its right."""
-    text = text_layout.shaped(words)
+def _paragraph(content: str, area: Area, *, top: float, size: float, most_lines: int) -> Iterator[Line]:
+    """`content` in `area` from `top` down, right-to-left text at its right."""
+    text = text_layout.shaped(content)
     backwards = text_layout.right_to_left(text)
     ems = area.width * POINTS_PER_MM / size
     for line in text_layout.wrapped(text, width=ems, most_lines=most_lines, measure=_measure):

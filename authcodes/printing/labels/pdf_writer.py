@@ -118,7 +118,7 @@ class Document:
         def adopt(number: int) -> int:
             if number not in adopted:
                 head, mark, stream = bodies[number].partition(b"\nstream\n")
-                head = _REFERENCE.sub(lambda found: b"%d 0 R" % adopt(int(found[1])), head)
+                head = _REFERENCE.sub(lambda match: b"%d 0 R" % adopt(int(match[1])), head)
                 adopted[number] = self._object(head + mark + stream)
             return adopted[number]
 

@@ -11,7 +11,7 @@ from django.utils.html import escape
 from authcodes.printing.labels import presets
 from authcodes.printing.labels.design import Design, Label
 from authcodes.printing.labels.fonts import Run, runs
-from authcodes.printing.labels.layout import POINTS_PER_MM, Area, Line, Placement, cut_marks
+from authcodes.printing.labels.layout import MARK_GREY, POINTS_PER_MM, Area, Line, Placement, cut_marks
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import symbol
 
@@ -19,7 +19,7 @@ MAX_DRAWN = 60  # labels; the others of a page are frames
 RULER = "#999"
 
 
-def sketch(shown: list[Label], design: Design) -> bytes:
+def preview(labels: list[Label], design: Design) -> bytes:
     """Page 1 as an SVG of its own shape, one unit to the millimetre, with a ruler along its upper and left edge."""
     sheet = design.sheet
     frame = f"h{sheet.label_width}v{sheet.label_height}h-{sheet.label_width}z"
@@ -39,7 +39,7 @@ def sketch(shown: list[Label], design: Design) -> bytes:
     place = Placement(design)
     if place.logo and design.logo:
         parts.append(f"<defs>{_logo(place, place.logo, design.logo)}</defs>")
-    for index, label in enumerate(shown[:MAX_DRAWN], design.start - 1):
+    for index, label in enumerate(labels[:MAX_DRAWN], design.start - 1):
         x, y = sheet.place(index, by_column=design.by_column)
         parts += [f'<g transform="translate({x} {y})">', *_label(label, place), "</g>"]
     return "".join([*parts, "</g></svg>"]).encode()
@@ -49,6 +49,8 @@ def _label(label: Label, place: Placement) -> Iterator[str]:
     drawn = symbol(label.payload, label.level)
     module = place.size / images.modules_across(drawn)
     top = place.height - place.bottom - place.size
+    if place.mark:
+        yield f'<g fill-opacity="{1 - MARK_GREY:.2f}">{_written(place.mark, place)}</g>'
     yield f'<path transform="translate({place.left:.3f} {top:.3f}) scale({module:.5f})" d="{images.outline(drawn)}"/>'
     for line in place.lines(label):
         yield _text(line, place)

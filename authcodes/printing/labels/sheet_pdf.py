@@ -9,7 +9,16 @@ from django.utils.translation import gettext as _
 
 from authcodes.printing.labels import fonts, presets, text_layout
 from authcodes.printing.labels.design import Design, Label, wrong
-from authcodes.printing.labels.layout import ASCENT, POINTS_PER_MM, SMALL_PT, Placement, cut_marks, edges, on_white
+from authcodes.printing.labels.layout import (
+    ASCENT,
+    MARK_GREY,
+    POINTS_PER_MM,
+    SMALL_PT,
+    Placement,
+    cut_marks,
+    edges,
+    on_white,
+)
 from authcodes.printing.labels.pdf_writer import Document
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import symbol
@@ -46,10 +55,10 @@ def _document(file: BinaryIO, design: Design) -> Document:
     return Document(file, width=float(design.sheet.page_width), height=float(design.sheet.page_height))
 
 
-def _pages(rest: Iterator[Label], design: Design) -> Iterator[tuple[int, list[Label]]]:
+def _pages(labels: Iterator[Label], design: Design) -> Iterator[tuple[int, list[Label]]]:
     """The labels of each page, and the first one's place on it, counted from 0."""
     slot = design.start - 1
-    while some := list(islice(rest, design.sheet.per_page - slot)):
+    while some := list(islice(labels, design.sheet.per_page - slot)):
         yield slot, some
         slot = 0
 
@@ -60,7 +69,7 @@ class _Painter:
     def __init__(self, document: Document, design: Design) -> None:
         self.document, self.design = document, design
         self.placement = Placement(design)
-        self.logo = self._logo()
+        self.logo, self.mark = self._logo(), self._mark()
 
     def page(self, slot: int, some: list[Label]) -> str:
         drawn = [f"q {_matrix(self.design)}"]
@@ -74,6 +83,7 @@ class _Painter:
         return "".join([*drawn, "Q"])
 
     def label(self, label: Label) -> Iterator[str]:
+        yield self.mark
         yield self._symbol(label)
         for line in self.placement.lines(label):
             seen = text_layout.in_order_of_sight(line.text, right_to_left=line.right_to_left)
@@ -88,6 +98,13 @@ class _Painter:
         # Modules count from the top left of the quiet zone, downwards.
         scale = module * POINTS_PER_MM
         return f"q {scale:.6f} 0 0 {-scale:.6f} {_points(place.left, place.bottom + place.size)} cm\n{boxes}f\nQ\n"
+
+    def _mark(self) -> str:
+        line = self.placement.mark
+        if line is None:
+            return ""
+        at = {"x": line.left * POINTS_PER_MM, "y": line.baseline * POINTS_PER_MM}
+        return f"q {MARK_GREY} g\n{self.document.text(line.text, line.face, **at, size=line.size)}Q\n"
 
     def _logo(self) -> str:
         area, logo = self.placement.logo, self.design.logo
@@ -109,7 +126,7 @@ def _points(x: float, y: float) -> str:
     return f"{x * POINTS_PER_MM:.3f} {y * POINTS_PER_MM:.3f}"
 
 
-def _words(document: Document, text: str, *, x: float, top: float, size: float) -> str:
+def _text(document: Document, text: str, *, x: float, top: float, size: float) -> str:
     """A line of plain text whose upper edge is at `top`."""
     seen = text_layout.in_order_of_sight(text, right_to_left=text_layout.right_to_left(text))
     return document.text(seen, fonts.sans(), x=x * POINTS_PER_MM, y=top * POINTS_PER_MM - size * ASCENT, size=size)
@@ -149,7 +166,7 @@ def calibration(design: Design) -> bytes:
     for number, line in enumerate(words):
         shaped = text_layout.shaped(line)
         size = min(8, (width - left - 10) * POINTS_PER_MM / fonts.measured(shaped, fonts.sans()))
-        drawn.append(_words(document, shaped, x=left, top=height / 2 + 25 - number * 4, size=size))
+        drawn.append(_text(document, shaped, x=left, top=height / 2 + 25 - number * 4, size=size))
     document.page("".join([*drawn, "Q"]))
     document.close()
     return file.getvalue()
@@ -163,4 +180,4 @@ def _ruler(document: Document, length: int, place: Callable[[float, float], tupl
         yield _stroke(*place(tick, 0), *place(tick, long))
         if tick % 10 == 0:
             x, y = place(tick, 7)
-            yield _words(document, str(tick), x=x - 1, top=y + 1, size=SMALL_PT)
+            yield _text(document, str(tick), x=x - 1, top=y + 1, size=SMALL_PT)

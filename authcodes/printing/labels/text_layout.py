@@ -27,11 +27,11 @@ Measure = Callable[[str], float]
 
 def clean(text: str) -> str:
     """One line without control characters, and without marks that would turn what follows them around."""
-    kept = "".join(_kept(character) for character in unicodedata.normalize("NFC", text[:MAX_CHARACTERS]))
+    kept = "".join(_retained(character) for character in unicodedata.normalize("NFC", text[:MAX_CHARACTERS]))
     return " ".join(kept.split())
 
 
-def _kept(character: str) -> str:
+def _retained(character: str) -> str:
     category = unicodedata.category(character)
     if category in ("Cc", "Zl", "Zp"):
         return " "

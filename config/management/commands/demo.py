@@ -23,7 +23,7 @@ from config.demo.data import CUSTOMERS, PLANS, ROLES, SUPERUSER, DemoConflictErr
 from core.errors import DomainError
 from core.json_values import plain
 
-CODES_SHOWN = 40
+MAX_CODES_LISTED = 40
 NOT_FOR_PHONES = "opens after a start without --phone"
 
 
@@ -84,7 +84,7 @@ class BrandSummary:
         }
         self.staff = {plan.address(name): role for name, role in ROLES.items() if plan.address(name) in ids}
         # In any order, so that two who ask at the same time scarcely get the same ones.
-        self.codes = list(data.fresh_codes(brand).order_by("?")[:CODES_SHOWN])
+        self.codes = list(data.fresh_codes(brand).order_by("?")[:MAX_CODES_LISTED])
 
     @property
     def origin(self) -> str:

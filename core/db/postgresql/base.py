@@ -49,7 +49,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return bool(self.settings_dict.get("GUARD")) and self.alias != NO_DB_ALIAS
 
     @property
-    def wanted(self) -> tuple[bool, row_guard.Scope | None]:
+    def required_scope(self) -> tuple[bool, row_guard.Scope | None]:
         """As whom the next statement is to be sent; `_words` has it in PostgreSQL's terms."""
         return self.is_owner, row_guard.current()
 
@@ -90,7 +90,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def assume(self) -> None:
         """Take on the role and the brands that are wanted, unless they are taken on already."""
-        wanted = self.wanted
+        wanted = self.required_scope
         if self._assumed == wanted or not self.is_guarded:
             return
         assert self.connection is not None  # noqa: S101 - whoever asks has connected
@@ -107,12 +107,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._assumed = wanted
 
     def _statement(self, *, local: bool) -> str:
-        words = (psycopg.sql.quote(word) for word in self._words())
+        words = (psycopg.sql.quote(word) for word in self._session_settings())
         return ASSUME.format(*words, reach="LOCAL" if local else "SESSION")
 
-    def _words(self) -> tuple[str, str, str, str]:
+    def _session_settings(self) -> tuple[str, str, str, str]:
         """The role, the brands, the user, and the customer whom rows are narrowed to."""
-        is_owner, scope = self.wanted
+        is_owner, scope = self.required_scope
         if is_owner:
             return "none", "", "", ""
         if scope is not None:

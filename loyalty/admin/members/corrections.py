@@ -17,7 +17,7 @@ from core.errors import DomainError
 from core.redis import rate_limits
 from loyalty.members import confirmations, corrections
 from loyalty.models.accounts import UserPoints
-from portal.base.audit_mixin import deed
+from portal.base.audit_mixin import audit_context
 from portal.base.reason_forms import ReasonForm
 from portal.unfold import TextWidget, action
 
@@ -81,7 +81,7 @@ class Corrections:
         """The page that asks for the new address and why."""
         member = self.member_to_correct(request, object_id)
         form = AddressForm(request.POST or None)
-        if request.method == "POST" and form.is_valid() and self.address_asked_for(request, member, form):
+        if request.method == "POST" and form.is_valid() and self.requested_address(request, member, form):
             return redirect("admin:loyalty_userpoints_change", member.pk)
         return self.correction_page(request, member, form, _("Change the e-mail address of %(member)s"), "address")
 
@@ -110,10 +110,10 @@ class Corrections:
 
     def name_corrected(self, request: HttpRequest, member: UserPoints, form: NameForm) -> bool:
         given = form.cleaned_data
-        about = deed(request, given["reason"])
+        about = audit_context(request, given["reason"])
         try:
             corrections.correct_name(
-                account=member, first_name=given["first_name"], last_name=given["last_name"], deed=about
+                account=member, first_name=given["first_name"], last_name=given["last_name"], audit_context=about
             )
         except DomainError as refusal:
             form.add_error(None, refusal.message)
@@ -121,12 +121,14 @@ class Corrections:
         messages.success(request, _("The name was corrected."))
         return True
 
-    def address_asked_for(self, request: HttpRequest, member: UserPoints, form: AddressForm) -> bool:
+    def requested_address(self, request: HttpRequest, member: UserPoints, form: AddressForm) -> bool:
         """Whether the mails are on their way; if not, the form says why."""
         given = form.cleaned_data
         try:
             rate_limits.hit("account_mail", member.user.email, f"staff:{request.user.pk}")
-            corrections.request_email_change(account=member, email=given["email"], deed=deed(request, given["reason"]))
+            corrections.request_email_change(
+                account=member, email=given["email"], audit_context=audit_context(request, given["reason"])
+            )
         except DomainError as refusal:
             form.add_error(refusal.details.get("field"), refusal.message)
             return False

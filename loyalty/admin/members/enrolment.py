@@ -19,11 +19,11 @@ from brands.models.tenants import Brand
 from core.errors import DomainError
 from loyalty.members import enrolment
 from loyalty.members.enrolment import Result
-from portal.base.audit_mixin import deed
+from portal.base.audit_mixin import audit_context
 from portal.unfold import FileWidget, SelectWidget, TextareaWidget, action
 
 MAX_BYTES = 200_000
-MAX_SHOWN = 20  # addresses that a message names
+MAX_LISTED = 20  # addresses that a message names
 COLUMN = "email"
 
 
@@ -80,11 +80,11 @@ class Enrolment:
     opts: Any
 
     def has_enrol_permission(self, request: HttpRequest) -> bool:
-        return bool(self.reach(request, ACT))  # type: ignore[attr-defined] # of TenantAdmin
+        return bool(self.brand_scope(request, ACT))  # type: ignore[attr-defined] # of TenantAdmin
 
     @action(description=gettext_lazy("Enrol customers"), url_path="enrol", icon="person_add", permissions=["enrol"])
     def enrol(self, request: HttpRequest) -> HttpResponse:
-        scope = self.reach(request, ACT)  # type: ignore[attr-defined] # of TenantAdmin
+        scope = self.brand_scope(request, ACT)  # type: ignore[attr-defined] # of TenantAdmin
         if not scope:
             raise PermissionDenied
         form = EnrolmentForm(request.POST or None, request.FILES or None)
@@ -95,7 +95,9 @@ class Enrolment:
             try:
                 chosen = form.cleaned_data
                 result = enrolment.enrol_addresses(
-                    brand=chosen["brand"], addresses=chosen["all"], deed=deed(request, _("Enrolled manually"))
+                    brand=chosen["brand"],
+                    addresses=chosen["all"],
+                    audit_context=audit_context(request, _("Enrolled manually")),
                 )
             except DomainError as refusal:
                 form.add_error(None, refusal.message)
@@ -115,6 +117,6 @@ def report(request: HttpRequest, result: Result) -> None:
     text = _("Enrolled: %(made)d. Already members: %(already)d.")
     messages.success(request, text % {"made": len(result.enrolled), "already": result.already})
     if result.unknown:
-        shown = ", ".join(result.unknown[:MAX_SHOWN]) + (" …" if len(result.unknown) > MAX_SHOWN else "")
+        shown = ", ".join(result.unknown[:MAX_LISTED]) + (" …" if len(result.unknown) > MAX_LISTED else "")
         text = _("Not registered with this brand: %(count)d (%(shown)s). Ask them to register first.")
         messages.warning(request, text % {"count": len(result.unknown), "shown": shown})

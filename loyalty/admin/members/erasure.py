@@ -13,7 +13,7 @@ from brands.identity.roles import ERASE
 from core.errors import DomainError
 from loyalty.members import erasure
 from loyalty.models.accounts import UserPoints
-from portal.base.audit_mixin import deed
+from portal.base.audit_mixin import audit_context
 from portal.base.reason_forms import UnnamedReasonForm
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.number_columns import format_points
@@ -56,9 +56,9 @@ class Erasure(TenantAdmin):
 
     def erased(self, request: HttpRequest, member: UserPoints, form: ErasureForm) -> bool:
         """Whether the person is gone; if not, the form says why."""
-        about = deed(request, form.cleaned_data["reason"])
+        about = audit_context(request, form.cleaned_data["reason"])
         try:
-            erasure.erase(user_id=member.user_id, brand_id=member.brand_id, deed=about)
+            erasure.erase(user_id=member.user_id, brand_id=member.brand_id, audit_context=about)
         except DomainError as refusal:
             form.add_error(None, refusal.message)
             return False

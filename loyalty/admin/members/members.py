@@ -23,7 +23,7 @@ from django.utils.translation import gettext_lazy
 
 from brands.identity import customer_search
 from brands.identity.customer_search import TooManyCustomers
-from brands.identity.roles import ACT, VIEW, reach
+from brands.identity.roles import ACT, VIEW, brand_scope
 from brands.models.people import User
 from core.errors import DomainError
 from core.forms.digits import AsciiDigits
@@ -32,7 +32,7 @@ from loyalty.admin.members.data_exports import DataExport
 from loyalty.admin.members.enrolment import Enrolment
 from loyalty.admin.members.erasure import Erasure
 from loyalty.admin.notifications.deliveries import COLOURS as NOTICE_COLOURS
-from loyalty.admin.notifications.deliveries import address_shown
+from loyalty.admin.notifications.deliveries import displayed_address
 from loyalty.errors import PointsAlreadyClaimed
 from loyalty.members import blocking, numbers
 from loyalty.models.accounts import UserPoints
@@ -40,7 +40,7 @@ from loyalty.models.notifications import Channel, Language, NotificationDelivery
 from loyalty.notifications import devices, preferences
 from loyalty.points import adjustments
 from portal.base import customer_panels
-from portal.base.audit_mixin import deed
+from portal.base.audit_mixin import audit_context
 from portal.base.badges import badge
 from portal.base.reason_forms import ReasonForm
 from portal.base.sidebar import MEMBERS, SidebarEntry
@@ -153,7 +153,7 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
 
     def notifications_of(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:
         """What the member wants to hear, and what was sent last; for those who may see that."""
-        if member.brand_id not in reach(request.user, VIEW, "loyalty.notificationdelivery"):
+        if member.brand_id not in brand_scope(request.user, VIEW, "loyalty.notificationdelivery"):
             return {}
         notifications = reverse("admin:loyalty_notificationdelivery_changelist")
         wishes = preferences.read(member.user_id, member.brand_id)
@@ -161,7 +161,7 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
         sent = sent.select_related("user").order_by("-id")[:10]
         return {
             "notifications": [
-                (row, badge(NOTICE_COLOURS[row.status], row.get_status_display()), address_shown(request.user, row))
+                (row, badge(NOTICE_COLOURS[row.status], row.get_status_display()), displayed_address(request.user, row))
                 for row in sent
             ],
             "wishes": [
@@ -200,10 +200,10 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
         except TooManyCustomers:
             return customer_search.matching(typed, [brand.pk for brand in self.brands_seen(request)])
 
-    def found_at_once(self, request: HttpRequest, rows: QuerySet[UserPoints], words: str) -> QuerySet[UserPoints]:
+    def first_match(self, request: HttpRequest, rows: QuerySet[UserPoints], text: str) -> QuerySet[UserPoints]:
         """What the portal's search box shows: some whom the words mean."""
         brand_ids = [brand.pk for brand in self.brands_seen(request)]
-        found = rows.filter(user__in=customer_search.some(words, brand_ids, SOME))
+        found = rows.filter(user__in=customer_search.some(text, brand_ids, SOME))
         return found.select_related("user", "brand").order_by("user__email", "pk")
 
     @admin.action(description=gettext_lazy("Block (no earning, no redeeming)"), permissions=["act"])
@@ -310,7 +310,10 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
         told = form.cleaned_data
         try:
             made = adjustments.adjust(
-                account=member, points=form.points, key=told["key"], deed=deed(request, told["reason"])
+                account=member,
+                points=form.points,
+                key=told["key"],
+                audit_context=audit_context(request, told["reason"]),
             )
         except PointsAlreadyClaimed:
             self.message_user(request, _("This adjustment has already been made. It counts once."), messages.WARNING)

@@ -8,7 +8,8 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from loyalty.members.masking import masked_mail, sees_members
+from core.masking import masked_mail
+from loyalty.members.masking import sees_members
 from loyalty.models.notifications import Channel, NotificationDelivery
 from portal.base.badges import badge
 from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
@@ -25,7 +26,7 @@ class AddressColumn:
     Only who may see members reads a whole e-mail address, and only while it is still the customer's.
     """
 
-    __name__ = "address_shown"
+    __name__ = "displayed_address"
     short_description = _("address")
 
     def __init__(self, viewer: Any) -> None:
@@ -38,10 +39,10 @@ class AddressColumn:
         return hash(self.__name__)
 
     def __call__(self, row: NotificationDelivery) -> str:
-        return address_shown(self.viewer, row)
+        return displayed_address(self.viewer, row)
 
 
-def address_shown(viewer: Any, row: NotificationDelivery) -> str:
+def displayed_address(viewer: Any, row: NotificationDelivery) -> str:
     email: str = row.user.email
     is_theirs = row.channel == Channel.EMAIL and row.masked_address == masked_mail(email)[:120]
     return email if is_theirs and sees_members(viewer, row.brand_id) else row.masked_address

@@ -4,8 +4,8 @@ from typing import Any
 
 from loyalty.models.notifications import Channel
 from loyalty.notifications import catalogue, placeholders, rendering
-from loyalty.notifications.catalogue import KINDS, LONGEST, Words
-from loyalty.notifications.placeholders import BadWords
+from loyalty.notifications.catalogue import KINDS, LONGEST, MessageText
+from loyalty.notifications.placeholders import BadText
 
 
 def names_of(template: str) -> list[tuple[str, str]]:
@@ -13,8 +13,8 @@ def names_of(template: str) -> list[tuple[str, str]]:
     return [(f"{{{name}}}", str(words)) for name, (words, _example) in KINDS[template].slots.items()]
 
 
-def draft(*, brand: Any, template: str, channel: str, language: str, words: Words) -> dict[str, Any]:
-    """What the page shows of `words`: filled with made-up facts, or what is wrong with them."""
+def draft(*, brand: Any, template: str, channel: str, language: str, texts: MessageText) -> dict[str, Any]:
+    """What the page shows of `texts`: filled with made-up facts, or what is wrong with them."""
     ours = catalogue.shipped(template, channel, language)
     told = {
         "names": names_of(template),
@@ -23,10 +23,10 @@ def draft(*, brand: Any, template: str, channel: str, language: str, words: Word
     }
     longest = LONGEST[Channel(channel)]
     try:
-        for text, most in zip((words.subject, words.body), longest, strict=True):
+        for text, most in zip((texts.subject, texts.body), longest, strict=True):
             placeholders.check(text[: most + 1], known=KINDS[template].slots, needed=frozenset())
-    except BadWords as refusal:
+    except BadText as refusal:
         return {**told, "problem": str(refusal)}
-    cut = Words(words.subject[: longest[0]], words.body[: longest[1]])
+    cut = MessageText(texts.subject[: longest[0]], texts.body[: longest[1]])
     composed = rendering.compose(rendering.sample(brand, template, channel, language), cut)
     return {**told, "subject": composed.subject, "text": composed.text, "html": composed.html}

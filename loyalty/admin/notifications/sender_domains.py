@@ -31,7 +31,7 @@ class SenderDomainAdmin(TenantAdmin):
         (gettext_lazy("Verification"), {"fields": ("state", "record", ("checked_at", "created_at"))}),
     )
     add_fieldsets = ((None, {"fields": ("brand", "domain")}),)
-    actions = ("look_again",)
+    actions = ("check_again",)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return super().get_fieldsets(request, obj) if obj else self.add_fieldsets
@@ -43,7 +43,7 @@ class SenderDomainAdmin(TenantAdmin):
         sender_domains.remove(domain=obj)
 
     @admin.action(description=gettext_lazy("Check the record again"), permissions=["act"])
-    def look_again(self, request: HttpRequest, queryset: QuerySet[SenderDomain]) -> None:
+    def check_again(self, request: HttpRequest, queryset: QuerySet[SenderDomain]) -> None:
         chosen: list[Any] = self.chosen(request, queryset)
         sender_domains.ask(domains=chosen, at=timezone.now())
         self.report(request, chosen, _("Check requested"))

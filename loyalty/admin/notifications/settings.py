@@ -22,7 +22,7 @@ from portal.unfold import PasswordWidget, TextareaWidget, display
 SECRETS = ("twilio_auth_token", "fcm_service_account")
 
 
-class NoticeSettingsForm(TenantForm):
+class NotificationSettingsForm(TenantForm):
     """An empty secret keeps the one that is stored."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
@@ -74,7 +74,7 @@ class NoticeSettingsForm(TenantForm):
 class NotificationSettingsAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change"}
     sidebar = SidebarEntry(NOTIFICATIONS, 3, "notifications")
-    form = NoticeSettingsForm
+    form = NotificationSettingsForm
     list_display = ("brand", "state", "channels", "language", "merge_seconds")
     list_select_related = ("brand",)
     fieldsets = (

@@ -20,18 +20,18 @@ from core.errors import DomainError
 from loyalty.admin.notifications.drafts import draft, names_of
 from loyalty.models.notifications import Channel, Language, NotificationTemplate, Template
 from loyalty.notifications import catalogue, placeholders, rendering, test_sends
-from loyalty.notifications.catalogue import KINDS, LONGEST, Words
-from loyalty.notifications.placeholders import BadWords
+from loyalty.notifications.catalogue import KINDS, LONGEST, MessageText
+from loyalty.notifications.placeholders import BadText
 from portal.base.forms import TenantForm
 from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.unfold import ChoicesFilter
 
 CHOICE = ("template", "channel", "language")
 
 
-class NoticeTemplateForm(TenantForm):
+class NotificationTemplateForm(TenantForm):
     """Words that could not be filled in are refused, with a word of help at their field."""
 
     def clean(self) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class NoticeTemplateForm(TenantForm):
         needed = kind.needed.get(channel, frozenset()) if name == "body" else frozenset()
         try:
             placeholders.check(text, known=kind.slots, needed=needed)
-        except BadWords as refusal:
+        except BadText as refusal:
             self.add_error(name, str(refusal))
         if len(text) > longest:
             words = _("An SMS has no subject.") if not longest else _("Enter at most %(longest)d characters.")
@@ -63,7 +63,7 @@ class NoticeTemplateForm(TenantForm):
 class NotificationTemplateAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete act", "manager": "view add change delete act"}
     sidebar = SidebarEntry(NOTIFICATIONS, 2, "edit_note")
-    form = NoticeTemplateForm
+    form = NotificationTemplateForm
     list_display = ("template", "channel", "language", "subject", "updated_at")
     list_filter = (("template", ChoicesFilter), ("channel", ChoicesFilter), ("language", ChoicesFilter))
     list_before_template = "admin/loyalty/notifications/overview.html"
@@ -103,7 +103,7 @@ class NotificationTemplateAdmin(TenantAdmin):
 
     def overview(self, request: HttpRequest) -> dict[str, Any]:
         """Every notice there is, with a link to each of its previews; the brand's own words are marked."""
-        brands = list(self.reach(request, VIEW).of(Brand.objects.all(), "pk")[:2])
+        brands = list(self.brand_scope(request, VIEW).of(Brand.objects.all(), "pk")[:2])
         if len(brands) != 1:
             return {}
         own = set(NotificationTemplate.objects.filter(brand=brands[0]).values_list(*CHOICE))
@@ -123,8 +123,8 @@ class NotificationTemplateAdmin(TenantAdmin):
         ]
         return {"channels": [channel.label for channel in Channel], "rows": rows}
 
-    def preview_address(self, brand_id: int, *wanted: str) -> str:
-        query = urlencode([("brand", brand_id), *zip(CHOICE, wanted, strict=True)])
+    def preview_address(self, brand_id: int, *choice: str) -> str:
+        query = urlencode([("brand", brand_id), *zip(CHOICE, choice, strict=True)])
         return f"{reverse('admin:loyalty_notificationtemplate_preview')}?{query}"
 
     def add_view(
@@ -144,7 +144,7 @@ class NotificationTemplateAdmin(TenantAdmin):
         kinds = [template] if template in Template.values else Template.values
         names = dict(name for kind in kinds for name in names_of(kind))
         told: dict[str, Any] = {"names": list(names.items())}
-        if self.reach(request, ADD):
+        if self.brand_scope(request, ADD):
             told["draft_address"] = reverse("admin:loyalty_notificationtemplate_draft")
         if row:
             told["draft_of"] = {"brand": row.brand_id, **{name: getattr(row, name) for name in CHOICE}}
@@ -158,10 +158,14 @@ class NotificationTemplateAdmin(TenantAdmin):
         given = request.POST
         template, channel, language = (given.get(name, "") for name in CHOICE)
         brand = self.brand_seen(request, given.get("brand", ""))
-        if brand is None or brand.pk not in self.reach(request, ADD) or not is_choice(template, channel, language):
+        if (
+            brand is None
+            or brand.pk not in self.brand_scope(request, ADD)
+            or not is_choice(template, channel, language)
+        ):
             raise Http404
-        words = Words(given.get("subject", ""), given.get("body", ""))
-        return JsonResponse(draft(brand=brand, template=template, channel=channel, language=language, words=words))
+        words = MessageText(given.get("subject", ""), given.get("body", ""))
+        return JsonResponse(draft(brand=brand, template=template, channel=channel, language=language, texts=words))
 
     def preview(self, request: HttpRequest) -> HttpResponse:
         """How a notice reads, with made-up facts; posted, it is sent to whoever looks at it."""
@@ -192,34 +196,34 @@ class NotificationTemplateAdmin(TenantAdmin):
                 for each in KINDS[template].channels
             ],
             "edit_address": self.edit_address(request, brand, row, wanted),
-            "may_send": brand.pk in self.reach(request, ACT),
-            "my_address": person(request).email,
+            "may_send": brand.pk in self.brand_scope(request, ACT),
+            "my_address": staff_user(request).email,
         }
         return TemplateResponse(request, "admin/loyalty/notifications/preview.html", context)
 
     def brand_seen(self, request: HttpRequest, brand_id: str) -> Brand | None:
         if not (brand_id.isascii() and brand_id.isdigit() and len(brand_id) < 19):
             return None
-        return self.reach(request, VIEW).of(Brand.objects.all(), "pk").filter(pk=brand_id).first()
+        return self.brand_scope(request, VIEW).of(Brand.objects.all(), "pk").filter(pk=brand_id).first()
 
     def edit_address(
-        self, request: HttpRequest, brand: Brand, row: NotificationTemplate | None, wanted: list[str]
+        self, request: HttpRequest, brand: Brand, row: NotificationTemplate | None, choice: list[str]
     ) -> str:
-        if brand.pk not in self.reach(request, ADD):
+        if brand.pk not in self.brand_scope(request, ADD):
             return ""
         if row:
             return reverse("admin:loyalty_notificationtemplate_change", args=[row.pk])
-        query = urlencode([("brand", brand.pk), *zip(CHOICE, wanted, strict=True)])
+        query = urlencode([("brand", brand.pk), *zip(CHOICE, choice, strict=True)])
         return f"{reverse('admin:loyalty_notificationtemplate_add')}?{query}"
 
-    def tried(self, request: HttpRequest, brand: Brand, wanted: list[str]) -> HttpResponse:
-        if brand.pk not in self.reach(request, ACT):
+    def tried(self, request: HttpRequest, brand: Brand, choice: list[str]) -> HttpResponse:
+        if brand.pk not in self.brand_scope(request, ACT):
             raise PermissionDenied
-        template, channel, language = wanted
+        template, channel, language = choice
         try:
             test_sends.send(
                 brand=brand,
-                to=person(request),
+                to=staff_user(request),
                 template=template,
                 channel=channel,
                 language=language,
@@ -231,7 +235,7 @@ class NotificationTemplateAdmin(TenantAdmin):
         else:
             words = _("Test message queued. See the list of notifications for its status.")
             self.message_user(request, words, messages.SUCCESS)
-        return redirect(self.preview_address(brand.pk, *wanted))
+        return redirect(self.preview_address(brand.pk, *choice))
 
 
 def is_choice(template: str, channel: str, language: str) -> bool:

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         if brand is None:
             raise CommandError(f"There is no brand {options['brand']}.")
         if not options["behind"]:
-            issuers.change_look(brand_id=brand.pk)
+            issuers.change_design(brand_id=brand.pk)
         count = passes.refresh_all(
             brand_id=brand.pk, platform=options["platform"], behind=options["behind"], at=timezone.now()
         )

@@ -137,15 +137,15 @@ def _key(content: bytes, password: bytes | None, field: str) -> Any:
 
 
 @contextmanager
-def _readable(field: str, words: str) -> Iterator[None]:
+def _readable(field: str, text: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise _wrong(field, words) from error
+        raise _wrong(field, text) from error
 
 
-def _wrong(field: str, words: str) -> Invalid:
-    return Invalid(words, details={"field": field})
+def _wrong(field: str, text: str) -> Invalid:
+    return Invalid(text, details={"field": field})
 
 
 def _word(certificate: x509.Certificate, oid: x509.ObjectIdentifier) -> str:

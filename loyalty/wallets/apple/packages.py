@@ -11,6 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs7
+from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -29,8 +30,10 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def package(*, wallet_pass: WalletPass, card: Card, keys: AppleKeys) -> bytes:
     """The whole file. Needs no database but the first time for a look, to read the brand's logo."""
-    told = json.dumps(pass_json(wallet_pass, card, keys), ensure_ascii=False, separators=(",", ":")).encode()
-    shared = images.apple_files(card.look)
+    with translation.override(card.language):
+        content_of_pass = pass_json(wallet_pass, card, keys)
+    told = json.dumps(content_of_pass, ensure_ascii=False, separators=(",", ":")).encode()
+    shared = images.apple_files(card.design)
     digests = {file.name: file.sha1 for file in shared}
     digests["pass.json"] = hashlib.sha1(told, usedforsecurity=False).hexdigest()  # Apple asks for SHA-1 here
     manifest = json.dumps(digests).encode()
@@ -62,7 +65,7 @@ def signer(certificates: str, private_key: str) -> tuple[x509.Certificate, x509.
 
 def pass_json(wallet_pass: WalletPass, card: Card, keys: AppleKeys) -> dict[str, Any]:
     """Apple's pass.json, a store card."""
-    look = card.look
+    look = card.design
     told = {
         "formatVersion": 1,
         "passTypeIdentifier": keys.identifier,
@@ -93,19 +96,23 @@ def pass_json(wallet_pass: WalletPass, card: Card, keys: AppleKeys) -> dict[str,
 def fields(card: Card) -> dict[str, Any]:
     """The front: balance, level, the way to the next one, whose it is. The back: whom to ask."""
     points = {"key": "points", "label": _("POINTS"), "value": card.balance}
-    level = {"key": "level", "label": _("LEVEL"), "value": card.level}
+    level = {"key": "level", "label": _("LEVEL"), "value": card.level_name(card.language)}
     member = {"key": "member", "label": _("MEMBER"), "value": card.member}
     return {
         "headerFields": [{**points, "changeMessage": balance_message(card)}],
         "primaryFields": [],
         "secondaryFields": [
             *([{**level, "changeMessage": _("Your level is now %@.")}] if card.level else []),
-            *([{"key": "progress", "label": _("NEXT LEVEL"), "value": card.progress}] if card.level else []),
+            *(
+                [{"key": "progress", "label": _("NEXT LEVEL"), "value": card.progress(card.language)}]
+                if card.level
+                else []
+            ),
         ],
         "auxiliaryFields": [member] if card.member else [],
         "backFields": [
             {"key": "number", "label": _("Member number"), "value": card.number},
-            {"key": "support", "label": _("Questions?"), "value": card.look.support_email},
+            {"key": "support", "label": _("Questions?"), "value": card.design.support_email},
         ],
     }
 
@@ -117,7 +124,7 @@ def balance_message(card: Card) -> str:
 
 def label_colour(card: Card) -> str:
     """The accent colour where labels can be read in it."""
-    look = card.look
+    look = card.design
     readable = colours.contrast(look.accent, look.background) >= colours.READABLE
     return look.accent if readable else look.text
 

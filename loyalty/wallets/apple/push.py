@@ -27,7 +27,7 @@ MAX_WAIT = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PushResult:
     """The device will hear of it."""
 
 
@@ -53,7 +53,7 @@ class Rejected:
     why: str
 
 
-Outcome = Told | Gone | Later | Rejected
+Outcome = PushResult | Gone | Later | Rejected
 
 
 def push(*, push_token: str, keys: AppleKeys) -> Outcome:
@@ -80,13 +80,13 @@ def push(*, push_token: str, keys: AppleKeys) -> Outcome:
 
 def read(answer: client.Answer, keys: AppleKeys) -> Outcome:
     if answer.status == 200:
-        return Told()
+        return PushResult()
     reason, since = _reason(answer.body)
     why = f"APNs answered {answer.status} {reason}".strip()
     if answer.status == 410 or reason in GONE:
         return Gone(since)
     if reason == "ExpiredProviderToken":
-        forget_token(keys)
+        discard_token(keys)
         return Later(timedelta(seconds=1), why)
     if answer.status in OUR_FAULT:
         return Rejected(why)
@@ -123,7 +123,7 @@ def provider_token(keys: AppleKeys) -> str:
         return token
 
 
-def forget_token(keys: AppleKeys) -> None:
+def discard_token(keys: AppleKeys) -> None:
     with _lock:
         _tokens.pop((keys.team, keys.push_key_id), None)
 

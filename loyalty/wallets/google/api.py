@@ -49,7 +49,7 @@ def call(method: str, path: str, content: dict[str, Any], keys: GoogleKeys) -> c
     """One call; a token that ended early is replaced once."""
     answer = _send(method, path, content, keys)
     if answer.status == 401:
-        google_service_accounts.forget_token(keys.account, scope=SCOPE)
+        google_service_accounts.discard_token(keys.account, scope=SCOPE)
         answer = _send(method, path, content, keys)
     return answer
 

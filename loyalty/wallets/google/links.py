@@ -13,16 +13,21 @@ SAVE_ADDRESS = "https://pay.google.com/gp/v/save"
 
 
 def save_link(*, wallet_pass: WalletPass, card: Card, keys: GoogleKeys, with_class: bool) -> str:
-    """Works whether Google has the object already or not; `with_class` brings the brand's class along too."""
-    payload: dict[str, Any] = {"loyaltyObjects": [objects.loyalty_object(wallet_pass, card, keys.identifier)]}
+    """Works whether Google has the object already or not; `with_class` brings the brand's class along too.
+
+    It is an address, which must be short: translations come with the first update.
+    """
+    payload: dict[str, Any] = {
+        "loyaltyObjects": [objects.in_english(objects.loyalty_object(wallet_pass, card, keys.identifier))]
+    }
     if with_class:
-        payload["loyaltyClasses"] = [objects.loyalty_class(card.look, keys.identifier)]
+        payload["loyaltyClasses"] = [objects.in_english(objects.loyalty_class(card.design, keys.identifier))]
     claims = {
         "iss": keys.account.email,
         "aud": "google",
         "typ": "savetowallet",
         "iat": int(time()),
-        "origins": [card.look.address] if card.look.address else [],
+        "origins": [card.design.address] if card.design.address else [],
         "payload": payload,
     }
     return f"{SAVE_ADDRESS}/{signed(claims, keys.account)}"

@@ -1,14 +1,26 @@
 """Google's classes and objects: what a brand's passes share, and a member's card, as its REST API takes them."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from django.utils.translation import gettext as _
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import gettext_noop
 
+from core.translations import TRANSLATION_LANGUAGES
 from loyalty.models.wallets import WalletPass
 from loyalty.wallets import images
-from loyalty.wallets.cards import Card, Look
+from loyalty.wallets.cards import Card, PassDesign
 
-LANGUAGE = "en"
+LANGUAGE = settings.LANGUAGE_CODE
+MEMBER, NUMBER, LEVEL, NEXT_LEVEL = (
+    gettext_noop("Member"),
+    gettext_noop("Member number"),
+    gettext_noop("Level"),
+    gettext_noop("Next level"),
+)
+POINTS, LOGO = gettext_noop("Points"), gettext_noop("Logo of %(brand)s")
 
 
 def class_id(issuer_id: str, brand_id: int) -> str:
@@ -19,24 +31,26 @@ def object_id(issuer_id: str, wallet_pass: WalletPass) -> str:
     return f"{issuer_id}.{wallet_pass.serial.hex}"
 
 
-def logo_address(look: Look) -> str:
+def logo_address(design: PassDesign) -> str:
     """Where Google fetches the logo; another logo has another address."""
-    return f"{look.address}/wallets/logos/{look.brand_id}/{images.name_of(look)}.png"
+    return f"{design.address}/wallets/logos/{design.brand_id}/{images.name_of(design)}.png"
 
 
-def loyalty_class(look: Look, issuer_id: str) -> dict[str, Any]:
+def loyalty_class(design: PassDesign, issuer_id: str) -> dict[str, Any]:
     logo = {
-        "sourceUri": {"uri": logo_address(look)},
-        "contentDescription": localized(_("Logo of %(brand)s") % {"brand": look.name}),
+        "sourceUri": {"uri": logo_address(design)},
+        "contentDescription": localized(lambda language: said(LOGO, language) % {"brand": design.name}),
     }
     return {
-        "id": class_id(issuer_id, look.brand_id),
-        "issuerName": look.name[:20] or look.name,
-        "programName": look.name,
+        "id": class_id(issuer_id, design.brand_id),
+        "issuerName": design.name[:20] or design.name,
+        "programName": design.name,
         "programLogo": logo,
-        "hexBackgroundColor": look.background,
-        "accountNameLabel": _("Member"),
-        "accountIdLabel": _("Member number"),
+        "hexBackgroundColor": design.background,
+        "accountNameLabel": MEMBER,
+        "localizedAccountNameLabel": localized(partial(said, MEMBER)),
+        "accountIdLabel": NUMBER,
+        "localizedAccountIdLabel": localized(partial(said, NUMBER)),
         "multipleDevicesAndHoldersAllowedStatus": "ONE_USER_ALL_DEVICES",
         "reviewStatus": "UNDER_REVIEW",
     }
@@ -44,8 +58,8 @@ def loyalty_class(look: Look, issuer_id: str) -> dict[str, Any]:
 
 def loyalty_object(wallet_pass: WalletPass, card: Card, issuer_id: str) -> dict[str, Any]:
     """All that a change can change is always in it: what a patch leaves out would stay as it was."""
-    level = {"id": "level", "header": _("Level"), "body": card.level or "-"}
-    progress = {"id": "progress", "header": _("Next level"), "body": card.progress}
+    level = module("level", LEVEL, lambda language: card.level_name(language) or "-")
+    progress = module("progress", NEXT_LEVEL, card.progress)
     return {
         "id": object_id(issuer_id, wallet_pass),
         "classId": class_id(issuer_id, wallet_pass.brand_id),
@@ -53,7 +67,11 @@ def loyalty_object(wallet_pass: WalletPass, card: Card, issuer_id: str) -> dict[
         "accountId": card.number,
         "accountName": card.member or card.number,
         "barcode": {"type": "QR_CODE", "value": card.barcode, "alternateText": card.number},
-        "loyaltyPoints": {"label": _("Points"), "balance": balance(card.balance)},
+        "loyaltyPoints": {
+            "label": POINTS,
+            "localizedLabel": localized(partial(said, POINTS)),
+            "balance": balance(card.balance),
+        },
         "textModulesData": [level, progress] if card.level else [],
     }
 
@@ -62,5 +80,31 @@ def balance(points: float) -> dict[str, Any]:
     return {"int": points} if isinstance(points, int) else {"double": points}
 
 
-def localized(text: str) -> dict[str, Any]:
-    return {"defaultValue": {"language": LANGUAGE, "value": text}}
+def module(name: str, header: str, body: Callable[[str], str]) -> dict[str, Any]:
+    """A line of the card. Phones that know no localised texts show the English ones."""
+    texts = {"header": header, "body": body(LANGUAGE)}
+    return {
+        "id": name,
+        **texts,
+        "localizedHeader": localized(partial(said, header)),
+        "localizedBody": localized(body),
+    }
+
+
+def in_english(content: Any) -> Any:
+    """The same class or object without its translations."""
+    if isinstance(content, dict):
+        kept = {name: each for name, each in content.items() if not name.startswith(("localized", "translated"))}
+        return {name: in_english(each) for name, each in kept.items()}
+    return [in_english(each) for each in content] if isinstance(content, list) else content
+
+
+def said(message: str, language: str) -> str:
+    with translation.override(language):
+        return translation.gettext(message)
+
+
+def localized(text: Callable[[str], str]) -> dict[str, Any]:
+    """A text in each of our languages, of which Google shows the phone's."""
+    others = [{"language": language, "value": text(language)} for language in TRANSLATION_LANGUAGES]
+    return {"defaultValue": {"language": LANGUAGE, "value": text(LANGUAGE)}, "translatedValues": others}

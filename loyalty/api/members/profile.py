@@ -13,7 +13,7 @@ from brands.audit_log import AuditContext
 from brands.identity import login_throttle
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
 from brands.models.people import User
-from core.api.inputs import Input
+from core.api.inputs import Input, SwitchField
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.outputs import Output, SuccessField
@@ -39,18 +39,9 @@ PROFILE = {
 }
 
 
-class Switch(serializers.BooleanField):
-    """On or off, as JSON writes it; DRF alone would take "yes" and 1 too."""
-
-    def to_internal_value(self, data: Any) -> bool:
-        if not isinstance(data, bool):
-            raise serializers.ValidationError("Send true or false.")
-        return data
-
-
 def switches(topic: str) -> serializers.Serializer[Any]:
     """Of one topic: each channel on or off."""
-    fields = {channel.value: Switch(required=False) for channel in Channel}
+    fields = {channel.value: SwitchField(required=False) for channel in Channel}
     kind: type[Input] = type(f"{topic.title()}Switches", (Input,), fields)
     return kind(required=False)
 
@@ -176,8 +167,10 @@ class Me(APIView):
         given = ErasureInput.parse(request.data)
         email = User.objects.values_list("email", flat=True).get(pk=principal.user_id)
         session = principal.session or f"user {principal.user_id}"
-        attempt = login_throttle.begin(door=door, email=email, network=network, session=session)
+        attempt = login_throttle.begin(endpoint=door, email=email, network=network, session=session)
         deed = AuditContext(None, timezone.now(), getattr(request, "request_id", ""))
-        erasure.erase_own(user_id=principal.user_id, brand_id=principal.brand_id, password=given["password"], deed=deed)
+        erasure.erase_own(
+            user_id=principal.user_id, brand_id=principal.brand_id, password=given["password"], audit_context=deed
+        )
         attempt.succeeded()
         return Response(status=204)

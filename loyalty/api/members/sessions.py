@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
@@ -19,9 +20,10 @@ from brands.identity.authentication import caller_of
 from brands.identity.tokens import TokenPair
 from brands.models.people import User
 from brands.models.tenants import Brand
+from brands.tenants import request_brands
 from brands.tenants.hostnames import brand_for_hostname
 from core.api.inputs import ID, Input
-from core.api.openapi.endpoint import ANYBODY, KEY, endpoint
+from core.api.openapi.endpoint import KEY, PUBLIC, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import LOG_IN, REFRESH, TOKENS
 from core.api.outputs import Output
@@ -44,7 +46,7 @@ class CredentialsInput(Input):
     def validate_email(self, email: str) -> str:
         """In lowercase, as it is kept; a few letters of other scripts grow by that."""
         if len(email.lower()) > MAX_EMAIL_LENGTH:
-            message = f"Ensure this field has no more than {MAX_EMAIL_LENGTH} characters."
+            message = serializers.CharField.default_error_messages["max_length"].format(max_length=MAX_EMAIL_LENGTH)
             raise serializers.ValidationError(message)
         return email.lower()
 
@@ -83,6 +85,7 @@ class TokensOutput(Output):
 
 def answer_tokens(pair: TokenPair, *, device_of: User | None = None, status: int = 200) -> Response:
     """The tokens, and that of the device on which `device_of` has logged in."""
+    request_brands.note(request_brands.ANSWER, (pair.brand_id,))
     device = {"device_token": login_throttle.make_device(device_of)} if device_of else {}
     body = TokensOutput.serialize({**asdict(pair), **device})
     return Response(body, status=status, headers={"Cache-Control": "no-store"})
@@ -102,13 +105,13 @@ def brand_of(request: Request, *, named: int | None, user: User | None = None) -
 
     Raises Invalid where it stays open.
     """
-    found = told_brand(request, named=named) or (_only_brand_of(user) if named is None else None)
+    found = brand_of_request(request, named=named) or (_only_brand_of(user) if named is None else None)
     if found is None:
-        raise Invalid("Name the brand: send brand_id, or the api-key of its app.", details={"field": "brand_id"})
+        raise Invalid(_("Name the brand: send brand_id, or the api-key of its app."), details={"field": "brand_id"})
     return found
 
 
-def told_brand(request: Request, *, named: int | None) -> Brand | None:
+def brand_of_request(request: Request, *, named: int | None) -> Brand | None:
     """As brand_of, before it is known who calls."""
     return brand_for_hostname(_called(request)) if named is None else Brand.objects.filter(pk=named).first()
 
@@ -137,7 +140,7 @@ class Login(APIView):
         "log_in",
         tag="Tokens",
         summary="Log in",
-        needs=[ANYBODY, KEY],
+        needs=[PUBLIC, KEY],
         calls=[named_brand, sessions.check_password],
         parameters=[ORIGIN_PARAMETER],
         request=LoginInput,
@@ -165,16 +168,16 @@ class Login(APIView):
         network = client_address.client_address(request)
         given = LoginInput.parse(request.data)
         named = named_brand(request, stated=given.get("brand_id"))
-        told = told_brand(request, named=named)
+        told = brand_of_request(request, named=named)
         door = login_throttle.at_brand(told.pk if told else None)
         rate_limits.hit("login_address", network)
         rate_limits.hit("login", "address", door, network)
         attempt = login_throttle.begin(
-            door=door, email=given["email"], network=network, device=given.get("device_token", "")
+            endpoint=door, email=given["email"], network=network, device=given.get("device_token", "")
         )
         try:
             user = sessions.check_password(email=given["email"], password=given["password"])
-        except sessions.LoginRefused:
+        except sessions.LoginRejected:
             if told:
                 request_id = getattr(request, "request_id", "")
                 login_records.failed(attempt=attempt, brand=told, at=timezone.now(), request_id=request_id)
@@ -195,7 +198,7 @@ class Refresh(APIView):
         "refresh_tokens",
         tag="Tokens",
         summary="Refresh the tokens",
-        needs=[ANYBODY],
+        needs=[PUBLIC],
         calls=[tokens.rotate],
         request=RefreshInput,
         responses=TokensOutput,
@@ -226,7 +229,7 @@ class Revoke(APIView):
         "log_out",
         tag="Tokens",
         summary="Log out",
-        needs=[ANYBODY],
+        needs=[PUBLIC],
         calls=[tokens.revoke],
         request=RefreshInput,
         responses={204: None},

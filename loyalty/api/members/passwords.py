@@ -8,17 +8,17 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from core.api.inputs import Input
-from core.api.openapi.endpoint import ANYBODY, KEY, endpoint
+from core.api.openapi.endpoint import KEY, PUBLIC, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import LINK_TOKEN
 from core.api.outputs import DoneOutput
 from core.redis import rate_limits
 from core.web import client_address
-from loyalty.api.sessions import ORIGIN_PARAMETER, CredentialsInput, brand_of, named_brand
+from loyalty.api.members.sessions import ORIGIN_PARAMETER, CredentialsInput, brand_of, named_brand
 from loyalty.members import passwords
 
 
-class ForgottenInput(CredentialsInput):
+class ForgotPasswordInput(CredentialsInput):
     password = None  # type: ignore[assignment] # DRF's way to leave out an inherited field
 
 
@@ -37,10 +37,10 @@ class ForgotPassword(APIView):
         "forgot_password",
         tag="Tokens",
         summary="Ask for a new password",
-        needs=[ANYBODY, KEY],
+        needs=[PUBLIC, KEY],
         calls=[named_brand],
         parameters=[ORIGIN_PARAMETER],
-        request=ForgottenInput,
+        request=ForgotPasswordInput,
         responses={202: DoneOutput},
         examples=[
             request_example("At a brand", {"email": "ada@example.com", "brand_id": 7}),
@@ -57,7 +57,7 @@ class ForgotPassword(APIView):
         """
         network = client_address.client_address(request)
         rate_limits.hit("login", "address", network)
-        given = ForgottenInput.parse(request.data)
+        given = ForgotPasswordInput.parse(request.data)
         brand = brand_of(request, named=named_brand(request, stated=given.get("brand_id")))
         rate_limits.hit("login", "forgotten", brand.pk, given["email"], network)
         passwords.forgot(email=given["email"], brand=brand, at=timezone.now())
@@ -74,7 +74,7 @@ class ResetPassword(APIView):
         "reset_password",
         tag="Tokens",
         summary="Set a new password",
-        needs=[ANYBODY],
+        needs=[PUBLIC],
         request=NewPasswordInput,
         responses=DoneOutput,
         examples=[

@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -14,20 +15,26 @@ from rest_framework.views import APIView
 from brands.identity.authentication import BearerToken, principal_of
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core.api.inputs import Input
-from core.api.openapi.endpoint import ANYBODY, BEARER, KEY, endpoint
+from core.api.inputs import Input, SwitchField
+from core.api.openapi.endpoint import BEARER, KEY, PUBLIC, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import LINK_TOKEN, LOG_IN, SCAN_ID, TOKENS, WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
 from core.errors import AuthenticationRequired, NotFound
 from core.redis import rate_limits
 from core.web import client_address
-from loyalty.api.profile import Switch
-from loyalty.api.sessions import ORIGIN_PARAMETER, CredentialsInput, TokensOutput, answer_tokens, brand_of, named_brand
+from loyalty.api.members.sessions import (
+    ORIGIN_PARAMETER,
+    CredentialsInput,
+    TokensOutput,
+    answer_tokens,
+    brand_of,
+    named_brand,
+)
 from loyalty.members import confirmations, sessions
 
-CODE_WORDS = "The six digits of the e-mail; spaces do not matter."
-LINK_WORDS = "The last part of the link's address."
+CODE_TEXT = "The six digits of the e-mail; spaces do not matter."
+LINK_TEXT = "The last part of the link's address."
 
 
 class RegisterInput(CredentialsInput):
@@ -35,7 +42,7 @@ class RegisterInput(CredentialsInput):
 
     first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
-    consented = Switch(
+    consented = SwitchField(
         required=False, help_text="The customer accepted the brand's terms and saw its privacy notice: this is kept."
     )
 
@@ -54,16 +61,16 @@ class RegisteredOutput(Output):
 class ProofInput(Input):
     """What came by mail: the code, or the link's token."""
 
-    code = serializers.CharField(required=False, max_length=20, help_text=CODE_WORDS)
-    token = serializers.CharField(required=False, max_length=500, help_text=LINK_WORDS)
+    code = serializers.CharField(required=False, max_length=20, help_text=CODE_TEXT)
+    token = serializers.CharField(required=False, max_length=500, help_text=LINK_TEXT)
 
     def validate_code(self, code: str) -> str:
         return "".join(code.split())
 
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        if ("code" in given) == ("token" in given):
-            raise serializers.ValidationError("Send either the code or the link's token.")
-        return given
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        if ("code" in data) == ("token" in data):
+            raise serializers.ValidationError(_("Send either the code or the link's token."))
+        return data
 
 
 class ConfirmRegistrationInput(ProofInput):
@@ -72,12 +79,12 @@ class ConfirmRegistrationInput(ProofInput):
     registration_id = serializers.UUIDField(required=False)
     password = serializers.CharField(required=False, max_length=256, trim_whitespace=False)
 
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        given = super().validate(given)
-        needed = "registration_id" if "code" in given else "password"
-        if needed not in given:
-            raise serializers.ValidationError({needed: ["This field is required."]})
-        return given
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        data = super().validate(data)
+        needed = "registration_id" if "code" in data else "password"
+        if needed not in data:
+            raise serializers.ValidationError({needed: [_("This field is required.")]})
+        return data
 
 
 class VerificationOutput(Output):
@@ -126,7 +133,7 @@ class Register(APIView):
         "register",
         tag="Tokens",
         summary="Register as a customer",
-        needs=[ANYBODY, KEY],
+        needs=[PUBLIC, KEY],
         calls=[named_brand],
         parameters=[ORIGIN_PARAMETER],
         request=RegisterInput,
@@ -165,7 +172,7 @@ class ConfirmRegistration(APIView):
         "confirm_registration",
         tag="Tokens",
         summary="Confirm a registration",
-        needs=[ANYBODY],
+        needs=[PUBLIC],
         request=ConfirmRegistrationInput,
         responses={201: TokensOutput},
         examples=[
@@ -231,7 +238,7 @@ class ConfirmVerification(APIView):
         "confirm_email",
         tag="Tokens",
         summary="Prove the e-mail address",
-        needs=[BEARER, ANYBODY],
+        needs=[BEARER, PUBLIC],
         raises=[AuthenticationRequired],
         request=ProofInput,
         responses=VerificationOutput,

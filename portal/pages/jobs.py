@@ -1,5 +1,6 @@
 """Page: long work, its progress as it goes, and the files that came of it, for those who may see what is in them."""
 
+from collections import defaultdict
 from pathlib import PurePath
 from typing import Any, ClassVar
 
@@ -16,52 +17,19 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes.imports import uploads
-from authcodes.models.imports import Import
-from authcodes.reports.lists import REPORTS
 from brands.identity import roles
-from brands.identity.roles import ACT, ADD, STOP, VIEW
-from jobs import queue
+from brands.identity.roles import ACT, STOP, VIEW
+from jobs import kinds, queue
 from jobs.models import Job
 from portal.base.badges import badge
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
-from portal.base.tenant_scope import person
+from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import within
 from portal.lists.filters import DayFilter
 from portal.lists.live import LiveAdmin, is_id
 from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"queued": "", "running": "info", "done": "success", "failed": "danger", "cancelled": "warning"}
-# What a job's title and file tell is for those who may see the rows it is made of.
-TOLD_OF = {
-    **{kind: model._meta.label_lower for kind, (model, _report) in REPORTS.items()},  # noqa: SLF001 - Django's public API
-    Job.Kind.EXPORT_AFFECTED: "authcodes.scan",
-    Job.Kind.EXPORT_CUSTOMER_DATA: "loyalty.userpoints",
-    Job.Kind.PRINT_BATCH: "authcodes.printrun",
-    Job.Kind.PRINT_LIST: "authcodes.printrun",
-}
-# Who may do this may cancel it too, whoever started it, and nobody else.
-CANCELLED_BY = {Job.Kind.NOTIFY_RECALL: (ADD, "authcodes.recall")}
-ALL_OR_NOTHING = gettext_lazy("No codes are changed, unless the job has already finished.")
-NO_FILE = gettext_lazy("No file is created. You can start the job again.")
-# What becomes of the work when it is cancelled.
-AFTERWARDS = {
-    Job.Kind.GENERATE: gettext_lazy(
-        "Codes generated so far stay valid. The batch's page can generate the missing ones later."
-    ),
-    Job.Kind.CHANGE_CODES: ALL_OR_NOTHING,
-    Job.Kind.CHECK_IMPORT: gettext_lazy("Nothing is imported. The file has to be uploaded again."),
-    Job.Kind.COMMIT_IMPORT: ALL_OR_NOTHING,
-    Job.Kind.UNDO_IMPORT: ALL_OR_NOTHING,
-    **dict.fromkeys(REPORTS, NO_FILE),
-    Job.Kind.EXPORT_AFFECTED: NO_FILE,
-    Job.Kind.EXPORT_CUSTOMER_DATA: gettext_lazy("No file is created. You or the customer can start the export again."),
-    Job.Kind.NOTIFY_RECALL: gettext_lazy(
-        "Customers notified so far stay notified. Restart from the recall's page to notify the rest."
-    ),
-    Job.Kind.PRINT_BATCH: NO_FILE,
-    Job.Kind.PRINT_LIST: NO_FILE,
-}
 TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".json": "application/json",
@@ -98,11 +66,14 @@ class JobAdmin(LiveAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request)
-        for label in set(TOLD_OF.values()):
-            kinds = [kind for kind, told_of in TOLD_OF.items() if told_of == label]
-            seen = roles.reach(request.user, VIEW, label)
+        by_label = defaultdict(list)
+        for kind in kinds.declared().values():
+            if kind.visible_with:
+                by_label[kind.visible_with].append(kind.name)
+        for label, names in by_label.items():
+            seen = roles.brand_scope(request.user, VIEW, label)
             if not seen.everywhere:
-                rows = rows.filter(~Q(kind__in=kinds) | Q(brand__in=seen.brand_ids))
+                rows = rows.filter(~Q(kind__in=names) | Q(brand__in=seen.brand_ids))
         return rows
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -122,26 +93,23 @@ class JobAdmin(LiveAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         job = self.get_object(request, object_id)
-        told = {"job": told_of(job), "job_acts": self.acts(request, job), "print_address": print_of(job)}
+        told = {"job": job_context(job), "job_acts": self.acts(request, job), "print_address": details_of(job)}
         told["job_stops"] = self.may_cancel(request, job)
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
 
     def acts(self, request: HttpRequest, job: Job) -> bool:
         """Whether the person may have its file."""
-        label = TOLD_OF.get(Job.Kind(job.kind))
-        reach = within(request.user, label) if label else self.reach(request, ACT)
+        label = kinds.declared()[job.kind].visible_with
+        reach = within(request.user, label) if label else self.brand_scope(request, ACT)
         return job.brand_id in reach
 
     def may_cancel(self, request: HttpRequest, job: Job) -> bool:
-        """Printers stop what they started, managers and owners what anybody did; of an import, who may commit it."""
+        """Printers stop what they started, managers and owners what anybody did, unless the kind says who."""
         if not self.acts(request, job):
             return False
-        kind = Job.Kind(job.kind)
-        if kind in CANCELLED_BY:
-            return job.brand_id in roles.reach(request.user, *CANCELLED_BY[kind])
-        if kind in uploads.RUNNING.values():
-            return uploads.may_act(Import.objects.get(pk=job.parameters["import_id"]), person(request))
-        return job.created_by_id == person(request).pk or self.may(request, STOP, job)
+        if may_cancel := kinds.declared()[job.kind].may_cancel:
+            return may_cancel(job, staff_user(request))
+        return job.created_by_id == staff_user(request).pk or self.may(request, STOP, job)
 
     def is_changing(self, job: Job) -> bool:
         return job.is_unfinished
@@ -152,12 +120,12 @@ class JobAdmin(LiveAdmin):
 
     @display(description=gettext_lazy("progress"))
     def progress(self, job: Job) -> SafeString:
-        return self.live(job, "progress", format_html("{}", told_of(job)["words"]))
+        return self.live(job, "progress", format_html("{}", job_context(job)["words"]))
 
     def progress_view(self, request: HttpRequest) -> JsonResponse:
         """How far the jobs in `id` are, as many as the person may see; what the page's script asks for."""
         ids = [text for text in request.GET.getlist("id")[:MAX_WATCHED] if is_id(text)]
-        return JsonResponse({"jobs": [told_of(job) for job in self.get_queryset(request).filter(pk__in=ids)]})
+        return JsonResponse({"jobs": [job_context(job) for job in self.get_queryset(request).filter(pk__in=ids)]})
 
     def cancel(self, request: HttpRequest, pk: int) -> HttpResponse:
         """A page says what becomes of the work; its button cancels."""
@@ -166,7 +134,8 @@ class JobAdmin(LiveAdmin):
             raise PermissionDenied
         if request.method != "POST" and job.is_unfinished:
             back = reverse("admin:jobs_job_change", args=[pk])
-            told = {"title": _("Cancel this job?"), "job": job, "about": AFTERWARDS[Job.Kind(job.kind)], "back": back}
+            about = kinds.declared()[job.kind].on_cancel
+            told = {"title": _("Cancel this job?"), "job": job, "about": about, "back": back}
             context = {**self.admin_site.each_context(request), "opts": self.opts, **told}
             return TemplateResponse(request, "admin/portal/job_cancel.html", context)
         asked = queue.cancel(job=job) if request.method == "POST" else False
@@ -196,17 +165,21 @@ class JobAdmin(LiveAdmin):
         return answer
 
 
-def print_of(job: Job) -> str:
-    """Where its print run's page is, if it is the job of one."""
-    run = getattr(job, "print_run", None)
-    return reverse("admin:authcodes_printrun_change", args=[run.pk]) if run else ""
+def details_of(job: Job) -> str:
+    """Where the page of the row is that says more, if its kind has one."""
+    name = kinds.declared()[job.kind].details
+    row = getattr(job, name, None) if name else None
+    if row is None:
+        return ""
+    about = row._meta  # noqa: SLF001 - Django's public API
+    return reverse(f"admin:{about.app_label}_{about.model_name}_change", args=[row.pk])
 
 
 def is_on_offer(job: Job) -> bool:
     return bool(job.status == Job.Status.DONE and job.result and job.expires_at and job.expires_at > timezone.now())
 
 
-def told_of(job: Job) -> dict[str, Any]:
+def job_context(job: Job) -> dict[str, Any]:
     """A job's state in words, for its page and for the script that keeps the page current."""
     words = f"{job.percent} %"
     if job.total:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.db import transaction
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -12,16 +11,16 @@ from rest_framework.views import APIView
 from brands.audit_log import AuditContext
 from brands.errors import UserNotFound
 from brands.identity.api_keys import Caller
-from brands.identity.authentication import for_brand_of_key
+from brands.identity.authentication import for_brand_of_hub
+from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
 from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
-from core.errors import Forbidden, Invalid
-from core.redis import rate_limits
-from loyalty.members import corrections, enrolment
+from core.errors import Invalid
+from loyalty.members import changes, corrections, enrolment
 from loyalty.models.accounts import UserPoints
 
 
@@ -66,28 +65,25 @@ class Members(APIView):
         tag="Account",
         summary="Enrol a customer",
         needs=[KEY],
-        calls=[enrolment.enrol_one],
-        raises=[Forbidden],
+        calls=[Caller.require, enrolment.enrol_one],
         request=EnrolmentInput,
         responses={200: EnrolmentOutput, 201: EnrolmentOutput},
         examples=ENROL_MEMBER_EXAMPLES,
     )
-    @for_brand_of_key
+    @for_brand_of_hub(ApiKey.Scope.MEMBERS)
     def post(self, request: Request, caller: Caller) -> Response:
-        """Make a customer who registered with the brand a member of its programme. Needs a hub key.
+        """Make a customer who registered with the brand a member of its programme.
 
-        For brands that do not enrol automatically. Asked again, this answers the same with 200. Who did not register
-        with the brand is unknown to it, customers of other brands too.
+        Needs a hub key with the scope `members`. For brands that do not enrol automatically. Asked again, this answers
+        the same with 200. Who did not register with the brand is unknown to it, customers of other brands too.
         """
-        if not caller.is_hub:
-            raise Forbidden("Only a hub key may enrol customers.")
         given = EnrolmentInput.parse(request.data)
         user_id, email = given.get("user_id"), given.get("email")
         if (user_id is not None) == bool(email):
             raise Invalid("Send either user_id or email.", details={"field": "user_id"})
-        deed = AuditContext(None, timezone.now(), getattr(request, "request_id", ""), f"API key {caller.key_id}")
+        deed = AuditContext(None, timezone.now(), getattr(request, "request_id", ""), key_id=caller.key_id)
         brand = Brand.objects.get(pk=caller.brand_id)
-        member, created = enrolment.enrol_one(brand=brand, deed=deed, user_id=user_id, address=email or "")
+        member, created = enrolment.enrol_one(brand=brand, audit_context=deed, user_id=user_id, address=email or "")
         enrolled = EnrolmentOutput.serialize({"member": member, "created": created})
         return Response(enrolled, status=201 if created else 200)
 
@@ -102,10 +98,10 @@ class CorrectionInput(Input):
     )
     reason = serializers.CharField(max_length=500, help_text="For the audit log.")
 
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        if not {"first_name", "last_name", "email"} & given.keys():
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        if not {"first_name", "last_name", "email"} & data.keys():
             raise serializers.ValidationError("Send first_name, last_name or email.")
-        return given
+        return data
 
 
 class CorrectedData(Output):
@@ -155,38 +151,25 @@ class MemberView(APIView):
         tag="Account",
         summary="Correct a member's name or address",
         needs=[KEY],
-        calls=[corrections.correct_name, corrections.request_email_change],
-        raises=[Forbidden, UserNotFound],
+        calls=[Caller.require, changes.change_identity],
         request=CorrectionInput,
         responses=CorrectedOutput,
         examples=CORRECT_MEMBER_EXAMPLES,
     )
-    @for_brand_of_key
+    @for_brand_of_hub(ApiKey.Scope.MEMBERS)
     def patch(self, request: Request, caller: Caller, user_id: int) -> Response:
-        """Correct a member's name or e-mail address. Needs a hub key.
+        """Correct a member's name or e-mail address. Needs a hub key with the scope `members`.
 
         The name changes at once, at this brand only, and 20 times a day at most (`RATE_LIMITED`). The new address
         receives a link and the current one a notice. The address changes once the customer opens the link and enters
         their password, within 30 minutes.
         """
-        if not caller.is_hub:
-            raise Forbidden("Only a hub key may correct members.")
         given = CorrectionInput.parse(request.data)
         at = timezone.now()
-        reason = f"{given['reason']} (API key {caller.key_id})"
-        deed = AuditContext(None, at, getattr(request, "request_id", ""), reason)
+        deed = AuditContext(None, at, getattr(request, "request_id", ""), given["reason"], caller.key_id)
         found = UserPoints.objects.filter(brand=caller.brand_id, user=user_id, user__is_active=True)
         member = found.select_related("user", "brand").first()
         if member is None:
             raise UserNotFound
-        with transaction.atomic():
-            if email := given.get("email"):
-                rate_limits.hit("account_mail", member.user.email, f"hub:{caller.brand_id}")
-                corrections.request_email_change(account=member, email=email, deed=deed)
-            if {"first_name", "last_name"} & given.keys():
-                first, last = member.names
-                names = {"first_name": given.get("first_name", first), "last_name": given.get("last_name", last)}
-                if (names["first_name"].strip(), names["last_name"].strip()) != member.names:
-                    rate_limits.hit("name_correction", caller.brand_id, member.user_id)
-                member = corrections.correct_name(account=member, deed=deed, **names)
+        member = changes.change_identity(member=member, values=given, audit_context=deed)
         return Response(CorrectedOutput.serialize(corrections.identity_of(member, at=at)))

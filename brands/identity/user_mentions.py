@@ -26,7 +26,7 @@ class Mentions:
     def anywhere(self) -> "re.Pattern[str]":
         """What can mean nobody else: the addresses, and both names together in either order."""
         pairs = [way for both in self.names if all(both) for way in (both, both[::-1])]
-        names = [rf"\b{_words(pair)}\b" for pair in pairs]
+        names = [rf"\b{_pattern(pair)}\b" for pair in pairs]
         digits = re.sub(r"\D", "", self.phone)
         phone = [r"\+?" + r"[\s./()-]*".join(digits)] if digits else []
         return re.compile("|".join([re.escape(self.email), *phone, *names]), re.IGNORECASE)
@@ -39,7 +39,7 @@ class Mentions:
         return re.compile("|".join([self.anywhere.pattern, *alone]), re.IGNORECASE)
 
 
-def _words(names: list[str]) -> str:
+def _pattern(names: list[str]) -> str:
     return r",?\s+".join(re.escape(name) for name in names)
 
 

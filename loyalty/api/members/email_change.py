@@ -13,14 +13,14 @@ from brands.identity.authentication import principal_of
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.api.inputs import Input
-from core.api.openapi.endpoint import ANYBODY, BEARER, endpoint
+from core.api.openapi.endpoint import BEARER, PUBLIC, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
 from core.errors import NotFound
 from core.redis import rate_limits
 from core.web import client_address
-from loyalty.api.registration import LINK_WORDS, count_mail
+from loyalty.api.members.registration import LINK_TEXT, count_mail
 from loyalty.members import confirmations
 
 
@@ -37,7 +37,7 @@ class EmailChangeOutput(Output):
 
 
 class ConfirmEmailChangeInput(Input):
-    token = serializers.CharField(max_length=500, help_text=LINK_WORDS)
+    token = serializers.CharField(max_length=500, help_text=LINK_TEXT)
     password = serializers.CharField(max_length=256, trim_whitespace=False)
 
 
@@ -86,7 +86,7 @@ class ConfirmEmailChange(APIView):
         "confirm_email_change",
         tag="Account",
         summary="Confirm an e-mail address change",
-        needs=[ANYBODY],
+        needs=[PUBLIC],
         request=ConfirmEmailChangeInput,
         responses=ConfirmEmailChangeOutput,
         examples=[
@@ -106,7 +106,7 @@ class ConfirmEmailChange(APIView):
         now, request_id = timezone.now(), getattr(request, "request_id", "")
         change = confirmations.open_change(given["token"], at=now)
         door = login_throttle.at_email_change(change.brand_id)
-        attempt = login_throttle.begin(door=door, email=change.previous_email, network=network)
+        attempt = login_throttle.begin(endpoint=door, email=change.previous_email, network=network)
         try:
             confirmations.finish_change(token=given["token"], password=given["password"], at=now, request_id=request_id)
         except confirmations.WrongPassword:

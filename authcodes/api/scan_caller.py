@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from rest_framework.request import Request
 
 from authcodes.models.scans import Scan
@@ -15,6 +16,7 @@ from brands.identity.api_keys import Caller
 from brands.identity.authentication import active_user, caller_of
 from brands.identity.guessing import Guesser
 from brands.identity.tokens import Principal
+from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
 from brands.scanned import read
 from core.api.idempotency import idempotency_key, idempotent_id
@@ -23,11 +25,16 @@ from core.web import client_address
 from loyalty.points import accounts
 
 
-class Scanner:
+class ScanCaller:
     """Who is scanning, as the request's token and key tell: a customer, or a guest at an address."""
 
-    def __init__(self, request: Request, *, counted_as: str = "ingest") -> None:
+    def __init__(
+        self, request: Request, *, counted_as: str = "ingest", scope: ApiKey.Scope = ApiKey.Scope.EVENTS
+    ) -> None:
+        """Raises Forbidden for a hub key without the scope."""
         self.caller: Caller | None = caller_of(request, counted_as=counted_as)
+        if self.caller and self.caller.is_hub:
+            self.caller.require(scope)
         self.principal: Principal | None = request.auth if isinstance(request.auth, Principal) else None
         if self.caller and self.principal and self.caller.brand_id != self.principal.brand_id:
             raise BrandMismatch
@@ -68,12 +75,12 @@ class Scanner:
         if self.caller is None or not self.caller.is_hub:
             if own is None:
                 return None
-            raise Forbidden("customer_id is not the user of the access token.")
+            raise Forbidden(_("customer_id is not the user of the access token."))
         return self._customer_of_hub(self.caller, customer_id)
 
     def _customer_of_hub(self, caller: Caller, customer_id: str) -> int:
         if not (customer_id.isascii() and customer_id.isdigit()) or int(customer_id) >= 2**63:
-            raise Invalid("customer_id must be the number of a customer.", details={"field": "customer_id"})
+            raise Invalid(_("customer_id must be the number of a customer."), details={"field": "customer_id"})
         if accounts.find(brand=Brand.objects.get(pk=caller.brand_id), user_id=int(customer_id)) is None:
             raise UserNotFound
         return int(customer_id)

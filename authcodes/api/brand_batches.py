@@ -1,0 +1,274 @@
+"""The brand's batches and recalls over HTTP, for its own systems and staff."""
+
+from typing import Any
+
+from django.db import transaction
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from authcodes.codes import batches, scan_value
+from authcodes.codes.batches import BatchSettings
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.products import Product
+from authcodes.recalls import notifications, recalls
+from brands import audit_log
+from brands.access.brand_access import BrandAccess, for_brand
+from brands.access.endpoints import (
+    BrandList,
+    BrandView,
+    list_endpoint,
+    list_output,
+    row_endpoint,
+    row_of,
+    row_output,
+    write_endpoint,
+)
+from brands.audit_log import AuditedChange
+from brands.identity.roles import ADD
+from brands.models.credentials import ApiKey
+from campaigns.models.campaigns import Campaign
+from core.api.filters import IdFilter, NoFilter, SwitchFilter, TenantFilterSet, TextFilter
+from core.api.inputs import ID, Input, SwitchField, one_line
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import WHEN
+from core.api.outputs import Output, TimestampField
+from core.errors import Forbidden, Invalid, NotFound
+
+LABEL = "authcodes.batchrange"
+RECALL_EXAMPLE = {"batch_id": 17, "recall_id": "R-2026-4", "contact": "+41 31 000 00 00", "message": "Stop using it."}
+EXAMPLE = {
+    "id": 17,
+    "range_name": "Jackets, spring",
+    "product_id": 311,
+    "campaign_id": None,
+    "prefix": "ALP",
+    "first_code": "ALP0000004711",
+    "last_code": "ALP0000005710",
+    "quantity": 1000,
+    "generated": 1000,
+    "is_signed": True,
+    "points_per_scan": 50,
+    "scan_limit": 1,
+    "expiration_date": None,
+    "recall_id": None,
+    "created_at": WHEN,
+}
+WRITTEN = {"range_name": "Jackets, spring", "quantity": 1000, "product_id": 311, "prefix": "ALP", "signed": True}
+INT = 2**31 - 1
+SCAN_VALUE = {"points_per_scan", "scan_limit", "expiration_date", "campaign_id"}
+
+
+class BrandBatchOutput(Output):
+    id = serializers.IntegerField()
+    range_name = serializers.CharField()
+    product_id = serializers.IntegerField(allow_null=True)
+    campaign_id = serializers.IntegerField(allow_null=True)
+    prefix = serializers.CharField(allow_blank=True)
+    first_code = serializers.CharField()
+    last_code = serializers.CharField()
+    quantity = serializers.IntegerField()
+    generated = serializers.IntegerField(source="generated_count", help_text="How many of its codes exist so far.")
+    is_signed = serializers.BooleanField(help_text="Its QR codes carry a secret tag that cannot be guessed.")
+    points_per_scan = serializers.IntegerField(allow_null=True)
+    scan_limit = serializers.IntegerField(allow_null=True, help_text="Scans of each code; null: as many as wanted.")
+    expiration_date = serializers.DateField(allow_null=True, help_text="The last day, by the brand's clock.")
+    recall_id = serializers.CharField(source="recall.recall_id", default=None, allow_null=True)
+    created_at = TimestampField()
+
+
+class BatchJobOutput(BrandBatchOutput):
+    job_id = serializers.IntegerField(help_text="The job that generates its codes.")
+
+
+BrandBatchListOutput = list_output(BrandBatchOutput)
+BrandBatchRowOutput = row_output(BrandBatchOutput)
+BatchJobRowOutput = row_output(BatchJobOutput)
+
+
+class BatchInput(Input):
+    range_name = serializers.CharField(max_length=120, validators=[one_line])
+    quantity = serializers.IntegerField(min_value=1, max_value=batches.MAX_CODES)
+    product_id = serializers.IntegerField(required=False, allow_null=True, **ID)
+    campaign_id = serializers.IntegerField(required=False, allow_null=True, **ID)
+    prefix = serializers.CharField(required=False, max_length=32, allow_blank=True)
+    starting_number = serializers.IntegerField(required=False, min_value=0, max_value=10**18 - 1)
+    number_width = serializers.IntegerField(required=False, min_value=1, max_value=18)
+    points_per_scan = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=INT)
+    scan_limit = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=INT)
+    expiration_date = serializers.DateField(required=False, allow_null=True)
+    signed = SwitchField(required=False, help_text="False: codes that follow each other can be guessed.", default=True)
+
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        day = data.get("expiration_date")
+        if day is not None and not 2000 <= day.year <= 2100:
+            raise serializers.ValidationError({"expiration_date": "Send a day from 2000 to 2100."})
+        return data
+
+
+class RecalledFilter(SwitchFilter):
+    """Recalled is what has a recall."""
+
+    def filter(self, rows: Any, value: Any) -> Any:
+        return rows.filter(recall__isnull=value == "false") if value else rows
+
+
+class BrandBatchFilter(TenantFilterSet):
+    product_id = IdFilter(field_name="product_id", description="Only batches of this product.")
+    prefix = TextFilter(max_length=32, description="Only batches whose codes begin with this prefix.")
+    is_recalled = RecalledFilter(description="Only batches that are recalled, or only those that are not.")
+
+
+class BrandBatches(BrandList):
+    """The brand's batches."""
+
+    filterset_class = BrandBatchFilter
+    output = BrandBatchListOutput
+
+    @list_endpoint("list_batches", "List batches", BrandBatchListOutput, EXAMPLE, filters=BrandBatchFilter)
+    @for_brand(ApiKey.Scope.READ, LABEL)
+    def get(self, _request: Request, access: BrandAccess) -> Response:
+        """List the brand's batches, newest first. Needs the scope `read`."""
+        return self.listed(BatchRange.objects.select_related("recall").filter(brand=access.brand_id))
+
+    @write_endpoint(
+        "create_batch",
+        "Generate a batch",
+        request=BatchInput,
+        responses={202: BatchJobRowOutput},
+        examples=[
+            request_example("Protected codes", WRITTEN),
+            answer_example("Being generated", {"success": True, "data": {**EXAMPLE, "generated": 0, "job_id": 912}}),
+        ],
+    )
+    @for_brand(ApiKey.Scope.CODES, LABEL, ADD, writes=True)
+    def post(self, request: Request, access: BrandAccess) -> Response:
+        """Create a batch and have its codes generated in the background. Needs the scope `codes`.
+
+        Follow the job of `job_id` with `GET brand/jobs/{job_id}`. Left out, the settings are those that the portal
+        proposes: protected codes of ten digits, each scanned once.
+        """
+        data: dict[str, Any] = BatchInput.parse(request.data)
+        if access.user and not scan_value.may_set(access.user, access.brand_id) and SCAN_VALUE & data.keys():
+            raise Forbidden("Only managers and owners can set points, scan limit, expiry and campaign.")
+        with transaction.atomic():
+            wanted = batch_settings(access.brand_id, data)
+            deed = access.audit_context()
+            made = batches.create_batch(brand=access.brand, batch_settings=wanted, at=deed.at, by=access.user)
+            made.job_id = batches.start_generation(batch=made, by=access.user).pk  # type: ignore[attr-defined]
+            changes = audit_log.changes(None, made)
+            audit_log.record(
+                audit_context=deed, action=audit_log.ADDED, rows=[AuditedChange(made, made.brand_id, changes)]
+            )
+        return Response(BatchJobRowOutput.serialize(made), status=202)
+
+
+def batch_settings(brand_id: int, data: dict[str, Any]) -> BatchSettings:
+    """Raises Invalid for a product or campaign that the brand does not have."""
+    values = {name: value for name, value in data.items() if name not in {"product_id", "campaign_id"}}
+    product = the_brands(Product, brand_id, "product_id", data)
+    return BatchSettings(product=product, campaign=the_brands(Campaign, brand_id, "campaign_id", data), **values)
+
+
+def the_brands(model: Any, brand_id: int, field: str, data: dict[str, Any]) -> Any:
+    """The brand's row that a field names; None where it names none. Raises Invalid for another brand's."""
+    if data.get(field) is None:
+        return None
+    found = model.objects.filter(brand=brand_id, pk=data[field]).first()
+    if found is None:
+        raise Invalid("This brand has no such row.", details={"field": field})
+    return found
+
+
+class BrandBatch(BrandView):
+    """One of the brand's batches."""
+
+    @row_endpoint("read_batch", "Read a batch", BrandBatchRowOutput, EXAMPLE)
+    @for_brand(ApiKey.Scope.READ, LABEL)
+    def get(self, _request: Request, access: BrandAccess, batch_id: int) -> Response:
+        """A batch as it is now, and how many of its codes have been generated. Needs the scope `read`."""
+        mine = BatchRange.objects.select_related("recall").filter(brand=access.brand_id)
+        return Response(BrandBatchRowOutput.serialize(row_of(mine, pk=batch_id)))
+
+
+class RecallInput(Input):
+    recall_id = serializers.CharField(
+        max_length=64, validators=[one_line], help_text="The number that customers and authorities know it by."
+    )
+    contact = serializers.CharField(max_length=200, help_text="Phone, e-mail or page for affected customers.")
+    message = serializers.CharField(max_length=5000, help_text="What the customer should do.")
+    reason = serializers.CharField(max_length=5000, help_text="For staff only.")
+    notify_customers = SwitchField(help_text="True: everybody who scanned the batch gets an e-mail, now.")
+
+
+class BrandRecallOutput(Output):
+    batch_id = serializers.IntegerField()
+    recall_id = serializers.CharField()
+    contact = serializers.CharField()
+    message = serializers.CharField()
+    reason = serializers.CharField(help_text="For staff only.")
+    recalled_at = TimestampField()
+
+
+RECALLED = {**RECALL_EXAMPLE, "reason": "Glass inside", "recalled_at": WHEN}
+BrandRecallListOutput = list_output(BrandRecallOutput)
+BrandRecallRowOutput = row_output(BrandRecallOutput)
+
+
+class BrandRecalls(BrandList):
+    """The brand's recalls."""
+
+    filterset_class = NoFilter
+    output = BrandRecallListOutput
+    ordering = ("-recalled_at", "-id")
+
+    @list_endpoint("list_recalls", "List recalls", BrandRecallListOutput, RECALLED, filters=NoFilter)
+    @for_brand(ApiKey.Scope.READ, "authcodes.recall")
+    def get(self, _request: Request, access: BrandAccess) -> Response:
+        """List the batches that are recalled now, the latest first. Needs the scope `read`."""
+        return self.listed(Recall.objects.filter(batch__brand=access.brand_id))
+
+
+class BatchRecall(BrandView):
+    """Calls a batch back."""
+
+    @write_endpoint(
+        "recall_batch",
+        "Recall a batch",
+        request=RecallInput,
+        responses={201: BrandRecallRowOutput},
+        raises=[NotFound],
+        examples=[
+            request_example(
+                "Without mails",
+                {
+                    "recall_id": "R-2026-4",
+                    "contact": "+41 31 000 00 00",
+                    "message": "Stop using it.",
+                    "reason": "Glass inside",
+                    "notify_customers": False,
+                },
+            ),
+            answer_example("Recalled", {"success": True, "data": RECALLED}),
+        ],
+    )
+    @for_brand(ApiKey.Scope.ADMIN, "authcodes.recall", ADD, writes=True)
+    def post(self, request: Request, access: BrandAccess, batch_id: int) -> Response:
+        """Recall a batch: from now on every scan of its codes says so and earns nothing. Needs the scope `admin`.
+
+        Only an owner can withdraw a recall, in the portal.
+        """
+        data = RecallInput.parse(request.data)
+        batch = row_of(BatchRange.objects.select_related("product", "brand").filter(brand=access.brand_id), pk=batch_id)
+        notifies = data.pop("notify_customers")
+        deed = access.audit_context(data["reason"])
+        made = recalls.recall_batch(batch=batch, at=deed.at, by=access.user, **data)
+        action = f"Recalled: {made}"
+        audit_log.record(
+            audit_context=deed,
+            action=action,
+            rows=[AuditedChange(batch, batch.brand_id), AuditedChange(made, batch.brand_id)],
+        )
+        if notifies:
+            notifications.start(recall=made, by=access.user)
+        return Response(BrandRecallRowOutput.serialize(made), status=201)

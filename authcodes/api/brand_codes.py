@@ -1,0 +1,266 @@
+"""The brand's codes and scans over HTTP, for its own systems and staff."""
+
+from typing import Any, cast
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from authcodes.api.scan_serializers import LocationField
+from authcodes.codes import bulk_changes
+from authcodes.codes.bulk_changes import CODES_AT_ONCE, Assignment, CodeChangeRequest
+from authcodes.codes.ranges import CodeRange, full_range, resolve_range
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from authcodes.models.scans import Scan
+from brands.access.brand_access import BrandAccess, for_brand
+from brands.access.endpoints import (
+    BrandList,
+    BrandView,
+    list_endpoint,
+    list_output,
+    row_endpoint,
+    row_of,
+    row_output,
+    write_endpoint,
+)
+from brands.identity.roles import ACT
+from brands.models.credentials import ApiKey
+from brands.tenants import local_time
+from core.api.filters import ChoiceFilter, DayFilter, IdFilter, TenantFilterSet
+from core.api.inputs import ID, Input
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import SCAN_ID, WHEN
+from core.api.outputs import Output, PointsField, TimestampField
+from core.errors import Invalid, NotFound
+
+CODE_EXAMPLE = {
+    "code": "ALP0000004711",
+    "batch_id": 17,
+    "product_id": 311,
+    "points_per_scan": None,
+    "scan_count": 1,
+    "first_scan_at": WHEN,
+    "is_active": True,
+    "inventory_location": "Shelf 3",
+    "created_at": WHEN,
+}
+SCAN_EXAMPLE = {
+    "scan_id": SCAN_ID,
+    "code": "ALP0000004711",
+    "batch_id": 17,
+    "product_id": 311,
+    "user_id": 42,
+    "outcome": "success",
+    "reason": "accepted",
+    "points_awarded": 50,
+    "location": "Bern, Canton of Bern",
+    "scanned_at": WHEN,
+}
+KINDS = {
+    "assign": CodeChange.Kind.ASSIGNED,
+    "unassign": CodeChange.Kind.UNASSIGNED,
+    "deactivate": CodeChange.Kind.DEACTIVATED,
+    "reactivate": CodeChange.Kind.REACTIVATED,
+}
+MAX_POINTS = 2**31 - 1
+
+
+class BrandCodeOutput(Output):
+    code = serializers.CharField(help_text="Without the secret tag of a protected code.")
+    batch_id = serializers.IntegerField()
+    product_id = serializers.IntegerField(allow_null=True)
+    points_per_scan = serializers.IntegerField(allow_null=True, help_text="Null: those of its batch.")
+    scan_count = serializers.IntegerField(help_text="Accepted scans.")
+    first_scan_at = TimestampField(allow_null=True)
+    is_active = serializers.SerializerMethodField(help_text="False: switched off, so that scans of it are refused.")
+    inventory_location = serializers.CharField(allow_blank=True)
+    created_at = TimestampField()
+
+    def get_is_active(self, code: AuthCode) -> bool:
+        return code.deactivated_at is None
+
+
+BrandCodeListOutput = list_output(BrandCodeOutput)
+BrandCodeRowOutput = row_output(BrandCodeOutput)
+
+
+class BrandCodeFilter(TenantFilterSet):
+    batch_id = IdFilter(field_name="batch_id", description="Only codes of this batch.")
+    product_id = IdFilter(field_name="product_id", description="Only codes assigned to this product.")
+
+
+class BrandCodes(BrandList):
+    """The brand's codes."""
+
+    filterset_class = BrandCodeFilter
+    output = BrandCodeListOutput
+
+    @list_endpoint("list_codes", "List codes", BrandCodeListOutput, CODE_EXAMPLE, filters=BrandCodeFilter)
+    @for_brand(ApiKey.Scope.READ, "authcodes.authcode")
+    def get(self, _request: Request, access: BrandAccess) -> Response:
+        """List the brand's codes, the latest made first. Needs the scope `read`.
+
+        What was scanned is in `GET brand/scans`; the addresses of QR images, which hold the secret tags, are those of
+        `list_qr_codes`.
+        """
+        return self.listed(AuthCode.objects.filter(brand=access.brand_id))
+
+
+class BrandCode(BrandView):
+    """One of the brand's codes."""
+
+    @row_endpoint("read_code", "Read a code", BrandCodeRowOutput, CODE_EXAMPLE)
+    @for_brand(ApiKey.Scope.READ, "authcodes.authcode")
+    def get(self, _request: Request, access: BrandAccess, code: str) -> Response:
+        """A code as it is now. Needs the scope `read`."""
+        found = row_of(AuthCode.objects.filter(brand=access.brand_id), code=code)
+        return Response(BrandCodeRowOutput.serialize(found))
+
+
+class BrandScanOutput(Output):
+    scan_id = serializers.UUIDField()
+    code = serializers.CharField(help_text="As it was scanned, shortened; without a secret tag.")
+    batch_id = serializers.IntegerField(allow_null=True)
+    product_id = serializers.IntegerField(allow_null=True)
+    user_id = serializers.IntegerField(allow_null=True, help_text="The customer; null for a guest.")
+    outcome = serializers.ChoiceField(choices=Scan.Outcome.values, help_text="success: the scan was accepted.")
+    reason = serializers.ChoiceField(choices=Scan.Reason.values, help_text="The true reason of the outcome.")
+    points_awarded = PointsField()
+    location = LocationField(allow_null=True)
+    scanned_at = TimestampField()
+
+
+BrandScanListOutput = list_output(BrandScanOutput)
+
+
+class BrandScanFilter(TenantFilterSet):
+    """By outcome, batch, product, and from a day to another, both included and by the brand's clock."""
+
+    outcome = ChoiceFilter(values=Scan.Outcome.values, description="Only scans of this outcome.")
+    batch_id = IdFilter(field_name="batch_id", description="Only scans of this batch's codes.")
+    product_id = IdFilter(field_name="product_id", description="Only scans of codes of this product at the time.")
+    from_ = DayFilter(description="The first day, by the brand's clock.")
+    to = DayFilter(description="The last day, included.")
+
+    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        asked = self.form.cleaned_data
+        if asked["from_"] or asked["to"]:
+            brands = [self.request.brand_access.brand]
+            queryset = queryset.filter(local_time.on_days("scanned_at", asked["from_"], asked["to"], brands=brands))
+        named = {name: asked[name] for name in ("outcome", "batch_id", "product_id") if asked[name]}
+        return queryset.filter(**named)
+
+
+class BrandScans(BrandList):
+    """The brand's scans."""
+
+    filterset_class = BrandScanFilter
+    output = BrandScanListOutput
+    ordering = ("-scanned_at", "-scan_id")
+
+    @list_endpoint("list_scans", "List scans", BrandScanListOutput, SCAN_EXAMPLE, filters=BrandScanFilter)
+    @for_brand(ApiKey.Scope.READ, "authcodes.scan")
+    def get(self, _request: Request, access: BrandAccess) -> Response:
+        """List every recorded attempt to scan one of the brand's codes, the latest first. Needs the scope `read`.
+
+        Refused attempts are listed too: of recalled, expired, used-up and switched-off codes, and with a wrong tag.
+        """
+        return self.listed(Scan.objects.filter(brand=access.brand_id))
+
+
+class CodeChangeInput(Input):
+    """Without `first` and `last`, all codes of the batch."""
+
+    action = serializers.ChoiceField(choices=list(KINDS))
+    batch_id = serializers.IntegerField(**ID)
+    first = serializers.CharField(required=False, max_length=64, help_text="The first code, in full or as its number.")
+    last = serializers.CharField(required=False, max_length=64, help_text="The last code, included.")
+    product_id = serializers.IntegerField(required=False, **ID)
+    points_per_scan = serializers.IntegerField(required=False, min_value=0, max_value=MAX_POINTS)
+    inventory_location = serializers.CharField(required=False, max_length=120, allow_blank=True)
+    reason = serializers.CharField(max_length=500, help_text="For the history of the codes.")
+
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        if ("first" in data) != ("last" in data):
+            raise serializers.ValidationError("Send both first and last, or neither for the whole batch.")
+        if (data["action"] == "assign") != ("product_id" in data):
+            raise serializers.ValidationError("Send product_id with the action assign, and with no other.")
+        return data
+
+
+class ChangedCodesOutput(Output):
+    codes = serializers.IntegerField(help_text="How many codes the range has.")
+    changed = serializers.IntegerField(allow_null=True, help_text="How many changed; null while the job is to do it.")
+    job_id = serializers.IntegerField(allow_null=True, help_text="The job that changes them; null: it is done.")
+
+
+ChangedCodesRowOutput = row_output(ChangedCodesOutput)
+
+
+class CodeChanges(BrandView):
+    """Assigns codes, takes that back, switches codes off and on."""
+
+    @write_endpoint(
+        "change_codes",
+        "Assign codes, or switch them off and on",
+        request=CodeChangeInput,
+        responses={200: ChangedCodesRowOutput, 202: ChangedCodesRowOutput},
+        raises=[NotFound],
+        examples=[
+            request_example(
+                "Assign a range",
+                {
+                    "action": "assign",
+                    "batch_id": 17,
+                    "first": "ALP0000004711",
+                    "last": "ALP0000004810",
+                    "product_id": 311,
+                    "reason": "Packed on line 2",
+                },
+            ),
+            request_example("A stolen pallet", {"action": "deactivate", "batch_id": 17, "reason": "Stolen in transit"}),
+            answer_example("Done", {"success": True, "data": {"codes": 100, "changed": 100, "job_id": None}}),
+        ],
+    )
+    @for_brand(ApiKey.Scope.CODES, "authcodes.authcode", ACT, writes=True)
+    def post(self, request: Request, access: BrandAccess) -> Response:
+        """Assign codes to a product, take that back, or switch codes off or on. Needs the scope `codes`.
+
+        Assigning is all or nothing: codes of another product are refused. More than 50,000 codes are changed by a job,
+        and the answer is 202.
+        """
+        data = CodeChangeInput.parse(request.data)
+        batches = BatchRange.objects.select_related("brand").filter(brand=access.brand_id)
+        codes = range_of(row_of(batches, pk=data["batch_id"]), data)
+        deed = access.audit_context()
+        order = CodeChangeRequest(
+            KINDS[data["action"]], data["reason"], assignment_of(access.brand_id, data), deed.key_id
+        )
+        if codes.size > CODES_AT_ONCE:
+            job = bulk_changes.start_change(codes=codes, order=order, by=access.user)
+            started = {"codes": codes.size, "changed": None, "job_id": job.pk}
+            return Response(ChangedCodesRowOutput.serialize(started), status=202)
+        changed = bulk_changes.change(codes=codes, order=order, by=access.user, at=deed.at, waits=False)
+        return Response(ChangedCodesRowOutput.serialize({"codes": codes.size, "changed": changed, "job_id": None}))
+
+
+def range_of(batch: BatchRange, data: dict[str, Any]) -> CodeRange:
+    """Raises BatchRejected, which names `first` or `last`."""
+    if "first" not in data:
+        return full_range(batch)
+    return resolve_range(batch=batch, first=data["first"], last=data["last"])
+
+
+def assignment_of(brand_id: int, data: dict[str, Any]) -> Assignment | None:
+    """Raises Invalid for a product that the brand does not have."""
+    if "product_id" not in data:
+        return None
+    product = Product.objects.select_related("brand").filter(brand=brand_id, pk=data["product_id"]).first()
+    if product is None:
+        raise Invalid("This brand has no such product.", details={"field": "product_id"})
+    location = cast("str", data.get("inventory_location", ""))
+    return Assignment(product, inventory_location=location, points_per_scan=data.get("points_per_scan"))

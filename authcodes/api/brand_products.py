@@ -1,0 +1,164 @@
+"""The brand's products over HTTP, for its own systems and staff."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from authcodes.codes import products
+from authcodes.models.products import Product
+from brands.access.brand_access import BrandAccess, for_brand
+from brands.access.endpoints import (
+    BrandList,
+    BrandView,
+    list_endpoint,
+    list_output,
+    row_endpoint,
+    row_of,
+    row_output,
+    write_endpoint,
+)
+from brands.identity.roles import ADD, CHANGE
+from brands.models.credentials import ApiKey
+from core.api.filters import SinceFilter, SwitchFilter, TenantFilterSet, TextFilter
+from core.api.inputs import ChangeInput, SwitchField
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import WHEN
+from core.api.outputs import Output, PointsField, TimestampField
+from core.errors import NotFound
+
+LABEL = "authcodes.product"
+EXAMPLE = {
+    "id": 311,
+    "sku": "ALP-311",
+    "title": "Alpine Jacket",
+    "gtin": "4006381333931",
+    "retail_price": 249.9,
+    "points_per_scan": 50,
+    "is_active": True,
+    "created_at": WHEN,
+    "updated_at": WHEN,
+}
+WRITTEN = {"sku": "ALP-311", "title": "Alpine Jacket", "retail_price": 249.9}
+POINTS_TEXT = "Points of a scan; null for those of the customer's level."
+
+
+class BrandProductOutput(Output):
+    id = serializers.IntegerField()
+    sku = serializers.CharField()
+    title = serializers.CharField()
+    gtin = serializers.CharField(allow_blank=True)
+    retail_price = PointsField(allow_null=True)
+    points_per_scan = serializers.IntegerField(source="redeem_point_value", allow_null=True, help_text=POINTS_TEXT)
+    is_active = serializers.BooleanField(help_text="False: no longer sold. Its codes stay genuine and earn nothing.")
+    created_at = TimestampField()
+    updated_at = TimestampField()
+
+
+BrandProductListOutput = list_output(BrandProductOutput)
+BrandProductRowOutput = row_output(BrandProductOutput)
+
+
+class ProductChangeInput(ChangeInput):
+    """What is left out stays as it is."""
+
+    sku = serializers.CharField(required=False, max_length=64)
+    title = serializers.CharField(required=False, max_length=200)
+    gtin = serializers.CharField(required=False, max_length=14, allow_blank=True, help_text="8, 12, 13 or 14 digits.")
+    retail_price = serializers.DecimalField(
+        required=False, allow_null=True, max_digits=12, decimal_places=2, min_value=0
+    )
+    points_per_scan = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=2**31 - 1,
+        source="redeem_point_value",
+        help_text=POINTS_TEXT,
+    )
+    is_active = SwitchField(required=False)
+
+
+class NewProductInput(ProductChangeInput):
+    """`sku` is unique in the brand."""
+
+    sku = serializers.CharField(max_length=64)
+    title = serializers.CharField(max_length=200)
+
+
+class ProductFilter(TenantFilterSet):
+    sku = TextFilter(max_length=64, description="Only the product with this SKU.")
+    gtin = TextFilter(max_length=14, description="Only products with this GTIN.")
+    is_active = SwitchFilter(description="Only products that are sold, or only those that are not.")
+    updated_since = SinceFilter(
+        field_name="updated_at", description="Only products changed at this moment or later, to synchronise."
+    )
+
+
+class BrandProducts(BrandList):
+    """The brand's products."""
+
+    filterset_class = ProductFilter
+    output = BrandProductListOutput
+
+    @list_endpoint("list_products", "List products", BrandProductListOutput, EXAMPLE, filters=ProductFilter)
+    @for_brand(ApiKey.Scope.READ, LABEL)
+    def get(self, _request: Request, access: BrandAccess) -> Response:
+        """List the brand's products, newest first. Needs the scope `read`.
+
+        To keep a copy up to date, note the time, ask for what changed with `updated_since`, and next time use the time
+        that you noted.
+        """
+        return self.listed(Product.objects.filter(brand=access.brand_id))
+
+    @write_endpoint(
+        "create_product",
+        "Create a product",
+        request=NewProductInput,
+        responses={201: BrandProductRowOutput},
+        examples=[
+            request_example("A product", WRITTEN),
+            answer_example("Created", {"success": True, "data": EXAMPLE}),
+        ],
+    )
+    @for_brand(ApiKey.Scope.ADMIN, LABEL, ADD, writes=True)
+    def post(self, request: Request, access: BrandAccess) -> Response:
+        """Create a product. Needs the scope `admin`.
+
+        `points_per_scan` may not exceed the brand's most points per scan: more needs a second person in the portal.
+        """
+        values: dict[str, Any] = NewProductInput.parse(request.data)
+        made = products.create(brand=access.brand, values=values, audit_context=access.audit_context())
+        return Response(BrandProductRowOutput.serialize(made), status=201)
+
+
+class BrandProduct(BrandView):
+    """One of the brand's products."""
+
+    @row_endpoint("read_product", "Read a product", BrandProductRowOutput, EXAMPLE)
+    @for_brand(ApiKey.Scope.READ, LABEL)
+    def get(self, _request: Request, access: BrandAccess, product_id: int) -> Response:
+        """A product as it is now. Needs the scope `read`."""
+        found = row_of(Product.objects.filter(brand=access.brand_id), pk=product_id)
+        return Response(BrandProductRowOutput.serialize(found))
+
+    @write_endpoint(
+        "change_product",
+        "Change a product",
+        request=ProductChangeInput,
+        responses=BrandProductRowOutput,
+        raises=[NotFound],
+        examples=[
+            request_example("No longer sold", {"is_active": False}),
+            answer_example("Changed", {"success": True, "data": {**EXAMPLE, "is_active": False}}),
+        ],
+    )
+    @for_brand(ApiKey.Scope.ADMIN, LABEL, CHANGE, writes=True)
+    def patch(self, request: Request, access: BrandAccess, product_id: int) -> Response:
+        """Change what is given and keep the rest. Needs the scope `admin`."""
+        values: dict[str, Any] = ProductChangeInput.parse(request.data)
+        changed = products.change(
+            brand=access.brand, product_id=product_id, values=values, audit_context=access.audit_context()
+        )
+        return Response(BrandProductRowOutput.serialize(changed))

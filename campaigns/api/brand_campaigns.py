@@ -1,0 +1,121 @@
+"""The brand's campaigns and earning rules over HTTP, for its own systems and staff."""
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from brands.access.brand_access import BrandAccess, for_brand
+from brands.access.endpoints import (
+    BrandList,
+    BrandView,
+    list_endpoint,
+    list_output,
+    row_endpoint,
+    row_of,
+    row_output,
+)
+from brands.models.credentials import ApiKey
+from campaigns.models.campaigns import Campaign
+from campaigns.models.earning_rules import EarningRule
+from core.api.filters import ChoiceFilter, SwitchFilter, TenantFilterSet
+from core.api.openapi.shared_examples import WHEN
+from core.api.outputs import Output, PointsField, TimestampField
+from loyalty.models.levels import RewardType
+
+EXAMPLE = {
+    "id": 5,
+    "name": "Ten jackets",
+    "type": "authenticator_scan",
+    "target": 10,
+    "starts_at": WHEN,
+    "ends_at": None,
+    "is_active": True,
+    "milestones": [{"id": 8, "threshold": 5, "reward_name": "Mug", "reward_points": 100, "auto_claim": True}],
+    "created_at": WHEN,
+}
+RULE = {"id": 3, "kind": "order-complete", "reward_type": "percentage", "reward_value": 5, "is_active": True}
+
+
+class BrandMilestoneOutput(Output):
+    id = serializers.IntegerField(source="milestone_id")
+    threshold = serializers.IntegerField(help_text="The progress at which it is reached.")
+    reward_name = serializers.CharField()
+    reward_points = PointsField()
+    auto_claim = serializers.BooleanField()
+
+
+class BrandCampaignOutput(Output):
+    id = serializers.IntegerField(source="campaign_id")
+    name = serializers.CharField(source="campaign_name")
+    type = serializers.ChoiceField(choices=Campaign.Type.values)
+    target = serializers.IntegerField(source="target_value")
+    starts_at = TimestampField(allow_null=True)
+    ends_at = TimestampField(allow_null=True)
+    is_active = serializers.BooleanField()
+    milestones = BrandMilestoneOutput(many=True, source="milestones.all")
+    created_at = TimestampField()
+
+
+BrandCampaignListOutput = list_output(BrandCampaignOutput)
+BrandCampaignRowOutput = row_output(BrandCampaignOutput)
+
+
+class BrandCampaignFilter(TenantFilterSet):
+    type = ChoiceFilter(values=Campaign.Type.values, description="Only campaigns of this type.")
+    is_active = SwitchFilter(description="Only campaigns that are switched on, or only those that are not.")
+
+
+class BrandCampaigns(BrandList):
+    """The brand's campaigns."""
+
+    filterset_class = BrandCampaignFilter
+    output = BrandCampaignListOutput
+    ordering = ("-campaign_id",)
+
+    @list_endpoint(
+        "list_brand_campaigns", "List campaigns", BrandCampaignListOutput, EXAMPLE, filters=BrandCampaignFilter
+    )
+    @for_brand(ApiKey.Scope.READ, "campaigns.campaign")
+    def get(self, _request: Request, access: BrandAccess) -> Response:
+        """List the brand's campaigns with their milestones, newest first. Needs the scope `read`."""
+        return self.listed(Campaign.objects.filter(brand=access.brand_id).prefetch_related("milestones"))
+
+
+class BrandCampaign(BrandView):
+    """One of the brand's campaigns."""
+
+    @row_endpoint("read_brand_campaign", "Read a campaign", BrandCampaignRowOutput, EXAMPLE)
+    @for_brand(ApiKey.Scope.READ, "campaigns.campaign")
+    def get(self, _request: Request, access: BrandAccess, campaign_id: int) -> Response:
+        """A campaign with its milestones as it is now. Needs the scope `read`."""
+        return Response(
+            BrandCampaignRowOutput.serialize(row_of(Campaign.objects.filter(brand=access.brand_id), pk=campaign_id))
+        )
+
+
+class BrandRuleOutput(Output):
+    id = serializers.IntegerField()
+    kind = serializers.ChoiceField(choices=EarningRule.Kind.values, help_text="The event that earns.")
+    reward_type = serializers.ChoiceField(choices=RewardType.values)
+    reward_value = PointsField(help_text="Points, or percent of the amount.")
+    is_active = serializers.BooleanField()
+
+
+BrandRuleListOutput = list_output(BrandRuleOutput)
+
+
+class BrandRuleFilter(TenantFilterSet):
+    kind = ChoiceFilter(values=EarningRule.Kind.values, description="Only the rule for this event.")
+
+
+class BrandRules(BrandList):
+    """What the brand pays for beside scans."""
+
+    filterset_class = BrandRuleFilter
+    output = BrandRuleListOutput
+
+    @list_endpoint("list_earning_rules", "List earning rules", BrandRuleListOutput, RULE, filters=BrandRuleFilter)
+    @for_brand(ApiKey.Scope.READ, "campaigns.earningrule")
+    def get(self, _request: Request, access: BrandAccess) -> Response:
+        """List what orders, profile changes and logins earn. Needs the scope `read`. Scans earn by level."""
+        return self.listed(EarningRule.objects.filter(brand=access.brand_id))

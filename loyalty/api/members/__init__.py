@@ -1,0 +1,1 @@
+"""The API of members: registration, login, the profile, and members as other systems see them."""

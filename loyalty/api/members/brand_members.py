@@ -1,0 +1,298 @@
+"""The brand's members over HTTP, for its own systems and staff: found, enrolled, changed, adjusted."""
+
+from typing import Any
+from uuid import uuid4
+
+from django.db import transaction
+from django.db.models import OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from brands.access.brand_access import BrandAccess, for_brand
+from brands.access.endpoints import (
+    BrandList,
+    BrandView,
+    list_endpoint,
+    list_output,
+    row_endpoint,
+    row_output,
+    write_endpoint,
+)
+from brands.errors import UserNotFound
+from brands.identity.roles import ACT, CORRECT
+from brands.models.credentials import ApiKey
+from core.api.filters import ChoiceFilter, SinceFilter, TenantFilterSet, TextFilter
+from core.api.inputs import ChangeInput, Input, one_line
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import WHEN
+from core.api.outputs import Output, PointsField, TimestampField
+from core.errors import Forbidden, Invalid
+from loyalty.errors import MemberBlocked, PointsAlreadyClaimed
+from loyalty.members import changes, enrolment, numbers
+from loyalty.models.accounts import UserPoints
+from loyalty.models.notifications import NotificationPreference
+from loyalty.points import adjustments
+
+LABEL = "loyalty.userpoints"
+EXAMPLE = {
+    "user_id": 42,
+    "external_id": "CRM-1007",
+    "email": "ada@example.com",
+    "first_name": "Ada",
+    "last_name": "Lovelace",
+    "phone": "+4930123456",
+    "status": "active",
+    "points": 320,
+    "lifetime": 520,
+    "level": "Silver",
+    "enrolled_at": WHEN,
+    "updated_at": WHEN,
+}
+ADJUSTED = {"user_id": 42, "points": -50, "new_balance": 270, "transaction_id": 90211, "level": "Silver"}
+
+
+class BrandMemberOutput(Output):
+    user_id = serializers.IntegerField()
+    external_id = serializers.CharField(allow_blank=True, help_text="The member's number in the brand's own systems.")
+    email = serializers.EmailField(source="user.email")
+    first_name = serializers.SerializerMethodField()
+    last_name = serializers.SerializerMethodField()
+    phone = serializers.CharField(allow_blank=True)
+    status = serializers.ChoiceField(choices=UserPoints.Status.values)
+    points = PointsField(help_text="Current balance.")
+    lifetime = PointsField(help_text="Earned in all; what levels count.")
+    level = serializers.CharField(source="current_level", allow_blank=True)
+    enrolled_at = TimestampField()
+    updated_at = TimestampField(help_text="When anything of this last changed at this brand.")
+
+    def get_first_name(self, member: UserPoints) -> str:
+        return member.names[0]
+
+    def get_last_name(self, member: UserPoints) -> str:
+        return member.names[1]
+
+
+BrandMemberListOutput = list_output(BrandMemberOutput)
+BrandMemberRowOutput = row_output(BrandMemberOutput)
+
+
+class MemberFilter(TenantFilterSet):
+    """By one of the four ways to find a member, by status, and by the moment of the last change."""
+
+    email = TextFilter(max_length=254, description="Only the member with this e-mail address.")
+    phone = TextFilter(max_length=16, description="Only members with this phone number, such as +4930123456.")
+    external_id = TextFilter(max_length=64, description="Only the member with this external id.")
+    barcode = TextFilter(max_length=100, description="Only the member whose wallet pass shows this barcode.")
+    status = ChoiceFilter(values=UserPoints.Status.values, description="Only members of this status.")
+    updated_since = SinceFilter(description="Only members changed at this moment or later, to synchronise.")
+
+    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        asked = self.form.cleaned_data
+        brand_id = self.request.brand_access.brand_id
+        conditions: dict[str, Any] = {}
+        if asked["email"]:
+            conditions["user__email"] = asked["email"].strip().lower()
+        if asked["phone"]:
+            named = NotificationPreference.objects.filter(brand=brand_id, phone=asked["phone"]).exclude(phone="")
+            conditions["user__in"] = named.values("user")
+        if asked["external_id"]:
+            conditions["external_id"] = asked["external_id"]
+        if asked["barcode"]:
+            conditions["pk"] = numbers.read(asked["barcode"])
+        if asked["status"]:
+            conditions["status"] = asked["status"]
+        if asked["updated_since"]:
+            conditions["updated_at__gte"] = asked["updated_since"]
+        return queryset.filter(**conditions)
+
+
+def members_of(brand_id: int) -> QuerySet[UserPoints]:
+    """The brand's members, each with their `phone`."""
+    wishes = NotificationPreference.objects.filter(brand=brand_id, user=OuterRef("user")).values("phone")
+    mine = UserPoints.objects.filter(brand=brand_id, user__is_active=True)
+    return mine.select_related("user", "brand").annotate(phone=Coalesce(Subquery(wishes[:1]), Value("")))
+
+
+def member_of(brand_id: int, user_id: int) -> UserPoints:
+    """Raises UserNotFound for who is no member of the brand."""
+    found = members_of(brand_id).filter(user=user_id).first()
+    if found is None:
+        raise UserNotFound
+    return found
+
+
+class EnrolInput(Input):
+    user_id = serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+    email = serializers.EmailField(required=False, max_length=254, help_text="Instead of `user_id`.")
+    external_id = serializers.CharField(required=False, max_length=64, allow_blank=True, validators=[one_line])
+
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        if ("user_id" in data) == ("email" in data):
+            raise serializers.ValidationError("Send either user_id or email.")
+        return data
+
+
+class BrandMembers(BrandList):
+    """The brand's members."""
+
+    filterset_class = MemberFilter
+    output = BrandMemberListOutput
+    ordering = ("-user_point_id",)
+
+    @list_endpoint("list_members", "List or find members", BrandMemberListOutput, EXAMPLE, filters=MemberFilter)
+    @for_brand(ApiKey.Scope.MEMBERS, LABEL)
+    def get(self, _request: Request, access: BrandAccess) -> Response:
+        """List the brand's members, the latest enrolled first. Needs the scope `members`.
+
+        A member is found by `email`, `phone`, `external_id` or the `barcode` of a wallet pass; of several, all have to
+        fit. To keep a copy up to date, note the time, ask for what changed with `updated_since`, and next time use the
+        time that you noted.
+        """
+        return self.listed(members_of(access.brand_id))
+
+    @write_endpoint(
+        "enrol_brand_member",
+        "Enrol a member",
+        request=EnrolInput,
+        responses={200: BrandMemberRowOutput, 201: BrandMemberRowOutput},
+        calls=[enrolment.enrol_one],
+        examples=[
+            request_example("By their address", {"email": "ada@example.com", "external_id": "CRM-1007"}),
+            answer_example("Enrolled", {"success": True, "data": EXAMPLE}),
+        ],
+    )
+    @for_brand(ApiKey.Scope.MEMBERS, LABEL, ACT, writes=True)
+    def post(self, request: Request, access: BrandAccess) -> Response:
+        """Make a customer who registered with the brand a member. Needs the scope `members`.
+
+        Who is a member already is answered with 200; an `external_id` is noted in both cases.
+        """
+        given = EnrolInput.parse(request.data)
+        deed = access.audit_context()
+        member, is_new = enrolment.enrol_one(
+            brand=access.brand, audit_context=deed, user_id=given.get("user_id"), address=given.get("email", "")
+        )
+        access.customer_id = member.user_id
+        if "external_id" in given:
+            changes.set_external_id(member=member, external_id=given["external_id"], audit_context=deed)
+        answer = BrandMemberRowOutput.serialize(member_of(access.brand_id, member.user_id))
+        return Response(answer, status=201 if is_new else 200)
+
+
+class MemberChangeInput(ChangeInput):
+    """What is left out stays as it is."""
+
+    first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
+    last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
+    email = serializers.EmailField(
+        required=False, max_length=254, help_text="Takes effect once the customer confirms it."
+    )
+    external_id = serializers.CharField(required=False, max_length=64, allow_blank=True, validators=[one_line])
+    status = serializers.ChoiceField(required=False, choices=UserPoints.Status.values)
+    reason = serializers.CharField(max_length=500, help_text="For the audit log.")
+
+    accompanying = frozenset({"reason"})
+
+
+class BrandMember(BrandView):
+    """One of the brand's members."""
+
+    @row_endpoint("read_member", "Read a member", BrandMemberRowOutput, EXAMPLE, missing=UserNotFound)
+    @for_brand(ApiKey.Scope.MEMBERS, LABEL)
+    def get(self, _request: Request, access: BrandAccess, user_id: int) -> Response:
+        """A member as they are now. Needs the scope `members`."""
+        return Response(BrandMemberRowOutput.serialize(member_of(access.brand_id, user_id)))
+
+    @write_endpoint(
+        "change_member",
+        "Change or block a member",
+        request=MemberChangeInput,
+        responses=BrandMemberRowOutput,
+        calls=[changes.change_identity],
+        examples=[
+            request_example("Blocked", {"status": "blocked", "reason": "Ticket 4711"}),
+            answer_example("Changed", {"success": True, "data": {**EXAMPLE, "status": "blocked"}}),
+        ],
+    )
+    @for_brand(ApiKey.Scope.MEMBERS, LABEL, CORRECT, writes=True)
+    def patch(self, request: Request, access: BrandAccess, user_id: int) -> Response:
+        """Change a member's names, address, external id or status. Needs the scope `members`.
+
+        Names change at once, at this brand only. A new address receives a link and the current one a notice; it takes
+        effect when the customer opens the link and enters their password. Who is `blocked` earns and redeems nothing.
+        """
+        given = MemberChangeInput.parse(request.data)
+        if "status" in given and not access.may(ApiKey.Scope.MEMBERS, LABEL, ACT):
+            raise Forbidden("Only managers and owners can block members.")
+        deed = access.audit_context(given["reason"])
+        with transaction.atomic():
+            member = member_of(access.brand_id, user_id)
+            access.customer_id = user_id
+            changes.change_identity(member=member, values=given, audit_context=deed)
+            if "external_id" in given:
+                changes.set_external_id(member=member, external_id=given["external_id"], audit_context=deed)
+            if "status" in given:
+                changes.set_status(member=member, status=given["status"], audit_context=deed)
+        return Response(BrandMemberRowOutput.serialize(member_of(access.brand_id, user_id)))
+
+
+class AdjustmentInput(Input):
+    points = serializers.DecimalField(
+        max_digits=10, decimal_places=2, help_text="To add; to take, if negative. At most 2 decimal places."
+    )
+    reason = serializers.CharField(max_length=500, help_text="The customer reads it, and so does the audit log.")
+
+
+class AdjustmentOutput(Output):
+    user_id = serializers.IntegerField()
+    points = PointsField()
+    new_balance = PointsField()
+    transaction_id = serializers.IntegerField(help_text="The ledger line.")
+    level = serializers.CharField(source="current_level", allow_blank=True)
+
+
+AdjustmentRowOutput = row_output(AdjustmentOutput)
+
+
+class MemberAdjustments(BrandView):
+    """Adds and takes points by hand."""
+
+    @write_endpoint(
+        "adjust_points",
+        "Adjust a member's points",
+        request=AdjustmentInput,
+        responses={201: AdjustmentRowOutput},
+        raises=[UserNotFound, MemberBlocked, PointsAlreadyClaimed],
+        examples=[
+            request_example("Take", {"points": -50, "reason": "Returned order SO-17"}),
+            answer_example("Adjusted", {"success": True, "data": ADJUSTED}),
+        ],
+    )
+    @for_brand(ApiKey.Scope.POINTS, LABEL, ACT, writes=True)
+    def post(self, request: Request, access: BrandAccess, user_id: int) -> Response:
+        """Add points to a member, or take some. Needs the scope `points`. Send an Idempotency-Key.
+
+        The reason stands in the customer's history. All hub keys of the brand together may add as many points a day as
+        100 scans at the brand's most points per scan earn.
+        """
+        given = AdjustmentInput.parse(request.data)
+        member = member_of(access.brand_id, user_id)
+        access.customer_id = user_id
+        if not given["points"]:
+            raise Invalid("Send points other than 0.", details={"field": "points"})
+        made = adjustments.adjust(
+            account=member,
+            points=given["points"],
+            key=uuid4(),
+            audit_context=access.audit_context(given["reason"]),
+        )
+        shown = {
+            "user_id": user_id,
+            "points": made.points,
+            "new_balance": made.new_balance,
+            "transaction_id": made.transaction_id,
+            "current_level": made.current_level,
+        }
+        return Response(AdjustmentRowOutput.serialize(shown), status=201)

@@ -1,0 +1,121 @@
+"""Mails about the account itself: to an address, be there an account with it or not, so without a notice's record.
+
+Which of them goes out is decided here, in a worker: whoever asked had the same answer at the same time for any address.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.errors import RateLimited
+from core.redis import rate_limits
+from events import leases, messages, publishing
+from events.messages import LeasedEvent, NewEvent, RetryLater
+from loyalty.members import confirmations
+from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.notifications import Channel, NotificationDelivery, Template
+from loyalty.notifications import preferences, rendering, suppression
+from loyalty.notifications.channels import email
+from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage
+from loyalty.notifications.delivery import settings_of
+from loyalty.notifications.rendering import MessageRequest
+from loyalty.points import accounts
+
+
+def on_account_mail(delivery: LeasedEvent) -> None:
+    """The handler of `account-mail`: one attempt, outside of any transaction."""
+    try:
+        outcome = _attempt(delivery)
+    except AddressBouncedError as problem:
+        outcome = f"bounced: {problem}"
+    except Failed as problem:
+        outcome = f"failed: {problem}"
+    except NotSent as problem:
+        raise RetryLater(str(problem), after=messages.pause(delivery.attempts)) from problem
+    leases.finish(delivery, outcome={"mail": leases.readable(outcome)})
+
+
+def login_paused(*, user: User, brand: Brand, at: datetime) -> None:
+    """Tell somebody that nobody may try passwords for their account from new devices today."""
+    message = NewEvent(
+        kind=confirmations.MAIL,
+        payload={"template": Template.LOGIN_PAUSED.value},
+        arguments={"brand_id": brand.pk, "user_id": user.pk},
+        retry_hours=12,
+    )
+    publishing.publish(messages=[message], brand_id=brand.pk, at=at)
+
+
+def _attempt(delivery: LeasedEvent) -> str:
+    """What became of it. Raises as mail.send does."""
+    if "confirmation_id" in delivery.payload:
+        rows = EmailConfirmation.objects.filter(pk=delivery.payload["confirmation_id"]).select_related("user")
+        if delivery.payload.get("notice"):  # also of a change that is confirmed by now
+            changed = rows.first()
+            return _change_notification(delivery, changed) if changed else "gone"
+        found = rows.filter(expires_at__gt=timezone.now(), confirmed_at=None).first()
+        return _confirmation(delivery, found) if found else "ended"
+    user = User.objects.filter(pk=delivery.arguments["user_id"], is_active=True).first()
+    if user is None:
+        return "gone"
+    return _send(delivery, user.email, user, delivery.payload["template"], {"portal": user.is_staff})
+
+
+def _confirmation(delivery: LeasedEvent, confirmation: EmailConfirmation) -> str:
+    if not _is_within_bound(delivery, confirmation.email):
+        return "too many"
+    is_new = confirmation.user is None or confirmation.previous_email
+    if is_new and (known := User.objects.filter(email=confirmation.email).first()):
+        return _send(delivery, confirmation.email, known, Template.ALREADY_REGISTERED.value, {})
+    if confirmation.previous_email:
+        told = {"confirmation_id": str(confirmation.pk)}
+        return _send(delivery, confirmation.email, confirmation.user, Template.EMAIL_CHANGE.value, told)
+    code = confirmations.code_of(confirmation.pk)
+    facts = {
+        "confirmation_code": f"{code[:3]} {code[3:]}",
+        "confirmation_id": str(confirmation.pk),
+        "registers": confirmation.user is None,
+        "first_name": confirmation.first_name,
+    }
+    return _send(delivery, confirmation.email, confirmation.user, Template.EMAIL_CONFIRMATION.value, facts)
+
+
+def _change_notification(delivery: LeasedEvent, confirmation: EmailConfirmation) -> str:
+    return _send(delivery, confirmation.previous_email, confirmation.user, Template.EMAIL_CHANGE_NOTIFICATION.value, {})
+
+
+def _is_within_bound(delivery: LeasedEvent, email: str) -> bool:
+    """Whether the mailbox may have another mail of the brand's. A retry is no other mail."""
+    if delivery.attempts > 1:
+        return True
+    try:
+        rate_limits.hit("account_mail_mailbox", delivery.brand_id, email)
+    except RateLimited:
+        return False
+    return True
+
+
+def _send(delivery: LeasedEvent, address: str, user: User | None, template: str, values: Mapping[str, Any]) -> str:
+    way = (Channel.EMAIL.value, address)
+    if suppression.among(brand_id=delivery.brand_id, addresses=[way]):
+        return "stopped"
+    brand, own = Brand.objects.get(pk=delivery.brand_id), settings_of(delivery.brand_id)
+    wished = preferences.read(user.pk, brand.pk).language if user else ""
+    asked = MessageRequest(
+        brand=brand,
+        template=template,
+        channel=Channel.EMAIL.value,
+        language=wished or own.language,
+        values=values,
+        customer_name=accounts.names_of(user, brand.pk)[0] if user else values.get("first_name", ""),
+        user_id=user.pk if user else 0,
+    )
+    row = NotificationDelivery(
+        delivery_id=delivery.event_id, brand=brand, language=asked.language, channel=asked.channel
+    )
+    email.send(OutboundMessage(row, own, rendering.compose(asked), address))
+    return "sent"

@@ -1,0 +1,61 @@
+"""What the brand's own systems change of a member: names, address, external id, and whether they are blocked."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from brands import audit_log
+from brands.audit_log import AuditContext, AuditedChange
+from brands.errors import UserNotFound
+from core.errors import raises
+from core.redis import rate_limits
+from loyalty.members import blocking, change_events, corrections
+from loyalty.models.accounts import UserPoints
+from loyalty.points import accounts
+
+NAMES = ("first_name", "last_name")
+
+
+@raises(UserNotFound)
+def change_identity(*, member: UserPoints, values: Mapping[str, Any], audit_context: AuditContext) -> UserPoints:
+    """Correct the names among `values`, and have the member confirm a new `email`. Owns the transaction.
+
+    Raises UserNotFound for who was erased, Invalid, and RateLimited for too many mails or corrections.
+    """
+    with transaction.atomic():
+        if email := values.get("email"):
+            rate_limits.hit("account_mail", member.user.email, f"hub:{member.brand_id}")
+            corrections.request_email_change(account=member, email=email, audit_context=audit_context)
+        if values.keys() & set(NAMES):
+            names = {name: values.get(name, old) for name, old in zip(NAMES, member.names, strict=True)}
+            if tuple(name.strip() for name in names.values()) != member.names:
+                rate_limits.hit("name_correction", member.brand_id, member.user_id)
+            member = corrections.correct_name(account=member, audit_context=audit_context, **names)
+    return member
+
+
+def set_external_id(*, member: UserPoints, external_id: str, audit_context: AuditContext) -> None:
+    """Note the member's number in the brand's own systems; empty for none. Raises Invalid for another member's."""
+    if member.external_id == external_id:
+        return
+    with transaction.atomic():
+        accounts.set_external_id(account=member, external_id=external_id, at=audit_context.at)
+        # Not which: an erased person's number must not stay in the audit log.
+        record(member, _("External id changed"), audit_context)
+        change_events.publish(
+            user_id=member.user_id, brand_id=member.brand_id, changed=["external_id"], at=audit_context.at
+        )
+
+
+def set_status(*, member: UserPoints, status: str, audit_context: AuditContext) -> None:
+    """Block a member, who then earns and redeems nothing, or let them in again."""
+    with transaction.atomic():
+        if blocking.set_status(accounts=[member], status=UserPoints.Status(status), at=audit_context.at):
+            blocked = status == UserPoints.Status.BLOCKED
+            record(member, _("Blocked") if blocked else _("Unblocked"), audit_context)
+
+
+def record(member: UserPoints, action: str, audit_context: AuditContext) -> None:
+    audit_log.record(audit_context=audit_context, action=action, rows=[AuditedChange(member, member.brand_id)])

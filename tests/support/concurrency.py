@@ -8,8 +8,11 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from tests.support.locks import holding
+
 THREADS = 24
 PATIENCE_SECONDS = 10
+WAITING = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted"
 WAITING_FOR_ME = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 
 
@@ -27,6 +30,24 @@ def at_once(work: Callable[[Any], Any], items: Sequence[Any], *, threads: int = 
     shares = [items[number :: start.parties] for number in range(start.parties)]
     with ThreadPoolExecutor(start.parties) as pool:
         return [result for results in pool.map(share, shares) for result in results]
+
+
+def at_once_behind(lock: str, parameters: Sequence[Any], work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """As `at_once`, and none gets past the lock that the statement takes until all have come to it.
+
+    So each has read what it reads before that, and none has written: the worst case, however busy the machine is.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        with holding(lock, parameters):
+            later = pool.submit(at_once, work, items, threads=len(items))
+            end = time.monotonic() + PATIENCE_SECONDS
+            with connection.cursor() as cursor:
+                while not later.done() and time.monotonic() < end:
+                    cursor.execute(WAITING)
+                    if cursor.fetchone() == (len(items),):
+                        break
+                    time.sleep(0.005)
+        return later.result()
 
 
 def _outcome(work: Callable[[Any], Any], item: Any) -> Any:

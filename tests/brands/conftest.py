@@ -1,4 +1,4 @@
-"""Threads that start together and leave no database connection behind."""
+"""Threads that start together and leave no database connection behind, and the world that requests meet."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 from django.db import connection
+
+from tests.support.scenarios import scenario, scenarios
+
+__all__ = ["at_once", "scenario", "scenarios"]
 
 
 @pytest.fixture

@@ -1,13 +1,12 @@
 """The brand's own API: who may call what, one brand at a time; lists, ETags, and writes that happen once."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from authcodes.models.batches import BatchRange
@@ -16,7 +15,6 @@ from brands.access import idempotent_requests
 from brands.identity import api_keys
 from brands.models.audit import AuditLogEntry
 from brands.models.credentials import ApiKey
-from brands.models.idempotent_requests import IdempotentRequest
 from brands.models.tenants import Brand
 from jobs.models import Job
 from loyalty.members import numbers
@@ -25,8 +23,8 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import NotificationPreference
 from loyalty.models.rewards import Reward
 from tests.support import factories
-from tests.support.api import Api, error
-from tests.support.endpoints import BRAND, BRAND_LISTS, BRAND_WRITES, ENDPOINTS, make_scenario
+from tests.support.api import error
+from tests.support.endpoints import BRAND, BRAND_LISTS, BRAND_WRITES, ENDPOINTS
 from tests.support.portal import staff
 
 NEEDED = {
@@ -43,11 +41,6 @@ NEEDED = {
     "change_member": "members",
     "adjust_points": "points",
 }
-
-
-@pytest.fixture
-def scenario(api):
-    return make_scenario(api)
 
 
 def hub(scenario, *scopes):
@@ -373,29 +366,6 @@ def test_answers_are_forgotten_after_a_day(scenario):
 
     assert idempotent_requests.purge_old(at=now + timedelta(hours=23)) == 0
     assert idempotent_requests.purge_old(at=now + timedelta(hours=25)) == 1
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("guarded", [True, False], ids=["with a key", "control: without"])
-def test_of_two_at_once_one_happens(api: Api, guarded):
-    scenario = make_scenario(api)
-    start = UserPoints.objects.get(user=scenario.customer).points
-    headers = {"idempotency_key": "race"} if guarded else {}
-
-    def adjust(_number):
-        try:
-            return scenario.call("adjust_points", **headers)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(8) as threads:
-        answers = list(threads.map(adjust, range(8)))
-
-    assert {answer.status_code for answer in answers} == {201}
-    times = 1 if guarded else 8
-    assert UserPoints.objects.get(user=scenario.customer).points == start + 5 * times
-    assert len({answer.json()["data"]["transaction_id"] for answer in answers}) == times
-    assert IdempotentRequest.objects.count() == (1 if guarded else 0)
 
 
 def test_every_operation_of_the_brand_is_in_these_tables():

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -19,8 +20,12 @@ from django.test import Client
 from brands.models.tenants import Brand
 
 CLIENT_ID, SECRET = "the portal", "s3cret/with +signs"
-KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+@cache
+def key(name: str) -> Any:
+    """The same key for a name throughout a run: making one takes a moment."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 @dataclass
@@ -32,7 +37,7 @@ class Provider:
     claims: dict[str, Any] = field(default_factory=dict)
     discovery: dict[str, Any] = field(default_factory=dict)
     algorithm: str = "RS256"
-    key: Any = KEY
+    key: Any = field(default_factory=lambda: key("the provider's"))
     waits: float = 0
     status: int = 200
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -55,7 +60,7 @@ class Provider:
         return laid_over(honest, self.discovery)
 
     def keys(self) -> dict[str, Any]:
-        public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key()))
+        public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key("the provider's").public_key()))
         return {"keys": [{**public, "kid": "1", "use": "sig", "alg": "RS256"}]}
 
     def exchanged(self, headers: Any, form: dict[str, str]) -> tuple[int, dict[str, Any]]:

@@ -74,7 +74,7 @@ def test_a_token_without_a_signature_of_the_providers_is_refused(brand, provider
 
 
 def test_a_token_signed_by_another_key_is_refused(brand, provider, window):
-    provider.key = providers.OTHER_KEY
+    provider.key = providers.key("of another")
 
     assert REFUSED in sign_in(window, brand, provider).content.decode()
     assert not is_in(window)

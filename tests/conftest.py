@@ -14,7 +14,7 @@ from brands.models.tenants import Brand
 from events import worker
 from tests.support import factories
 from tests.support.api import Api
-from tests.support.distribution import TogetherScheduling
+from tests.support.distribution import BusyTime, TogetherScheduling
 from tests.support.lanes import TESTS, function_of, is_slow, lane, measured_as_slow, told, write_measured
 from tests.support.log_watch import LogWatch, secrets_in
 from tests.support.table_cleanup import empty_tables
@@ -37,7 +37,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--measure") and not hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):
+        return
+    config.pluginmanager.register(BusyTime())
+    if config.getoption("--measure"):
         config.pluginmanager.register(Measurement())
 
 

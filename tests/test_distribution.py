@@ -4,10 +4,11 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from tests.support.distribution import IN_PORTIONS, ONE_BY_ONE, PORTIONS, TOGETHER, in_order, work_unit
+from tests.support.distribution import IN_PORTIONS, ONE_BY_ONE, PORTIONS, TOGETHER, BusyTime, in_order, work_unit
 from tests.support.lanes import TESTS
 
 
@@ -32,6 +33,14 @@ def test_what_takes_minutes_is_begun_first():
     one, slow, quick = "tests/bench/test_bench.py::test_a", "tests/browser/test_codes.py", "tests/test_glossary.py"
 
     assert in_order([quick, slow, one]) == [one, slow, quick]
+
+
+def test_it_is_said_how_long_each_process_was_busy():
+    busy = BusyTime()
+    for process, seconds in (("gw1", 2), ("gw0", 7), ("gw1", 1.2), ("", 9)):
+        busy.pytest_runtest_logreport(SimpleNamespace(worker_id=process, duration=seconds))
+
+    assert busy.told() == "gw0 7 s, gw1 3 s"
 
 
 def test_a_file_is_run_by_one_process(tmp_path):

@@ -4,10 +4,12 @@ pytest-xdist's own groups (`--dist loadgroup`) have no effect with pytest 9.2: t
 are settled by then (https://github.com/pytest-dev/pytest-xdist/issues/1386).
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import PurePath
 from zlib import crc32
 
+import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.lanes import SLOW_PLACES
@@ -64,3 +66,21 @@ class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc] # without t
         for unit in in_order(list(self.workqueue)):
             self.workqueue.move_to_end(unit)
         super()._assign_work_unit(node)
+
+
+class BusyTime:
+    """Adds up how long each process was busy with tests, and says so: one that was not was left without a unit."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if process := getattr(report, "worker_id", ""):
+            self.seconds[process] += report.duration
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.seconds:
+            terminalreporter.write_line(f"busy: {self.told()}")
+
+    def told(self) -> str:
+        return ", ".join(f"{process} {seconds:.0f} s" for process, seconds in sorted(self.seconds.items()))

@@ -1,5 +1,6 @@
 """Fixtures every test may use: a brand with a level, a customer, and the worker's turn."""
 
+import gc
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterator
@@ -84,6 +85,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[LANES] = lanes
     if hasattr(config, "workeroutput"):
         config.workeroutput["lanes"] = dict(lanes)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """The product and thousands of tests stay until the end: whoever looks for garbage need not go through them."""
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -20,6 +20,11 @@ def modules_of(app: str) -> list[Path]:
     return [path for path in sorted((ROOT / app).rglob("*.py")) if "migrations" not in path.parts]
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imports_of(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -41,13 +46,13 @@ def test_the_scan_page_knows_its_brand_and_speaks_to_the_service_through_the_pub
     names = {
         name
         for path in (ROOT / "scanpage").glob("*.py")
-        for name in imports_of(ast.parse(path.read_text()))
+        for name in imports_of(tree_of(path))
         if name.partition(".")[0] in ORDER and not name.startswith("scanpage")
     }
     taken = {
         alias.name
         for path in (ROOT / "scanpage").glob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ImportFrom) and node.module in {"brands.identity", "brands.tenants", "core"}
         for alias in node.names
     }
@@ -61,7 +66,7 @@ def test_no_function_hides_an_import(app):
     hidden = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in modules_of(app)
-        for function in ast.walk(ast.parse(path.read_text()))
+        for function in ast.walk(tree_of(path))
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
@@ -75,7 +80,7 @@ def test_a_module_opens_by_saying_what_it_is_for(app):
     silent = [
         str(path.relative_to(ROOT))
         for path in modules_of(app)
-        if path.read_text().strip() and path.name != "apps.py" and not ast.get_docstring(ast.parse(path.read_text()))
+        if path.read_text().strip() and path.name != "apps.py" and not ast.get_docstring(tree_of(path))
     ]
 
     assert silent == []
@@ -99,11 +104,7 @@ def is_text(node: ast.AST) -> bool:
 
 @pytest.mark.parametrize("app", ORDER)
 def test_what_people_read_of_jobs_and_points_can_be_translated(app):
-    bare = [
-        f"{path.relative_to(ROOT)}:{line}"
-        for path in modules_of(app)
-        for line in bare_words(ast.parse(path.read_text()))
-    ]
+    bare = [f"{path.relative_to(ROOT)}:{line}" for path in modules_of(app) for line in bare_words(tree_of(path))]
 
     assert bare == []
 
@@ -199,7 +200,7 @@ def modules_that_write() -> dict[str, set[str]]:
     """For each model the modules with a call such as `Model.objects.filter(...).update(...)`."""
     found: dict[str, set[str]] = defaultdict(set)
     for path in (path for app in ORDER for path in modules_of(app)):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WRITES:
                 model, objects, _rest = ast.unparse(node.func).partition(".objects")
                 if objects:

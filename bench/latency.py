@@ -90,7 +90,7 @@ def last_percent(values: list[float]) -> float:
 
 
 def measure(scale: Scale) -> list[Figure]:
-    short, long = scale.pick((30, 60), (8, 15), (1, 1))
+    short, long = scale.pick((30.0, 60.0), (8.0, 15.0), (0.1, 0.1))
     floors = scale.pick(300, 300, 10)
     here = world.ensure(scale)
     world.run(ANNOUNCE)
@@ -102,7 +102,7 @@ def measure(scale: Scale) -> list[Figure]:
                 with processor.watched() as others:
                     found[rate] = at_pace(here, rate=rate, seconds=seconds)
                 shares.append(others.share * 100)
-                say(f"  {rate}/s for {seconds} s: {found[rate]} (others used {others.share:.0%})")
+                say(f"  {rate}/s for {seconds:g} s: {found[rate]} (others used {others.share:.0%})")
             announced, hop = floor_of_notify(floors), floor_of_redis(floors)
     finally:
         world.run(SILENCE)
@@ -129,9 +129,9 @@ def percentiles(rate: int, run: Run, *, p50: float | None = None, p99: float | N
     ]
 
 
-def at_pace(here: world.Scenario, *, rate: int, seconds: int) -> Run:
+def at_pace(here: world.Scenario, *, rate: int, seconds: float) -> Run:
     """Send `rate` scans a second, each at its time whether or not the ones before were answered."""
-    total = rate * seconds
+    total = round(rate * seconds)
     first = here.take(total)
     codes = [here.code(first + number) for number in range(total)]
     tokens = here.tokens.read_text().split()

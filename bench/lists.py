@@ -164,22 +164,22 @@ urlpatterns = [path("plain/", plain_site.urls), *own]
 
 # The portal's templates replace Django's of the same name; the plain pages are to be as Django made them.
 PLAIN_TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [Path(admin.__file__).parent / "templates"]}]
-AGAIN = 3  # requests of one kind, one after the other; the median counts
 LISTS = {"codes": AuthCode, "scans": Scan}
 
 
 def measure(scale: Scale) -> list[Figure]:
     size, rounds, samples = scale.pick((SIZE, 7, 20), (100_000, 3, 5), (2_000, 1, 0))
+    again = scale.pick(3, 3, 1)  # requests of one kind, one after the other; the median counts
     world.use_database("bench_lists", new=True)
     brand = factories.brand(time_zone="Asia/Kolkata")
     filled(brand, size, "D")
     filled(factories.brand(), size // 5, "N")
     world.run("VACUUM ANALYZE")
     with override_settings(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["*"]):
-        return figures(brand, size, rounds, samples)
+        return figures(brand, size, rounds, samples, again)
 
 
-def figures(brand: Brand, size: int, rounds: int, samples: int) -> list[Figure]:
+def figures(brand: Brand, size: int, rounds: int, samples: int, again: int) -> list[Figure]:
     ours, theirs = browser(owner_of(brand)), browser(superuser())
     found = []
     slowest: list[float] = []
@@ -196,22 +196,24 @@ def figures(brand: Brand, size: int, rounds: int, samples: int) -> list[Figure]:
     found.append(Figure(PART, "the slowest p95 of these", max(slowest), "ms", SLOWEST_MS, at_least=False))
     found.append(Figure(PART, "the most queries of these", most, "", MAX_QUERIES, at_least=False))
     for name, model in LISTS.items():
-        found += compared(brand, name, model, size, rounds, ours, theirs)
+        found += compared(brand, name, model, size, rounds, again, ours, theirs)
     return found
 
 
-def compared(brand: Brand, name: str, model: Any, size: int, rounds: int, ours: Client, theirs: Client) -> list[Figure]:
+def compared(
+    brand: Brand, name: str, model: Any, size: int, rounds: int, again: int, ours: Client, theirs: Client
+) -> list[Figure]:
     """First page, search and the page in the middle, ours and Django's in turns."""
     pages = cases(brand, model, size)
     list_of_plain = list_of(model, of="plain")
     middle = size // 2 // PlainCodes.list_per_page
     ways: dict[str, Callable[[], float]] = {
-        "first": partial(timed, ours, pages["first page"]),
-        "search": partial(timed, ours, pages["search: how a code begins"]),
-        "deep": partial(timed, ours, pages["page in the middle"]),
-        "plain first": partial(plain, theirs, list_of_plain),
-        "plain search": partial(plain, theirs, f"{list_of_plain}?q={BEGINNING}"),
-        "plain deep": partial(plain, theirs, f"{list_of_plain}?p={middle}"),
+        "first": partial(timed, ours, pages["first page"], again),
+        "search": partial(timed, ours, pages["search: how a code begins"], again),
+        "deep": partial(timed, ours, pages["page in the middle"], again),
+        "plain first": partial(plain, theirs, list_of_plain, again),
+        "plain search": partial(plain, theirs, f"{list_of_plain}?q={BEGINNING}", again),
+        "plain deep": partial(plain, theirs, f"{list_of_plain}?p={middle}", again),
     }
     took, others = interleaved(PART, rounds, ways)
     return [
@@ -306,14 +308,14 @@ def sampled(client: Client, address: str, samples: int) -> tuple[list[float], in
     return [spent(client, address) for _ in range(samples)] or [first], queries
 
 
-def timed(client: Client, address: str) -> float:
-    return median(spent(client, address) for _ in range(AGAIN))
+def timed(client: Client, address: str, again: int) -> float:
+    return median(spent(client, address) for _ in range(again))
 
 
-def plain(client: Client, address: str) -> float:
+def plain(client: Client, address: str, again: int) -> float:
     with override_settings(TEMPLATES=PLAIN_TEMPLATES):
         spent(client, address)  # templates are compiled anew
-        return timed(client, address)
+        return timed(client, address, again)
 
 
 def spent(client: Client, address: str) -> float:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from statistics import median, quantiles
@@ -22,6 +22,7 @@ from loyalty.rewards import codes
 from tests.support.portal import LABELS, address, brand_with_one_of_each, browser, staff
 
 PART = "timing"
+ROLES = ("support", "owner")  # the least that may open the pages, and the most
 ABSENT = 10**9
 MAX_DIFFERENCE_MS = 1.0
 
@@ -39,10 +40,11 @@ class Endpoint:
 def measure(scale: Scale) -> list[Figure]:
     logging.disable(logging.WARNING)  # a line for each 404 would be most of the time
     rounds, each = scale.pick((7, 40), (3, 8), (1, 1))
+    roles = scale.pick(ROLES, ROLES, ROLES[-1:])
     world.use_database("bench_timing", new=True)
     own, foreign = brand_with_one_of_each("aardvark"), brand_with_one_of_each("zebra")
     with override_settings(SECURE_SSL_REDIRECT=False, ALLOWED_HOSTS=["*"]):
-        endpoints = [*portal_endpoints(own[0], foreign[1]), *api_endpoints(own[0], foreign[1])]
+        endpoints = [*portal_endpoints(own[0], foreign[1], roles), *api_endpoints(own[0], foreign[1])]
         for endpoint in endpoints:
             same_answer(endpoint)
         samples: dict[str, dict[str, list[float]]] = {
@@ -52,10 +54,10 @@ def measure(scale: Scale) -> list[Figure]:
     return [*figures(samples), others]
 
 
-def portal_endpoints(own: Brand, rows: dict[str, Any]) -> list[Endpoint]:
-    """The page of each model, as the least role that may open it and as an owner."""
+def portal_endpoints(own: Brand, rows: dict[str, Any], roles: Sequence[str]) -> list[Endpoint]:
+    """The page of each model, for each role."""
     found = []
-    for role in ("support", "owner"):
+    for role in roles:
         client = browser(staff(own, role=role))
         found += [endpoint(f"{role} {label}", client, label, rows[label].pk) for label in LABELS]
     return found

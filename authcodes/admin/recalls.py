@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
@@ -27,6 +28,7 @@ from authcodes.recalls import preview as recall_preview
 from authcodes.recalls.preview import Preview
 from brands.identity.roles import ACT, ADD
 from core.spreadsheets.report import Format
+from portal.base.confirmation import ConfirmedAction
 from portal.base.forms import TenantForm
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
@@ -268,31 +270,31 @@ class RecallAdmin(TenantAdmin):
         return redirect("admin:authcodes_recall_change", recall.pk)
 
     def withdraw(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Asks for a reason and says what changes; with a reason, it withdraws the recall."""
         recall = self.get_object(request, str(pk))
         if not self.may(request, ACT, recall):
             raise PermissionDenied
-        form = WithdrawForm(request.POST or None)
-        if request.method == "POST" and form.is_valid():
-            return self.withdrawn(request, recall, form.cleaned_data["reason"])
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": _("Withdraw recall %(recall)s?") % {"recall": recall},
-            "recall": recall,
-            "facts": summary_of(recall.batch),
-            "form": form,
-        }
-        return TemplateResponse(request, "admin/authcodes/recall_withdraw.html", context)
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=recall,
+            title=_("Withdraw recall %(recall)s?") % {"recall": recall},
+            words=[_("These codes will scan and earn points as before. Customers will no longer be warned.")],
+            form=WithdrawForm,
+            button=_("Withdraw recall"),
+            dangerous=True,
+            template="admin/authcodes/recall_withdraw.html",
+            context={"facts": summary_of(recall.batch)},
+        )
+        return action.respond(partial(self.withdrawn, request, recall))
 
-    def withdrawn(self, request: HttpRequest, recall: Recall, reason: str) -> HttpResponse:
+    def withdrawn(self, request: HttpRequest, recall: Recall, answers: dict[str, Any]) -> HttpResponse:
+        reason, text = answers["reason"], str(recall)
         try:
             with transaction.atomic():
                 recalls.withdraw_recall(recall=recall, reason=reason, at=timezone.now(), by=staff_user(request))
                 self.note(request, [recall], _("Withdrawn"), reason=reason)
-                words = _("Recall withdrawn: %(recall)s") % {"recall": recall}
-                self.note_on_batch(request, recall.batch, words, reason)
-        except BatchRejected as refusal:
+                self.note_on_batch(request, recall.batch, _("Recall withdrawn: %(recall)s") % {"recall": text}, reason)
+        except BatchRejected as refusal:  # a colleague was faster: there is no recall whose page could say so
             self.message_user(request, refusal.message, messages.ERROR)
         else:
             self.message_user(request, _("Recall withdrawn. The codes scan as before."))

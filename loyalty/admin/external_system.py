@@ -1,11 +1,11 @@
 """Page: the loyalty system of a brand's own that is asked before points are credited."""
 
+from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
@@ -22,7 +22,7 @@ from loyalty.integrations import external_system
 from loyalty.integrations.external_system import Decision
 from loyalty.models.external_system import ExternalSystem
 from portal.base.badges import badge
-from portal.base.confirmation import WhyForm
+from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import INTEGRATIONS, SidebarEntry
 from portal.unfold import action, display
 
@@ -81,13 +81,17 @@ class ExternalSystemAdmin(SigningSecretAdmin):
 
     @action(description=gettext_lazy("Send a test request"), url_path="test", icon="send", permissions=["turn"])
     def try_out(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        row = self.get_object(request, object_id)
         words = _(
             "A test request of the type external.test, about no customer, will be "
             "sent now. The system has two seconds to answer."
         )
-        return self.ask(request, object_id, WhyForm, self.tried_out, text=words, button=_("Ask"))
+        action = ConfirmedAction(
+            page=self, request=request, row=row, title=_("Send a test request?"), words=[words], button=_("Ask")
+        )
+        return action.respond(partial(self.tried_out, request, row))
 
-    def tried_out(self, request: HttpRequest, row: ExternalSystem, result: dict[str, Any]) -> HttpResponse:
+    def tried_out(self, request: HttpRequest, row: ExternalSystem, answers: dict[str, Any]) -> None:
         verdict = external_system.test(system=row)
         facts = {"milliseconds": verdict.milliseconds, "reason": verdict.reason}
         if verdict.decision is None:
@@ -96,6 +100,5 @@ class ExternalSystemAdmin(SigningSecretAdmin):
             words, level = _("It answered after %(milliseconds)d ms: proceed."), messages.SUCCESS
         else:
             words, level = _("It answered after %(milliseconds)d ms: reject. %(reason)s"), messages.SUCCESS
-        self.note(request, [row], _("Test request sent"), reason=result["reason"])
+        self.note(request, [row], _("Test request sent"), reason=answers["reason"])
         self.message_user(request, words % facts, level)
-        return redirect("admin:loyalty_externalsystem_change", row.pk)

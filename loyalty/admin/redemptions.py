@@ -2,36 +2,23 @@
 
 from typing import Any, ClassVar
 
-from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ACT
-from core.errors import DomainError
 from loyalty.admin.till import Till, state_badge
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import cancellation, codes
 from portal.base.audit_mixin import audit_context
+from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter
-from portal.unfold import ChoicesFilter, TextareaWidget, action, display
-
-
-class ReasonForm(forms.Form):
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        max_length=500,
-        widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Shown to staff in the audit log."),
-    )
+from portal.unfold import ChoicesFilter, action, display
 
 
 @admin.register(Redemption)
@@ -81,35 +68,29 @@ class RedemptionAdmin(Till, ExportingAdmin):
         description=gettext_lazy("Cancel and refund points"), url_path="cancel", icon="undo", permissions=["put_right"]
     )
     def cancel(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        about = _("The code becomes invalid. The points are refunded and the reward returns to stock.")
-        return self.ask(request, object_id, cancellation.cancel, _("Cancel this redemption"), about)
+        words = _("The code becomes invalid. The points are refunded and the reward returns to stock.")
+        return self.put_right(request, object_id, cancellation.cancel, _("Cancel this redemption"), words)
 
     @action(description=gettext_lazy("Undo use"), url_path="take-back", icon="history", permissions=["put_right"])
     def undo_use(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        about = _("Use this if a code was marked as used by mistake. The code becomes valid again.")
-        return self.ask(request, object_id, cancellation.undo_use, _("Undo use"), about)
+        words = _("Use this if a code was marked as used by mistake. The code becomes valid again.")
+        return self.put_right(request, object_id, cancellation.undo_use, _("Undo use"), words)
 
-    def ask(self, request: HttpRequest, object_id: str, act: Any, title: str, about: str) -> HttpResponse:
-        """The page that says what will happen, and asks why."""
+    def put_right(self, request: HttpRequest, object_id: str, act: Any, title: str, words: str) -> HttpResponse:
         redemption = self.get_object(request, object_id)
-        if not self.may(request, ACT, redemption):
-            raise PermissionDenied
-        form = ReasonForm(request.POST or None)
-        if request.method == "POST" and form.is_valid():
-            try:
-                act(redemption=redemption, audit_context=audit_context(request, form.cleaned_data["reason"]))
-            except DomainError as refusal:
-                form.add_error(refusal.details.get("field"), refusal.message)
-            else:
-                self.message_user(request, _("Done."), messages.SUCCESS)
-                return redirect("admin:loyalty_redemption_change", redemption.pk)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": f"{title}: {redemption}",
-            "redemption": redemption,
-            "form": form,
-            "about": about,
-            "button": title,
-        }
-        return TemplateResponse(request, "admin/loyalty/redemption_ask.html", context)
+
+        def carry_out(answers: dict[str, Any]) -> None:
+            act(redemption=redemption, audit_context=audit_context(request, answers["reason"]))
+            self.message_user(request, _("Done."), messages.SUCCESS)
+
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=redemption,
+            title=f"{title}: {redemption}",
+            words=[words],
+            button=title,
+            dangerous=True,
+            cancel=_("Go back"),
+        )
+        return action.respond(carry_out)

@@ -7,8 +7,6 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -24,6 +22,7 @@ from loyalty.wallets.apple.certificates import AppleKeys, Upload
 from loyalty.wallets.google import accounts
 from loyalty.wallets.google.accounts import GoogleKeys
 from portal.base.badges import badge
+from portal.base.confirmation import ConfirmedAction
 from portal.base.forms import TenantForm
 from portal.base.sidebar import INTEGRATIONS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
@@ -199,23 +198,33 @@ class WalletIssuerAdmin(TenantAdmin):
         permissions=["reissue"],
     )
     def reissue(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The page that says how many passes there are; posted, all of them get a new version."""
+        """All passes get a new version."""
         row = self.get_object(request, object_id)
-        if not self.may(request, ACT, row):
-            raise PermissionDenied
         own = WalletPass.objects.filter(brand=row.brand_id, platform=row.platform)
-        if request.method == "POST":
-            self.remember(request, [row])
-            issuers.change_design(brand_id=row.brand_id)
-            count = passes.refresh_all(brand_id=row.brand_id, platform=row.platform, at=timezone.now())
-            self.note(request, [row], _("All passes updated: %(count)d") % {"count": count})
-            self.message_user(request, _("To be updated: %(count)d passes.") % {"count": count}, messages.SUCCESS)
-            return redirect("admin:loyalty_walletissuer_change", row.pk)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": _("Update all passes: %(row)s") % {"row": row},
-            "row": row,
-            "count": own.exclude(state=WalletPass.State.REMOVED).count(),
-        }
-        return TemplateResponse(request, "admin/loyalty/reissue.html", context)
+        count = own.exclude(state=WalletPass.State.REMOVED).count()
+        words = ngettext(
+            "%(count)d pass will show the brand's current name, colours, logo and levels.",
+            "%(count)d passes will show the brand's current name, colours, logo and levels.",
+            count,
+        )
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=row,
+            title=_("Update all passes: %(row)s") % {"row": row},
+            words=[
+                words % {"count": count},
+                _("Each wallet receives one update within the next minutes. Removed passes do not change."),
+            ],
+            form=forms.Form,
+            button=_("Update all passes"),
+            cancel=_("Leave them unchanged"),
+        )
+        return action.respond(lambda _answers: self.reissued(request, row))
+
+    def reissued(self, request: HttpRequest, row: WalletIssuer) -> None:
+        self.remember(request, [row])
+        issuers.change_design(brand_id=row.brand_id)
+        count = passes.refresh_all(brand_id=row.brand_id, platform=row.platform, at=timezone.now())
+        self.note(request, [row], _("All passes updated: %(count)d") % {"count": count})
+        self.message_user(request, _("To be updated: %(count)d passes.") % {"count": count}, messages.SUCCESS)

@@ -2,16 +2,15 @@
 
 import json
 from datetime import timedelta
+from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
@@ -27,7 +26,7 @@ from loyalty.integrations import webhook_endpoints, webhook_events
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint, WebhookType
 from portal.base.audit_mixin import audit_context
 from portal.base.badges import badge
-from portal.base.confirmation import WhyForm
+from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import INTEGRATIONS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter, ValuesFilter
@@ -113,37 +112,59 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
 
     @action(description=gettext_lazy("Send a test"), url_path="ping", icon="send", permissions=["ping"])
     def ping(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The page that says so; posted, the message goes out and its own page tells how it ends."""
-        words = _("A signed event of the type webhook.test will be sent now.")
-        return self.ask(request, object_id, forms.Form, self.pinged, text=words, button=_("Send"))
+        """Posted, the message goes out, and its own page tells how it ends."""
+        row = self.get_object(request, object_id)
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=row,
+            title=_("Send a test event?"),
+            words=[_("A signed event of the type webhook.test will be sent now.")],
+            form=forms.Form,
+            button=_("Send"),
+        )
+        return action.respond(lambda _answers: self.pinged(request, row))
 
-    def pinged(self, request: HttpRequest, row: WebhookEndpoint, context: dict[str, Any]) -> HttpResponse:  # noqa: ARG002
+    def pinged(self, request: HttpRequest, row: WebhookEndpoint) -> HttpResponse:
         message = webhook_events.ping(endpoint=row, at=timezone.now())
         self.note(request, [row], _("Test sent: %(message)s") % {"message": message.message_id})
         return redirect("admin:loyalty_webhookdelivery_change", message.pk)
 
     @action(description=gettext_lazy("Disable"), url_path="disable", icon="block", permissions=["stop"])
     def stop(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _("This webhook will stop receiving events. Pending deliveries will be discarded.")
-        return self.ask(request, object_id, WhyForm, self.stopped, text=words, button=_("Disable webhook"))
+        row = self.get_object(request, object_id)
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=row,
+            title=_("Disable this webhook?"),
+            words=[_("This webhook will stop receiving events. Pending deliveries will be discarded.")],
+            button=_("Disable webhook"),
+        )
+        return action.respond(partial(self.stopped, request, row))
 
-    def stopped(self, request: HttpRequest, row: WebhookEndpoint, context: dict[str, Any]) -> HttpResponse:
-        state, by = WebhookEndpoint.State.DISABLED, audit_context(request, context["reason"])
+    def stopped(self, request: HttpRequest, row: WebhookEndpoint, answers: dict[str, Any]) -> None:
+        state, by = WebhookEndpoint.State.DISABLED, audit_context(request, answers["reason"])
         webhook_endpoints.stop(endpoint=row, state=state, at=timezone.now(), audit_context=by)
         self.message_user(request, _("Disabled: %(webhook)s.") % {"webhook": row}, messages.SUCCESS)
-        return redirect("admin:loyalty_webhookendpoint_change", row.pk)
 
     @action(description=gettext_lazy("Enable"), url_path="enable", icon="check_circle", permissions=["start"])
     def start(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _("This webhook will receive new events. Missed events can be resent from its deliveries.")
-        return self.ask(request, object_id, WhyForm, self.started, text=words, button=_("Enable webhook"))
-
-    def started(self, request: HttpRequest, row: WebhookEndpoint, context: dict[str, Any]) -> HttpResponse:
-        webhook_endpoints.start(
-            endpoint=row, at=timezone.now(), audit_context=audit_context(request, context["reason"])
+        row = self.get_object(request, object_id)
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=row,
+            title=_("Enable this webhook?"),
+            words=[_("This webhook will receive new events. Missed events can be resent from its deliveries.")],
+            button=_("Enable webhook"),
         )
+        return action.respond(partial(self.started, request, row))
+
+    def started(self, request: HttpRequest, row: WebhookEndpoint, answers: dict[str, Any]) -> None:
+        by = audit_context(request, answers["reason"])
+        webhook_endpoints.start(endpoint=row, at=timezone.now(), audit_context=by)
         self.message_user(request, _("Enabled: %(webhook)s.") % {"webhook": row}, messages.SUCCESS)
-        return redirect("admin:loyalty_webhookendpoint_change", row.pk)
 
 
 class TypeFilter(ValuesFilter):
@@ -205,20 +226,18 @@ class WebhookDeliveryAdmin(TenantAdmin):
 
     @action(description=gettext_lazy("Send again"), url_path="resend", icon="replay", permissions=["resend"])
     def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The page that says what will happen; posted, it happens."""
         message = self.get_object(request, object_id)
-        if not self.may(request, ACT, message):
-            raise PermissionDenied
-        if request.method == "POST":
-            self.send_again(request, [message])
-            return redirect("admin:loyalty_webhookdelivery_change", message.pk)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": _("Send again: %(message)s") % {"message": message},
-            "row": message,
-        }
-        return TemplateResponse(request, "admin/loyalty/webhook_resend.html", context)
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=message,
+            title=_("Send again: %(message)s") % {"message": message},
+            words=[_("The event is sent again with the same id, so that the receiver can recognise the duplicate.")],
+            form=forms.Form,
+            button=_("Send again"),
+            cancel=_("Back to the delivery"),
+        )
+        return action.respond(lambda _answers: self.send_again(request, [message]))
 
     @admin.action(description=gettext_lazy("Send again with the same id"), permissions=["act"])
     def resend_chosen(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:

@@ -1,17 +1,93 @@
-"""The form that asks why before something is done."""
+"""The page before something is done: it says what will happen and asks why; its button does it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from django import forms
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
+from core.errors import DomainError
 from portal.unfold import TextareaWidget
 
 
-class WhyForm(forms.Form):
+def reason_field(help_text: Any) -> forms.CharField:
+    return forms.CharField(
+        label=gettext_lazy("Reason"), max_length=500, widget=TextareaWidget(attrs={"rows": 3}), help_text=help_text
+    )
+
+
+class ReasonForm(forms.Form):
     """Why something is done; kept in the audit log."""
 
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        max_length=500,
-        widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Stored in the audit log."),
-    )
+    reason = reason_field(gettext_lazy("Shown to staff in the audit log."))
+
+
+class UnnamedReasonForm(ReasonForm):
+    """Why, without a word of who it is about: the reason outlives their data."""
+
+    reason = reason_field(gettext_lazy("Shown to staff in the audit log. Do not include personal data."))
+
+
+CANCEL = gettext_lazy("Cancel")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConfirmedAction:
+    """What a person is about to do with a row, or with rows chosen in a list; the caller has checked that they may."""
+
+    page: Any  # the ModelAdmin of the row
+    request: HttpRequest
+    row: Any = None  # None: several, which `consequences` names
+    title: Any
+    words: Sequence[Any] = ()
+    consequences: Sequence[Any] = ()  # as a list below the words
+    button: Any
+    form: Callable[[Any], forms.Form] = ReasonForm
+    dangerous: bool = False
+    cancel: Any = CANCEL
+    kept: Sequence[tuple[str, Any]] = ()  # what a list's action sent, and the answer sends again
+    template: str = "admin/portal/confirm.html"
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+    def respond(self, act: Callable[[dict[str, Any]], HttpResponse | None]) -> HttpResponse:
+        """The page; once it is answered, what `act` answers, or the page before. A DomainError undoes all of it, and
+        the form says why."""
+        form = self.form(self.request.POST if self.is_answered else None)
+        if form.is_valid():
+            try:
+                with transaction.atomic():
+                    return act(form.cleaned_data) or redirect(self.back)
+            except DomainError as error:
+                place = error.details.get("field")
+                form.add_error(place if place in form.fields else None, error.message)
+        context = {
+            **self.page.admin_site.each_context(self.request),
+            "opts": self.page.opts,
+            "original": self.row,  # for the breadcrumb
+            "back": self.back,
+            **{name: getattr(self, name) for name in SHOWN},
+            "form": form,
+            **self.context,
+        }
+        return TemplateResponse(self.request, self.template, context)
+
+    @property
+    def is_answered(self) -> bool:
+        """Also the choice in a list is sent by POST; then nobody has been asked yet."""
+        return self.request.method == "POST" and (not self.kept or "reason" in self.request.POST)
+
+    @property
+    def back(self) -> str:
+        if self.row is None:
+            return self.request.get_full_path()
+        opts = self.page.opts
+        return reverse(f"admin:{opts.app_label}_{opts.model_name}_change", args=[self.row.pk])
+
+
+SHOWN = ("title", "row", "words", "consequences", "button", "dangerous", "cancel", "kept")

@@ -1,39 +1,34 @@
 """Page: a brand's API keys. Making, rotating and revoking each ask why; a new key is shown once, and kept nowhere."""
 
-from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from ipaddress import ip_network
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import transaction
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.template.loader import render_to_string
-from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
-from django.utils.html import format_html_join
+from django.utils.formats import date_format
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
 from brands.access import key_calls
 from brands.identity import api_keys
 from brands.identity.roles import ACT
 from brands.models.credentials import ApiKey
-from core.errors import DomainError
 from portal.base.badges import badge
-from portal.base.confirmation import WhyForm
+from portal.base.confirmation import ConfirmedAction, ReasonForm
 from portal.base.forms import TenantForm
 from portal.base.list_fields import LinesField
+from portal.base.secret_page import SecretOnceAdmin
 from portal.base.sidebar import SETTINGS, SidebarEntry
-from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import CheckboxesWidget, ChoicesFilter, SelectWidget, action, display
 
 HOURS = [
@@ -45,7 +40,7 @@ HOURS = [
 ]
 
 
-class RotateForm(WhyForm):
+class RotateForm(ReasonForm):
     hours = forms.TypedChoiceField(
         label=gettext_lazy("How long both keys are usable"),
         choices=HOURS,
@@ -89,7 +84,7 @@ class ApiKeyForm(TenantForm):
         max_length=2000,
         help_text=ApiKey._meta.get_field("networks").help_text,  # noqa: SLF001 - Django's public API of models
     )
-    reason = WhyForm.base_fields["reason"]
+    reason = ReasonForm.base_fields["reason"]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -106,9 +101,10 @@ class ApiKeyForm(TenantForm):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(TenantAdmin):
+class ApiKeyAdmin(SecretOnceAdmin):
     role_permissions: ClassVar = {"owner": "view add act", "manager": "view"}
     sidebar = SidebarEntry(SETTINGS, 6, "key")
+    secret_title = gettext_lazy("Copy the new key")
     form = ApiKeyForm
     list_display = ("name", "kind", "beginning", "state", "last_used_at", "expires_at", "created_at")
     list_filter = (("kind", ChoicesFilter),)
@@ -154,51 +150,49 @@ class ApiKeyAdmin(TenantAdmin):
 
     @action(description=gettext_lazy("Rotate"), url_path="rotate", icon="autorenew", permissions=["end"])
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.ask(request, object_id, RotateForm, "admin/portal/api_key_rotate.html", self.rotated)
+        key = self.get_object(request, object_id)
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=key,
+            title=_("Rotate this key?"),
+            words=[_("A new key replaces it. Both keys work for the time that you choose.")],
+            form=RotateForm,
+            button=_("Rotate and show the new key"),
+        )
+        return action.respond(partial(self.rotated, request, key))
 
     @action(description=gettext_lazy("Revoke"), url_path="revoke", icon="block", permissions=["end"])
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.ask(request, object_id, WhyForm, "admin/portal/api_key_revoke.html", self.revoked)
-
-    def ask(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_class: type[WhyForm],
-        template: str,
-        act: Callable[[HttpRequest, ApiKey, Any], HttpResponse],
-    ) -> HttpResponse:
-        """The page that says what will happen and asks why; posted, it happens, and is written down with it."""
         key = self.get_object(request, object_id)
-        if not self.may(request, ACT, key):
-            raise PermissionDenied
-        form = form_class(request.POST or None)
-        if request.method == "POST" and form.is_valid():
-            try:
-                with transaction.atomic():
-                    return act(request, key, form.cleaned_data)
-            except DomainError as refusal:
-                form.add_error(None, refusal.message)
-        context = {**self.about(request, key), "title": _("API key %(key)s") % {"key": key}, "form": form}
-        return TemplateResponse(request, template, context)
-
-    def about(self, request: HttpRequest, key: ApiKey) -> dict[str, Any]:
-        return {**self.admin_site.each_context(request), "opts": self.opts, "key": key}
+        used = key.last_used_at and date_format(timezone.localtime(key.last_used_at), "DATETIME_FORMAT")
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=key,
+            title=_("Revoke this key?"),
+            words=[
+                _("Calls with this key will be rejected from now on. This cannot be undone."),
+                _("Last used: %(at)s") % {"at": used} if used else _("It was never used."),
+            ],
+            button=_("Revoke key"),
+            dangerous=True,
+        )
+        return action.respond(partial(self.revoked, request, key))
 
     @method_decorator(sensitive_variables("text"))
-    def rotated(self, request: HttpRequest, key: ApiKey, context: dict[str, Any]) -> HttpResponse:
+    def rotated(self, request: HttpRequest, key: ApiKey, answers: dict[str, Any]) -> HttpResponse:
         self.remember(request, [key])
-        made, text = api_keys.rotate(key=key, at=timezone.now(), grace=timedelta(hours=context["hours"]))
-        self.note(request, [key], _("Rotated: %(key)s follows") % {"key": made}, reason=context["reason"])
-        self.note(request, [made], _("Added: follows %(key)s") % {"key": key}, reason=context["reason"])
+        made, text = api_keys.rotate(key=key, at=timezone.now(), grace=timedelta(hours=answers["hours"]))
+        self.note(request, [key], _("Rotated: %(key)s follows") % {"key": made}, reason=answers["reason"])
+        self.note(request, [made], _("Added: follows %(key)s") % {"key": key}, reason=answers["reason"])
         return self.secret_page(request, made, text)
 
-    def revoked(self, request: HttpRequest, key: ApiKey, context: dict[str, Any]) -> HttpResponse:
+    def revoked(self, request: HttpRequest, key: ApiKey, answers: dict[str, Any]) -> None:
         self.remember(request, [key])
         api_keys.revoke(key=key, at=timezone.now())
-        self.note(request, [key], _("Revoked"), reason=context["reason"])
+        self.note(request, [key], _("Revoked"), reason=answers["reason"])
         self.message_user(request, _("%(key)s has been revoked.") % {"key": key}, messages.SUCCESS)
-        return redirect("admin:brands_apikey_change", key.pk)
 
     @method_decorator(sensitive_variables())
     def create(self, request: HttpRequest, obj: ApiKey, form: Any) -> ApiKey:  # noqa: ARG002 - the page's signature
@@ -214,20 +208,9 @@ class ApiKeyAdmin(TenantAdmin):
         made.text = text  # type: ignore[attr-defined] # for the answer to this request, which alone shows it
         return made
 
-    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
-        return self.secret_page(request, obj, obj.text)  # type: ignore[attr-defined]
-
-    @method_decorator(sensitive_variables("text"))
-    @method_decorator(never_cache)
-    def secret_page(self, request: HttpRequest, key: ApiKey, text: str) -> HttpResponse:
-        """The answer itself, not a page to go to: no cookie, session or cache ever holds the key."""
-        context = {
-            **self.about(request, key),
-            "title": _("Copy the new key"),
-            "text": text,
-            "next_address": reverse("admin:brands_apikey_changelist"),
-        }
-        return TemplateResponse(request, "admin/portal/api_key_shown.html", context)
+    def secret_words(self, row: ApiKey) -> SafeString:
+        words = _("This is the key {} of {}. Copy it now. It is shown only once.")
+        return format_html(words, format_html("<strong>{}</strong>", row.name), row.brand)
 
 
 def is_usable(key: ApiKey) -> bool:

@@ -4,12 +4,12 @@ from collections import defaultdict
 from pathlib import PurePath
 from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -22,6 +22,7 @@ from brands.identity.roles import ACT, STOP, VIEW
 from jobs import kinds, queue
 from jobs.models import Job
 from portal.base.badges import badge
+from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import within
@@ -128,21 +129,31 @@ class JobAdmin(LiveAdmin):
         return JsonResponse({"jobs": [job_context(job) for job in self.get_queryset(request).filter(pk__in=ids)]})
 
     def cancel(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """A page says what becomes of the work; its button cancels."""
+        """A page says what becomes of the work; its button cancels. What has ended meanwhile is only said to have."""
         job = self.get_object(request, str(pk))
         if not self.may_cancel(request, job):
             raise PermissionDenied
-        if request.method != "POST" and job.is_unfinished:
-            back = reverse("admin:jobs_job_change", args=[pk])
-            about = kinds.declared()[job.kind].on_cancel
-            told = {"title": _("Cancel this job?"), "job": job, "about": about, "back": back}
-            context = {**self.admin_site.each_context(request), "opts": self.opts, **told}
-            return TemplateResponse(request, "admin/portal/job_cancel.html", context)
-        asked = queue.cancel(job=job) if request.method == "POST" else False
+        if not job.is_unfinished:
+            self.cancelled(request, job)
+            return redirect("admin:jobs_job_change", pk)
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=job,
+            title=_("Cancel this job?"),
+            words=[kinds.declared()[job.kind].on_cancel],
+            form=forms.Form,
+            button=_("Cancel job"),
+            dangerous=True,
+            cancel=_("Go back"),
+        )
+        return action.respond(lambda _answers: self.cancelled(request, job))
+
+    def cancelled(self, request: HttpRequest, job: Job) -> None:
+        asked = queue.cancel(job=job)
         if asked:
             self.note(request, [job], _("Cancelled"))
         self.message_user(request, _("The job will stop shortly.") if asked else _("The job has already finished."))
-        return redirect("admin:jobs_job_change", pk)
 
     def download(self, request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
         job = self.get_object(request, str(pk))

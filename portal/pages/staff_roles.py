@@ -4,10 +4,8 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.auth.forms import SetPasswordMixin
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -18,9 +16,9 @@ from brands.identity import staff
 from brands.identity.roles import ACT, ADD, BrandScope, brand_scope, full_scope
 from brands.models.people import StaffRole, User
 from brands.staff_login.models import StaffMail
-from core.errors import DomainError, Invalid
+from core.errors import Invalid
 from portal.base.audit_mixin import audit_context
-from portal.base.confirmation import WhyForm
+from portal.base.confirmation import ConfirmedAction
 from portal.base.forms import TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
@@ -156,7 +154,7 @@ class StaffRoleAdmin(TenantAdmin):
             "An e-mail with a link to set a new password will be sent to "
             "%(email)s. Nothing changes until the link is used."
         )
-        return self.ask(request, object_id, StaffMail.Kind.PASSWORD_LINK, words, _("Send the link"))
+        return self.mail_link(request, object_id, StaffMail.Kind.PASSWORD_LINK, _("Send a password link?"), words)
 
     @action(
         description=gettext_lazy("Reset second factors"),
@@ -170,22 +168,19 @@ class StaffRoleAdmin(TenantAdmin):
             "then removes all second factors and recovery codes. First make sure "
             "that the request comes from this person."
         )
-        return self.ask(request, object_id, StaffMail.Kind.FACTORS_LINK, words, _("Send the link"))
+        return self.mail_link(request, object_id, StaffMail.Kind.FACTORS_LINK, _("Reset second factors?"), words)
 
-    def ask(self, request: HttpRequest, object_id: str, kind: StaffMail.Kind, text: str, button: str) -> HttpResponse:
-        """The page that says what will happen and asks why; posted, it happens, and is written down with it."""
+    def mail_link(
+        self, request: HttpRequest, object_id: str, kind: StaffMail.Kind, title: str, words: str
+    ) -> HttpResponse:
         colleague = self.get_object(request, object_id)
-        if not self.has_help_permission(request, object_id):
-            raise PermissionDenied
-        form = WhyForm(request.POST or None)
-        if form.is_valid():
-            try:
-                help_for_staff.send_link(request, colleague, kind=kind, reason=form.cleaned_data["reason"])
-            except DomainError as refusal:
-                form.add_error(None, refusal.message)
-            else:
-                self.message_user(request, _("An e-mail is being sent to %(email)s.") % {"email": colleague.user.email})
-                return redirect("admin:brands_staffrole_change", colleague.pk)
-        about = {"form": form, "words": text % {"email": colleague.user.email}, "button": button}
-        context = {**self.admin_site.each_context(request), "opts": self.opts, "title": colleague, **about}
-        return TemplateResponse(request, "staff_login/help.html", context)
+        email = {"email": colleague.user.email}
+
+        def send(answers: dict[str, Any]) -> None:
+            help_for_staff.send_link(request, colleague, kind=kind, reason=answers["reason"])
+            self.message_user(request, _("An e-mail is being sent to %(email)s.") % email)
+
+        action = ConfirmedAction(
+            page=self, request=request, row=colleague, title=title, words=[words % email], button=_("Send the link")
+        )
+        return action.respond(send)

@@ -6,12 +6,9 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import transaction
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -24,9 +21,10 @@ from brands.staff_login import invitations, mails, sessions
 from brands.staff_login.models import Invitation, SignInSettings
 from brands.tenants import callable_urls
 from core.db import row_guard
-from core.errors import DomainError, Invalid
+from core.errors import Invalid
 from portal.base.audit_mixin import CHOSEN
 from portal.base.badges import badge
+from portal.base.confirmation import ConfirmedAction
 from portal.base.forms import TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
@@ -239,48 +237,43 @@ class InvitationAdmin(TenantAdmin):
             "A new e-mail will be sent to %(email)s. Its link is valid for 7 "
             "days. Earlier links stop working immediately."
         )
-        return self.ask(request, object_id, self.sent_again, words, _("Send again"))
+        title = _("Send the invitation again?")
+        return self.confirmed(request, object_id, self.sent_again, title, words, _("Send again"))
 
     @action(description=gettext_lazy("Revoke"), url_path="revoke", icon="block", permissions=["open"])
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         words = _("The link sent to %(email)s stops working immediately.")
-        return self.ask(request, object_id, self.revoked, words, _("Revoke"))
+        return self.confirmed(request, object_id, self.revoked, _("Revoke the invitation?"), words, _("Revoke"))
 
-    def sent_again(self, request: HttpRequest, invitation: Invitation) -> str:
+    def sent_again(self, request: HttpRequest, invitation: Invitation) -> None:
         invitations.renew(invitation=invitation, by=staff_user(request), at=timezone.now())
         self.have_mailed(request, invitation)
         self.note(request, [invitation], _("Sent again"))
-        return _("An e-mail is being sent to %(email)s.") % {"email": invitation.email}
+        self.message_user(request, _("An e-mail is being sent to %(email)s.") % {"email": invitation.email})
 
-    def revoked(self, request: HttpRequest, invitation: Invitation) -> str:
+    def revoked(self, request: HttpRequest, invitation: Invitation) -> None:
         self.remember(request, [invitation])
         invitations.revoke(invitation=invitation, at=timezone.now())
         self.note(request, [invitation], _("Revoked"))
-        return _("Invitation of %(email)s revoked.") % {"email": invitation.email}
+        self.message_user(request, _("Invitation of %(email)s revoked.") % {"email": invitation.email})
 
-    def ask(
+    def confirmed(
         self,
         request: HttpRequest,
         object_id: str,
-        act: Callable[[HttpRequest, Invitation], str],
-        text: str,
+        act: Callable[[HttpRequest, Invitation], None],
+        title: str,
+        words: str,
         button: str,
     ) -> HttpResponse:
-        """The page that says what will happen; posted, it happens, and is written down with it."""
         invitation = self.get_object(request, object_id)
-        if not self.has_open_permission(request, object_id):
-            raise PermissionDenied
-        form = forms.Form(request.POST or None)
-        if request.method == "POST":
-            try:
-                with transaction.atomic():
-                    done = act(request, invitation)
-            except DomainError as refusal:
-                form = forms.Form({})
-                form.add_error(None, refusal.message)
-            else:
-                self.message_user(request, done)
-                return redirect("admin:staff_login_invitation_change", invitation.pk)
-        about = {"form": form, "words": text % {"email": invitation.email}, "button": button}
-        context = {**self.admin_site.each_context(request), "opts": self.opts, "title": invitation, **about}
-        return TemplateResponse(request, "staff_login/help.html", context)
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=invitation,
+            title=title,
+            words=[words % {"email": invitation.email}],
+            form=forms.Form,
+            button=button,
+        )
+        return action.respond(lambda _answers: act(request, invitation))

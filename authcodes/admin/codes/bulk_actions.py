@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from authcodes.admin.codes.bulk_forms import AssignRangeForm, ChangeRangeForm, ReasonForm, TypedForm
 from authcodes.codes import bulk_changes, scan_value
@@ -27,11 +27,13 @@ from authcodes.models.products import Product
 from brands.identity import roles
 from brands.identity.roles import ACT, SCAN_VALUE
 from brands.scanned import MAX_CODE_LENGTH
+from portal.base.confirmation import ConfirmedAction
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 
 LABEL = "authcodes.authcode"
 Kind = CodeChange.Kind
+MAX_SHOWN = 30  # codes that a page names
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,26 +236,11 @@ def of_code(page: TenantAdmin, request: HttpRequest, code: AuthCode, kind: CodeC
     """One code is switched off or on, with a reason."""
     if not may_act(request, code.brand_id):
         raise PermissionDenied
-    form = ReasonForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
-        changed = _switched(request, [code], form, kind)
-        if changed is not None:
-            page.message_user(request, count_text(TEXTS[kind].done, changed))
-            return redirect("admin:authcodes_authcode_change", code.pk)
-    back = reverse("admin:authcodes_authcode_change", args=[code.pk])
-    return render(page, request, kind, form=form, chosen=[code], at_once=True, back=back)
 
+    def switch(answers: dict[str, Any]) -> None:
+        page.message_user(request, count_text(TEXTS[kind].done, _switch(request, [code], kind, answers["reason"])))
 
-def _switched(request: HttpRequest, codes: list[AuthCode], form: ReasonForm, kind: CodeChange.Kind) -> int | None:
-    """How many were switched off or on; None, and the form says why, when they cannot be."""
-    order = CodeChangeRequest(kind, reason=form.cleaned_data["reason"])
-    try:
-        return bulk_changes.change_codes(
-            codes=codes, order=order, by=staff_user(request), at=timezone.now(), waits=False
-        )
-    except BatchRejected as refusal:
-        form.add_domain_error(refusal)
-        return None
+    return _confirmed(page, request, [code], kind, row=code).respond(switch)
 
 
 def of_chosen(
@@ -263,14 +250,41 @@ def of_chosen(
     kind: CodeChange.Kind,
     report: Callable[[list[AuthCode], str], None],
 ) -> HttpResponse | None:
-    """Codes chosen in the list: the reason is asked first. None: it is done, and reported."""
-    form = ReasonForm(request.POST if "reason" in request.POST else None)
+    """Codes chosen in the list: the reason is asked first. None: there are none."""
     if not codes:
-        return None
-    if form.is_valid() and _switched(request, codes, form, kind) is not None:
-        report(codes, form.cleaned_data["reason"])
         return None
     kept = [(name, value) for name in ("action", "select_across") for value in request.POST.getlist(name)[:1]]
     kept += [("_selected_action", value) for value in request.POST.getlist("_selected_action")]
-    back = request.get_full_path()
-    return render(page, request, kind, form=form, chosen=codes, at_once=True, kept=kept, back=back)
+
+    def switch(answers: dict[str, Any]) -> None:
+        _switch(request, codes, kind, answers["reason"])
+        report(codes, answers["reason"])
+
+    return _confirmed(page, request, codes, kind, kept=kept).respond(switch)
+
+
+def _confirmed(
+    page: TenantAdmin, request: HttpRequest, codes: list[AuthCode], kind: CodeChange.Kind, **more: Any
+) -> ConfirmedAction:
+    texts = TEXTS[kind]
+    shown = [code.code for code in codes[:MAX_SHOWN]]
+    return ConfirmedAction(
+        page=page,
+        request=request,
+        title=texts.title,
+        words=[
+            texts.explanation,
+            ngettext("This code:", "These %(number)d codes:", len(codes)) % {"number": len(codes)},
+        ],
+        consequences=[*shown, "…"] if len(codes) > MAX_SHOWN else shown,
+        form=ReasonForm,
+        button=texts.title,
+        dangerous=texts.dangerous,
+        **more,
+    )
+
+
+def _switch(request: HttpRequest, codes: list[AuthCode], kind: CodeChange.Kind, reason: str) -> int:
+    order = CodeChangeRequest(kind, reason=reason)
+    by = staff_user(request)
+    return bulk_changes.change_codes(codes=codes, order=order, by=by, at=timezone.now(), waits=False)

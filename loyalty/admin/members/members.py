@@ -1,6 +1,7 @@
 """Page: a brand's members. Their numbers are the ledger's; staff may block members, and adjust points with a reason."""
 
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -9,7 +10,6 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -42,7 +42,7 @@ from loyalty.points import adjustments
 from portal.base import customer_panels
 from portal.base.audit_mixin import audit_context
 from portal.base.badges import badge
-from portal.base.reason_forms import ReasonForm
+from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter
@@ -92,18 +92,10 @@ class AdjustmentForm(AsciiDigits, forms.Form):
         self.data = {**self.data.dict(), "confirmed": str(self.points)}  # type: ignore[attr-defined] # a QueryDict
 
 
-class BlockingForm(ReasonForm):
-    """Why members are blocked, or unblocked."""
-
-
 def name_of(member: UserPoints) -> str:
     """Name and e-mail address, for staff who may see members."""
     name = " ".join(member.names).strip()
     return f"{name}, {member.user.email}" if name else member.user.email
-
-
-def page_address(member: UserPoints) -> str:
-    return reverse("admin:loyalty_userpoints_change", args=[member.pk])
 
 
 @admin.register(UserPoints)
@@ -208,11 +200,13 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
 
     @admin.action(description=gettext_lazy("Block (no earning, no redeeming)"), permissions=["act"])
     def block(self, request: HttpRequest, queryset: QuerySet[UserPoints]) -> HttpResponse | None:
-        return self.switch(request, self.chosen(request, queryset), UserPoints.Status.BLOCKED, "block")
+        accounts = self.chosen(request, queryset)
+        return self.switch(request, accounts, UserPoints.Status.BLOCKED, "block") if accounts else None
 
     @admin.action(description=gettext_lazy("Unblock"), permissions=["act"])
     def unblock(self, request: HttpRequest, queryset: QuerySet[UserPoints]) -> HttpResponse | None:
-        return self.switch(request, self.chosen(request, queryset), UserPoints.Status.ACTIVE, "unblock")
+        accounts = self.chosen(request, queryset)
+        return self.switch(request, accounts, UserPoints.Status.ACTIVE, "unblock") if accounts else None
 
     def has_block_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return self.may_switch(request, object_id, UserPoints.Status.ACTIVE)
@@ -229,49 +223,49 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
 
     @action(description=gettext_lazy("Block"), url_path="block", icon="block", permissions=["block"])
     def block_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.switch_one(request, object_id, UserPoints.Status.BLOCKED, "block")
+        return self.switch_one(request, object_id, UserPoints.Status.BLOCKED)
 
     @action(description=gettext_lazy("Unblock"), url_path="unblock", icon="lock_open", permissions=["unblock"])
     def unblock_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.switch_one(request, object_id, UserPoints.Status.ACTIVE, "unblock")
+        return self.switch_one(request, object_id, UserPoints.Status.ACTIVE)
 
-    def switch_one(self, request: HttpRequest, object_id: str, status: UserPoints.Status, name: str) -> HttpResponse:
+    def switch_one(self, request: HttpRequest, object_id: str, status: UserPoints.Status) -> HttpResponse:
         member = self.get_object(request, object_id)
-        if not self.may(request, ACT, member):
-            raise PermissionDenied
         self.remember(request, [member])
-        with transaction.atomic():
-            page = self.switch(request, [member], status, name)
-        return page or redirect("admin:loyalty_userpoints_change", member.pk)
+        return self.switch(request, [member], status)
 
     def switch(
-        self, request: HttpRequest, accounts: list[UserPoints], status: UserPoints.Status, name: str
-    ) -> HttpResponse | None:
-        """The page that names the members and asks why; None once that was answered and done."""
-        if not accounts:
-            return None
-        form = BlockingForm(request.POST if "reason" in request.POST else None)
-        blocks = status == UserPoints.Status.BLOCKED
-        if form.is_valid():
-            changed = blocking.set_status(accounts=accounts, status=status, at=timezone.now())
-            what = _("Blocked") if blocks else _("Unblocked")
-            self.report(request, changed, what, reason=form.cleaned_data["reason"])
-            return None
+        self, request: HttpRequest, accounts: list[UserPoints], status: UserPoints.Status, name: str = ""
+    ) -> HttpResponse:
+        """`name`: of the list's action by which they were chosen."""
         people = User.objects.in_bulk([account.user_id for account in accounts])
         for account in accounts:
             account.user = people[account.user_id]
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": _("Block members") if blocks else _("Unblock members"),
-            "original": accounts[0] if len(accounts) == 1 else None,
-            "form": form,
-            "blocks": blocks,
-            "action": name,
-            "members": [(account, name_of(account), format_points(account.points)) for account in accounts],
-            "back": request.get_full_path() if len(accounts) > 1 else page_address(accounts[0]),
-        }
-        return TemplateResponse(request, "admin/loyalty/block.html", context)
+        blocks = status == UserPoints.Status.BLOCKED
+        chosen = [("action", name), *(("_selected_action", account.pk) for account in accounts)]
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=None if name else accounts[0],
+            title=_("Block members") if blocks else _("Unblock members"),
+            words=[
+                _("Blocked members cannot earn or redeem points or use their reward codes until they are unblocked.")
+                if blocks
+                else _("These members can earn and redeem points and use their reward codes again.")
+            ],
+            consequences=[f"{name_of(account)} · {format_points(account.points)}" for account in accounts],
+            button=_("Block") if blocks else _("Unblock"),
+            dangerous=blocks,
+            kept=chosen if name else (),
+        )
+        return action.respond(partial(self.switched, request, accounts, status))
+
+    def switched(
+        self, request: HttpRequest, accounts: list[UserPoints], status: UserPoints.Status, answers: dict[str, Any]
+    ) -> None:
+        changed = blocking.set_status(accounts=accounts, status=status, at=timezone.now())
+        done = _("Blocked") if status == UserPoints.Status.BLOCKED else _("Unblocked")
+        self.report(request, changed, done, reason=answers["reason"])
 
     def has_adjust_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return object_id is not None and self.may(request, ACT, self.get_object(request, str(object_id)))

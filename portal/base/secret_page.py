@@ -1,0 +1,40 @@
+"""Pages that show a secret once: when its row is made, or gets another one. Nothing keeps it in clear."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.utils.safestring import SafeString
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
+
+from portal.base.tenant_admin import TenantAdmin
+
+
+class SecretOnceAdmin(TenantAdmin):
+    """`create` leaves the secret in the row's `text`, for the answer to this request, which alone shows it."""
+
+    secret_title: Any
+
+    def secret_words(self, row: Any) -> SafeString:
+        """Whose it is, and what it is for."""
+        raise NotImplementedError
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
+        return self.secret_page(request, obj, obj.text)
+
+    @method_decorator(sensitive_variables("text"))
+    @method_decorator(never_cache)
+    def secret_page(self, request: HttpRequest, row: Any, text: str) -> HttpResponse:
+        """The answer itself, not a page to go to: no cookie, session or cache ever holds the secret."""
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": self.secret_title,
+            "words": self.secret_words(row),
+            "text": text,
+            "next_address": reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[row.pk]),
+        }
+        return TemplateResponse(request, "admin/portal/secret_page.html", context)

@@ -1,10 +1,12 @@
 """Prints what one tree of the project, or two side by side, measure: sizes, names, SQL, settings.
 
-python bin/figures.py [TREE ...]        Markdown, a column per tree; without a tree, this one
+python bin/figures.py [--minutes M,...] [TREE ...]      Markdown, a column per tree; without a tree, this one
 
-A tree is a folder, such as a worktree of an older commit. Nothing in it is run.
+A tree is a folder, such as a worktree of an older commit. Nothing in it is run, so how long its tests take is told:
+`--minutes 13.5,5.8` are the minutes of `bin/test --all`, one figure for each tree.
 """
 
+import argparse
 import ast
 import re
 import subprocess
@@ -20,7 +22,9 @@ BESIDE_THE_APPLICATION = {"tests", "bench", "bin", "docs", ".ci"}
 SUPPRESSION = re.compile(r"#\s*(noqa|type: ignore|pragma: no cover)")
 SQL = re.compile(r"\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH \w+ AS)\b[\s\S]*\b(FROM|SET|VALUES|SELECT)\b")
 ENVIRONMENT = re.compile(
-    r"\benv(?:ironment)?(?:\.\w+)?\(\s*\"([A-Z][A-Z0-9_]+)\"|environ(?:\.get\(|\[)\s*\"([A-Z][A-Z0-9_]+)\""
+    r"\benv(?:ironment)?(?:\.\w+)?\(\s*\"([A-Z][A-Z0-9_]+)\"|"
+    # Not what a WSGI server says of a request, and not what we set for others.
+    r"\bos\.environ(?:\.get\(\s*\"([A-Z][A-Z0-9_]+)\"|\[\s*\"([A-Z][A-Z0-9_]+)\"\](?!\s*=[^=]))"
 )
 
 
@@ -102,8 +106,49 @@ class Project:
         )
 
     @property
+    def serializers(self) -> tuple[int, int]:
+        """How many output serializers write answers, themselves or inside another one, and how many there are."""
+        classes = {
+            node.name: node
+            for module in self.application
+            for node in module.tree.body
+            if isinstance(node, ast.ClassDef)
+        }
+        output = {name for name in classes if "Output" in set(ancestors(name, classes))}
+        writing = {name for module in self.application for name in serializing(module.tree)}
+        reached = set[str]()
+        while writing:
+            name = writing.pop()
+            if name not in reached and name in classes:
+                reached.add(name)
+                writing |= {each.id for each in ast.walk(classes[name]) if isinstance(each, ast.Name)}
+        return len(output & reached), len(output)
+
+    @property
     def environment(self) -> set[str]:
-        return {a or b for module in self.application for a, b in ENVIRONMENT.findall(module.text)}
+        return {
+            name for module in self.application for found in ENVIRONMENT.findall(module.text) for name in found if name
+        }
+
+
+def ancestors(name: str, classes: dict[str, ast.ClassDef]) -> Iterator[str]:
+    """The names of all classes that a class derives from, as far as the tree defines them."""
+    for base in classes[name].bases:
+        parent = ast.unparse(base).partition("[")[0].rpartition(".")[2]
+        yield parent
+        if parent in classes and parent != name:
+            yield from ancestors(parent, classes)
+
+
+def serializing(tree: ast.Module) -> Iterator[str]:
+    """Names of serializers that something is written with: X.serialize(...), list_output(X), serializer_class = X."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr == "serialize" and isinstance(node.value, ast.Name):
+            yield node.value.id
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"list_output", "row_output"}:
+            yield from (each.id for each in node.args if isinstance(each, ast.Name))
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            yield from (node.value.id for each in node.targets if ast.unparse(each) == "serializer_class")
 
 
 def spread(numbers: list[int]) -> str:
@@ -112,7 +157,9 @@ def spread(numbers: list[int]) -> str:
 
 
 def largest_folder(modules: list[Module]) -> str:
-    [(folder, number)] = Counter(module.path.parent for module in modules).most_common(1)
+    """What only makes a folder a package is no module to look through."""
+    counts = Counter(module.path.parent for module in modules if module.path.name != "__init__.py")
+    [(folder, number)] = counts.most_common(1)
     return f"{number} ({folder.as_posix()})"
 
 
@@ -135,6 +182,7 @@ ROWS: dict[str, Callable[[Project], object]] = {
     "SQL files": lambda it: len(it.sql_files),
     "lines of SQL files": lambda it: sum(len(text.splitlines()) for text in it.sql_files),
     "answers put together beside a serializer": lambda it: it.handwritten_answers,
+    "output serializers that serialize / all": lambda it: "{} / {}".format(*it.serializers),
     "environment variables read": lambda it: len(it.environment),
     "suppressions of linters and types": lambda it: sum(
         len(SUPPRESSION.findall(module.text)) for module in it.application
@@ -142,21 +190,31 @@ ROWS: dict[str, Callable[[Project], object]] = {
 }
 
 
-def table(projects: list[Project]) -> str:
+def table(projects: list[Project], minutes: list[str]) -> str:
     """The figures of each project, as Markdown."""
     heads = [project.root.resolve().name for project in projects]
     lines = [f"| | {' | '.join(heads)} |", "|---" * (len(projects) + 1) + "|"]
     lines += [f"| {name} | {' | '.join(str(figure(each)) for each in projects)} |" for name, figure in ROWS.items()]
+    if minutes:
+        lines.append(f"| minutes of all tests | {' | '.join(minutes)} |")
     return "\n".join(lines)
 
 
 def main() -> int:
-    roots = [Path(each) for each in sys.argv[1:]] or [Path(__file__).resolve().parent.parent]
+    parser = argparse.ArgumentParser(description="Prints what one tree of the project, or several, measure.")
+    parser.add_argument("--minutes", default="", help="of all tests, one figure for each tree: 13.5,5.8")
+    parser.add_argument("trees", nargs="*", type=Path)
+    given = parser.parse_args()
+    roots = given.trees or [Path(__file__).resolve().parent.parent]
+    minutes = given.minutes.split(",") if given.minutes else []
+    if minutes and len(minutes) != len(roots):
+        print(f"--minutes has {len(minutes)} figures for {len(roots)} trees", file=sys.stderr)
+        return 2
     for root in roots:
         if not (root / "manage.py").exists():
             print(f"{root} is no tree of the project: there is no manage.py", file=sys.stderr)
             return 2
-    print(table([Project(root) for root in roots]))
+    print(table([Project(root) for root in roots], minutes))
     return 0
 
 

@@ -26,6 +26,17 @@ QUERY = """
       FROM b
 """  # noqa: S608
 '''
+OUTPUTS = '''"""What no server reads is not counted: os.environ["SET"] = "1", environ["PATH_INFO"]."""
+
+
+class Output(Serializer): ...
+class Inner(Output): ...
+class Outer(Output):
+    data = Inner()
+class Described(Output): ...
+def view():
+    return Outer.serialize(environ["PATH_INFO"])
+'''
 FILES = {
     "manage.py": "",
     "app/models.py": MODEL,
@@ -71,6 +82,28 @@ def test_a_tree_is_measured(tree):
         "suppressions of linters and types": "1",
     }
     assert {name: found[name] for name in wanted} == {name: [value] for name, value in wanted.items()}
+
+
+def test_only_serializers_that_write_an_answer_count_as_such(tree):
+    (tree / "app" / "outputs.py").write_text(OUTPUTS)
+    subprocess.run(["git", "add", "."], cwd=tree, check=True)
+
+    _done, found = figures(tree)
+
+    assert found["output serializers that serialize / all"] == ["2 / 3"]
+    assert found["environment variables read"] == ["2"]
+
+
+def test_minutes_of_the_tests_are_told(tree):
+    done, found = figures("--minutes", "13.5,5.8", tree, tree)
+
+    assert (done.returncode, found["minutes of all tests"]) == (0, ["13.5", "5.8"])
+
+
+def test_each_tree_has_its_minutes(tree):
+    done, _found = figures("--minutes", "13.5", tree, tree)
+
+    assert (done.returncode, "1 figures for 2 trees" in done.stderr) == (2, True)
 
 
 def test_two_trees_stand_side_by_side(tree):

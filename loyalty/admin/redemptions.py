@@ -87,7 +87,7 @@ class RedemptionAdmin(Till, ExportingAdmin):
             page=self,
             request=request,
             row=redemption,
-            title=f"{title}: {redemption}",
+            title=_("%(act)s: %(redemption)s") % {"act": title, "redemption": redemption},
             words=[words],
             button=title,
             dangerous=True,

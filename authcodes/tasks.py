@@ -37,6 +37,12 @@ def purge_files() -> int:
 
 
 @shared_task
+def purge_orphaned_uploads() -> int:
+    """Every hour: files of previews whose process ended before it could say that they are there."""
+    return staged_uploads.purge_orphans(at=timezone.now())
+
+
+@shared_task
 def purge_lookups() -> int:
     """Every day: lookups of codes that have been kept long enough."""
     return lookups.purge_old(at=timezone.now())

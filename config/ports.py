@@ -83,6 +83,8 @@ JOB_KINDS = [
     "authcodes.imports.uploads.CHECK",
     "authcodes.imports.commit.COMMIT",
     "authcodes.imports.commit.UNDO",
+    "portal.import_export.large_files.CHECK",
+    "portal.import_export.large_files.IMPORT",
     "authcodes.admin.list_export.SCANS",
     "authcodes.admin.list_export.UNSCANNED",
     "authcodes.admin.list_export.CODES",
@@ -100,6 +102,18 @@ JOB_KINDS = [
     "authcodes.printing.runs.BATCH_PRINT",
     "authcodes.admin.printing.list_print.LIST_PRINT",
 ]
+
+# --- Reference data in and out ---------------------------------------------------------------------------------------
+# `portal.import_export.resource.TenantResource`, by the names in the addresses of the API.
+IMPORT_RESOURCES = {
+    "products": "authcodes.admin.resources.ProductResource",
+    "printers": "authcodes.admin.resources.PrinterResource",
+    "levels": "loyalty.admin.resources.LevelResource",
+    "rewards": "loyalty.admin.resources.RewardResource",
+    "notification-templates": "loyalty.admin.resources.NotificationTemplateResource",
+    "earning-rules": "campaigns.admin.resources.EarningRuleResource",
+    "campaigns": "campaigns.admin.resources.CampaignResource",
+}
 
 # --- Webhooks --------------------------------------------------------------------------------------------------------
 # `OpenApiWebhook`, in the order in which the API's description has them.

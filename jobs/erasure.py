@@ -8,16 +8,18 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from brands.identity.user_mentions import Mentions, without
-from jobs import kinds
+from jobs import kinds, staged_uploads
 from jobs.models import Job
 
 
 def erase_user(*, user_id: int, brand_id: int, to: int, mentions: Mentions, pseudonym: str, at: datetime) -> None:
     """For the erasure of a person's data: files that may name them are on offer no more, and deleted at the next sweep.
 
-    Exports that run stop; they can be started again. Call inside the transaction that erases.
+    Exports that run stop; they can be started again. Uploads that wait for a confirmation have to be made again, for
+    their rows may be about the person. Call inside the transaction that erases.
     """
     _delete_exports_of(customer_id=user_id, brand_id=brand_id, to=to, at=at)
+    staged_uploads.expire(brand_id=brand_id, at=at)
     naming = kinds.names(lambda kind: kind.names_customers)
     exports = Job.objects.filter(brand_id=brand_id, kind__in=naming).order_by("pk")
     held = list(exports.select_for_update(no_key=True).exclude(expires_at__lte=at, cancel_requested=True))

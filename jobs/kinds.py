@@ -30,6 +30,7 @@ class JobKind:
     visible_with: str = ""  # label of the model whose rows its title and file name: who may see those sees the job
     on_end: Callable[[Any], None] | None = None  # of the job, in the transaction in which it ends, however it does
     may_cancel: Callable[[Any, Any], bool] | None = None  # of a job and a person, in place of the person's role
+    may_have_file: Callable[[Any, Any], bool] | None = None  # likewise
     details: str = ""  # name of the row, on the job, whose page says more
     names_customers: bool = False  # in its file
     is_urgent: bool = False

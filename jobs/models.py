@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from brands.models.credentials import ApiKey
 from brands.models.people import User
 from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand
@@ -144,21 +145,53 @@ class Job(models.Model):
 
 
 class StagedUpload(models.Model):
-    """A file of reference data between its preview and its confirmation; deleted by either, or when it expires."""
+    """A file of reference data between its preview and its confirmation; deleted with its file when it expires."""
+
+    class Status(models.TextChoices):
+        CHECKING = "checking", _("Being checked")
+        CHECKED = "checked", _("Waits for confirmation")
+        REJECTED = "rejected", _("Rejected")
+        IMPORTING = "importing", _("Being imported")
+        IMPORTED = "imported", _("Imported")
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+")
+    api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, null=True, related_name="+")
     resource = models.CharField(max_length=60, help_text="The label of the model whose rows the file holds.")
     file = models.FileField(upload_to="imports/staged/", max_length=255)
     file_name = models.CharField(max_length=200)
     file_bytes = models.PositiveBigIntegerField()
     sha256 = models.CharField(max_length=64)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.CHECKED, db_default="checked")
+    is_large = models.BooleanField(default=False, db_default=False, help_text="A job checks and imports it.")
+    job = models.ForeignKey(
+        Job, on_delete=models.SET_NULL, null=True, related_name="+", help_text="The last job that worked on it."
+    )
+    preview = models.JSONField(default=dict, db_default={}, help_text="What the job found that checked it.")
+    problem = models.TextField(blank=True, db_default="", help_text="Why it was rejected.")
     expires_at = MomentField(db_index=True)
 
     class Meta:
         ordering = ["-id"]
         constraints = [
-            models.UniqueConstraint(fields=["user", "brand", "resource"], name="one_staged_upload_per_person"),
+            models.UniqueConstraint(
+                fields=["user", "brand", "resource"],
+                name="one_staged_upload_per_person",
+                condition=~Q(status__in=["importing", "imported"]),
+            ),
+            models.UniqueConstraint(
+                fields=["api_key", "brand", "resource"],
+                name="one_staged_upload_per_key",
+                condition=~Q(status__in=["importing", "imported"]),
+            ),
+            models.CheckConstraint(
+                condition=Q(user__isnull=True, api_key__isnull=False) | Q(user__isnull=False, api_key__isnull=True),
+                name="staged_upload_has_one_uploader",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=["checking", "checked", "rejected", "importing", "imported"]),
+                name="staged_upload_status_known",
+            ),
         ]
 
     def __str__(self) -> str:

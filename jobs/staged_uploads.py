@@ -2,9 +2,13 @@
 
 import hashlib
 import uuid
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import IO, Any
 
-from django.core.files.base import ContentFile
+from django.core.files import File
+from django.core.files.storage import Storage
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
@@ -14,25 +18,45 @@ from brands.models.tenants import Brand
 from brands.tenants import quotas
 from core.errors import Invalid
 from jobs import files
-from jobs.models import StagedUpload
+from jobs.models import Job, StagedUpload
+
+Status = StagedUpload.Status
 
 LIFETIME = timedelta(hours=1)
+LARGE_LIFETIME = timedelta(days=1)  # of a file that a job checks: it may have to wait for its turn
+CHUNK = 64 * 1024
+ORPHANED = timedelta(days=2)  # a file without a row that is so old was left by a process that ended between the two
+FOLDER = "imports/staged"
+REPLACED = (Status.CHECKING, Status.CHECKED, Status.REJECTED)  # by the next upload of the same person or key
 
 
 class UploadGone(Invalid):
     """The upload was used, replaced by a later one, or has expired."""
 
 
-def stage(*, brand: Brand, by: User, resource: str, content: bytes, name: str, at: datetime) -> StagedUpload:
-    """Store a file for an hour, in place of the one that the person uploaded before. Raises QuotaReached."""
-    staged = StagedUpload(brand=brand, user=by, resource=resource, sha256=digest(content), expires_at=at + LIFETIME)
+def stage(
+    *,
+    brand: Brand,
+    by: User | None,
+    key_id: int | None = None,
+    resource: str,
+    file: IO[bytes],
+    name: str,
+    at: datetime,
+    is_large: bool = False,
+) -> StagedUpload:
+    """Store a file for a while, in place of the one that the person or key uploaded before. Raises QuotaReached."""
+    staged = StagedUpload(brand=brand, user=by, api_key_id=key_id, resource=resource, is_large=is_large)
+    staged.sha256, staged.file_bytes = digest(file)
+    staged.status = Status.CHECKING if is_large else Status.CHECKED
+    staged.expires_at = at + (LARGE_LIFETIME if is_large else LIFETIME)
     staged.file_name = "".join(mark for mark in name if mark.isprintable())[:200] or "import"
-    staged.file_bytes = len(content)
     with transaction.atomic():
-        quotas.require(brand.pk, BrandQuota.Resource.STORAGE, more=len(content), field="file")
-        for earlier in StagedUpload.objects.select_for_update().filter(user=by, brand=brand, resource=resource):
+        quotas.require(brand.pk, BrandQuota.Resource.STORAGE, more=staged.file_bytes, field="file")
+        mine = StagedUpload.objects.filter(user=by, api_key=key_id, brand=brand, resource=resource)
+        for earlier in mine.filter(status__in=REPLACED).select_for_update():
             discard(earlier)
-        staged.file.save(uuid.uuid4().hex, ContentFile(content), save=False)
+        staged.file.save(uuid.uuid4().hex, File(file), save=False)
         try:
             staged.save()
         except IntegrityError:  # the same person uploads twice at once
@@ -41,33 +65,110 @@ def stage(*, brand: Brand, by: User, resource: str, content: bytes, name: str, a
     return staged
 
 
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+def digest(file: IO[bytes]) -> tuple[str, int]:
+    """Of all of it, and its length. It stands at its beginning afterwards."""
+    file.seek(0)
+    found, size = hashlib.sha256(), 0
+    while chunk := file.read(CHUNK):
+        found.update(chunk)
+        size += len(chunk)
+    file.seek(0)
+    return found.hexdigest(), size
 
 
-def read(staged: StagedUpload) -> bytes:
-    """The file's bytes. Raises UploadGone if they are not those that were uploaded."""
+@contextmanager
+def opened(staged: StagedUpload) -> Iterator[IO[bytes]]:
+    """The file. Raises UploadGone if it is not the one that was uploaded."""
     try:
-        with staged.file.open("rb") as file:
-            content: bytes = file.read(staged.file_bytes + 1)
-    except FileNotFoundError as error:
+        file = staged.file.open("rb")
+    except (FileNotFoundError, ValueError) as error:
         raise UploadGone(_("The uploaded file no longer exists. Upload it again.")) from error
-    if digest(content) != staged.sha256:
-        raise UploadGone(_("The uploaded file has changed. Upload it again."))
-    return content
+    with file:
+        if digest(file) != (staged.sha256, staged.file_bytes):
+            raise UploadGone(_("The uploaded file has changed. Upload it again."))
+        yield file
+
+
+def follow(staged: StagedUpload, job: Job, *, status: StagedUpload.Status) -> None:
+    """A job has begun to work on it. Call in the transaction that starts the job."""
+    staged.job, staged.status = job, status
+    staged.save(update_fields=["job", "status"])
+
+
+def hold(pk: Any, *, status: StagedUpload.Status) -> StagedUpload | None:
+    """The upload, if that is its status, and nobody else's until the transaction ends."""
+    rows = StagedUpload.objects.filter(pk=pk, status=status).select_related("brand", "user")
+    return rows.select_for_update(of=("self",)).first()
+
+
+def set_checked(staged: StagedUpload, *, preview: dict[str, Any], at: datetime) -> None:
+    staged.status, staged.preview, staged.expires_at = Status.CHECKED, preview, at + LARGE_LIFETIME
+    staged.save(update_fields=["status", "preview", "expires_at"])
+
+
+def set_imported(staged: StagedUpload, *, preview: dict[str, Any]) -> None:
+    """Its file is needed no more; the row says until it expires what became of it. Call in the transaction."""
+    storage, name = staged.file.storage, str(staged.file.name)
+    staged.status, staged.file, staged.file_bytes, staged.preview = Status.IMPORTED, "", 0, preview
+    staged.save(update_fields=["status", "file", "file_bytes", "preview"])
+    transaction.on_commit(lambda: files.delete(storage, name) and None)
+
+
+def reject(pk: Any, problem: str) -> None:
+    """It cannot be confirmed any more: its file has to be corrected, or the rows have changed."""
+    waiting = StagedUpload.objects.filter(pk=pk, status__in=(Status.CHECKING, Status.IMPORTING))
+    waiting.update(status=Status.REJECTED, problem=problem)
+
+
+def release(pk: Any) -> None:
+    """Its job ended without a word: a check has to be asked for again, what was confirmed can be confirmed again."""
+    checking = StagedUpload.objects.filter(pk=pk, status=Status.CHECKING)
+    checking.update(status=Status.REJECTED, problem=_("The check did not finish. Upload the file again."))
+    StagedUpload.objects.filter(pk=pk, status=Status.IMPORTING).update(status=Status.CHECKED)
+
+
+def expire(*, brand_id: int, at: datetime) -> None:
+    """All of a brand's that no job imports at this moment: their files and previews go at the next purge."""
+    waiting = StagedUpload.objects.filter(brand=brand_id, expires_at__gt=at).exclude(status=Status.IMPORTING)
+    waiting.update(expires_at=at)
 
 
 def discard(staged: StagedUpload) -> None:
     """Delete the row now and the file once that is committed. Call inside a transaction."""
     storage, name = staged.file.storage, str(staged.file.name)
     staged.delete()
-    transaction.on_commit(lambda: files.delete(storage, name) and None)
+    transaction.on_commit(lambda: files.delete(storage, name) and None if name else None)
 
 
 def purge(*, at: datetime) -> int:
-    """Delete the uploads that have expired. Returns how many."""
+    """Delete the uploads that have expired, unless a job works on them. Returns how many."""
     with transaction.atomic():
-        expired = list(StagedUpload.objects.select_for_update(skip_locked=True).filter(expires_at__lte=at)[:100])
+        rows = StagedUpload.objects.select_for_update(skip_locked=True).filter(expires_at__lte=at)
+        expired = list(rows.exclude(status=Status.IMPORTING)[:100])
         for staged in expired:
             discard(staged)
     return len(expired)
+
+
+def purge_orphans(*, at: datetime) -> int:
+    """Delete files without a row: their process ended after it had written them, before it committed. Returns how many.
+
+    A file that a request writes at this moment is too young for it.
+    """
+    storage: Storage = StagedUpload._meta.get_field("file").storage  # noqa: SLF001 - Django's public API of models
+    try:
+        _folders, found = storage.listdir(FOLDER)
+    except FileNotFoundError:
+        return 0
+    names = {f"{FOLDER}/{name}" for name in found}
+    known = set(StagedUpload.objects.filter(file__in=names).values_list("file", flat=True))
+    old = [name for name in names - known if _modified(storage, name) <= at - ORPHANED]
+    return sum(files.delete(storage, name) for name in old)
+
+
+def _modified(storage: Storage, name: str) -> datetime:
+    """A file that is gone by now counts as new."""
+    try:
+        return storage.get_modified_time(name)
+    except FileNotFoundError:
+        return datetime.max.replace(tzinfo=UTC)

@@ -1,16 +1,21 @@
-"""What a brand sells, as a file. Its columns are those of the list's export."""
+"""What a brand sells, and the printers it prints with, as files."""
 
 from typing import ClassVar
 
 from django.utils.translation import gettext_lazy as _
 
+from authcodes.models.prints import Printer
 from authcodes.models.products import Product
+from authcodes.printing.labels import design
+from core.errors import Invalid
 from loyalty.admin.ceiling_resource import CeilingResource
 from portal.import_export.cells import column
+from portal.import_export.plans import PlannedRow
+from portal.import_export.resource import TenantResource
 
 
 class ProductResource(CeilingResource):
-    """Products by their SKU."""
+    """Products by their SKU. The columns are those of the list's export; a price list has SKUs and prices alone."""
 
     sku = column(Product, "sku")
     title = column(Product, "title")
@@ -19,7 +24,6 @@ class ProductResource(CeilingResource):
     points_per_scan = column(Product, "redeem_point_value", "points_per_scan")
     active = column(Product, "is_active", "active")
 
-    required = ("title",)
     points_field = "redeem_point_value"
     example: ClassVar[dict[str, str]] = {
         "sku": "SKU-1001",
@@ -31,7 +35,7 @@ class ProductResource(CeilingResource):
     }
     notes: ClassVar = {
         "sku": _("Required. Finds the product to change; a SKU that the brand does not have yet makes a new one."),
-        "title": _("Required."),
+        "title": _("Required of new products."),
         "gtin": _("8, 12, 13 or 14 digits."),
         "retail_price": _("Such as 89.90."),
         "points_per_scan": _("A whole number. Leave empty to use the level's points."),
@@ -41,3 +45,38 @@ class ProductResource(CeilingResource):
     class Meta:
         model = Product
         import_id_fields = ("sku",)
+
+
+class PrinterResource(TenantResource):
+    """Printers by their names."""
+
+    name = column(Printer, "name")
+    offset_x = column(Printer, "offset_x")
+    offset_y = column(Printer, "offset_y")
+    scale = column(Printer, "scale")
+
+    example: ClassVar[dict[str, str]] = {
+        "name": "Warehouse, left",
+        "offset_x": "0.5",
+        "offset_y": "-0.25",
+        "scale": "1.005",
+    }
+    notes: ClassVar = {
+        "name": _("Required. Finds the printer to change; a new name makes a new printer."),
+        "offset_x": _("Shift to the right, in mm. Negative values shift to the left."),
+        "offset_y": _("Shift down, in mm. Negative values shift up."),
+        "scale": _("1 means no correction."),
+    }
+
+    class Meta:
+        model = Printer
+        import_id_fields = ("name",)
+
+    def import_more(self, planned: PlannedRow, row: dict[str, str]) -> None:
+        super().import_more(planned, row)
+        if not planned.errors:
+            it = planned.instance
+            try:
+                design.check_printer(offset_x=it.offset_x, offset_y=it.offset_y, scale=it.scale)
+            except Invalid as error:
+                planned.add_error(error.details["field"], error.message)

@@ -19,6 +19,7 @@ from campaigns.models.earning_rules import EarningRule
 from core.errors import Invalid
 from loyalty.admin.ceiling_resource import CeilingResource
 from portal.base.gone_rows import MAX_ROWS
+from portal.import_export import tables
 from portal.import_export.cells import column
 from portal.import_export.plans import PlannedRow
 from portal.import_export.resource import BATCH, TenantResource
@@ -67,6 +68,7 @@ class CampaignResource(TenantResource):
     active = column(Campaign, "is_active", "active")
 
     has_id = True
+    max_rows = tables.MAX_ROWS
     required = ("target_value",)
     example: ClassVar[dict[str, str]] = {
         "id": "",

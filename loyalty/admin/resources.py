@@ -1,4 +1,4 @@
-"""Levels and rewards as files."""
+"""Levels, rewards and notification templates as files."""
 
 from typing import Any, ClassVar
 
@@ -6,8 +6,11 @@ from django.utils.translation import gettext_lazy as _
 
 from loyalty.admin.ceiling_resource import CeilingResource
 from loyalty.models.levels import BrandLevel
+from loyalty.models.notifications import NotificationTemplate
 from loyalty.models.rewards import Reward
+from loyalty.notifications import catalogue
 from portal.import_export.cells import column
+from portal.import_export.plans import PlannedRow
 from portal.import_export.resource import TenantResource
 
 REWARD_TYPES = _("points or percentage.")
@@ -88,3 +91,43 @@ class RewardResource(TenantResource):
     class Meta:
         model = Reward
         import_id_fields = ("name",)
+
+
+class NotificationTemplateResource(TenantResource):
+    """A brand's own texts of notifications, by notification, channel and language, which never change."""
+
+    template = column(NotificationTemplate, "template")
+    channel = column(NotificationTemplate, "channel")
+    language = column(NotificationTemplate, "language")
+    subject = column(NotificationTemplate, "subject")
+    body = column(NotificationTemplate, "body")
+
+    required = ("body",)
+    example: ClassVar[dict[str, str]] = {
+        "template": "NOTIFY_LEVEL_REACHED",
+        "channel": "push",
+        "language": "en",
+        "subject": "Well done!",
+        "body": "You have reached {level_name}.",
+    }
+    notes: ClassVar[dict[str, Any]] = {
+        "template": _("Required. Such as NOTIFY_LEVEL_REACHED; the page of a text lists all of them."),
+        "channel": _("Required. email, sms or push."),
+        "language": _("Required. en, de or ar."),
+        "subject": _("Subject of an e-mail or title of a push message. An SMS has none."),
+        "body": _("Required. The text with its {names}."),
+    }
+
+    class Meta:
+        model = NotificationTemplate
+        import_id_fields = ("template", "channel", "language")
+
+    def import_more(self, planned: PlannedRow, row: dict[str, str]) -> None:
+        """The rules of the text's page."""
+        super().import_more(planned, row)
+        it = planned.instance
+        if not planned.errors and planned.changes:
+            for field, problem in catalogue.text_problems(
+                it.template, it.channel, {"subject": it.subject, "body": it.body}
+            ):
+                planned.add_error(field, problem)

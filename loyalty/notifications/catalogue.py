@@ -1,15 +1,18 @@
 """The notices there are: what each is about, which names its words may hold, and the words we ship."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from loyalty.models.notifications import Channel, Language, Template, Topic
+from loyalty.notifications import placeholders
+from loyalty.notifications.placeholders import BadText
 
 TEXTS = Path(__file__).parent / "words"
 RIGHT_TO_LEFT = frozenset({Language.ARABIC.value})
@@ -163,3 +166,29 @@ def phrase(language: str, name: str, *, of: str = "phrases") -> str:
 def direction(language: str) -> str:
     """As HTML's `dir`."""
     return "rtl" if language in RIGHT_TO_LEFT else "ltr"
+
+
+def text_problems(template: str, channel: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What is wrong with a brand's own `subject` and `body`, as far as given, for a template and channel that exist:
+    the field's name and what to do."""
+    kind = KINDS[template]
+    if channel not in kind.channels:
+        yield "channel", gettext("This notification is not sent by this channel.")
+        return
+    for name, longest in zip(("subject", "body"), LONGEST[Channel(channel)], strict=True):
+        if name in texts:
+            needed = kind.needed.get(channel, frozenset()) if name == "body" else frozenset()
+            for problem in _problems_of(texts[name], known=kind.slots, needed=needed, longest=longest):
+                yield name, problem
+
+
+def _problems_of(text: str, *, known: Mapping[str, Any], needed: frozenset[str], longest: int) -> Iterator[str]:
+    try:
+        placeholders.check(text, known=known, needed=needed)
+    except BadText as error:
+        yield str(error)
+    if len(text) > longest:
+        words = gettext("Enter at most %(longest)d characters.") if longest else gettext("An SMS has no subject.")
+        yield words % {"longest": longest} if longest else words
+    if longest and not text.strip():
+        yield gettext("Enter a text.")

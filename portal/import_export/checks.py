@@ -26,15 +26,29 @@ class Violation:
     message: str
 
 
-def violations(rows: Sequence[Model]) -> Iterator[Violation]:
+class Seen:
+    """What earlier portions of a file are about, in a few bytes each: its own rows, and values that must be unique."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, int] = {}
+
+    def line_of(self, what: tuple[Any, ...]) -> int | None:
+        """Where an earlier portion has it."""
+        return self._lines.get(hash(what))
+
+    def add(self, what: tuple[Any, ...], line: int) -> None:
+        self._lines[hash(what)] = line
+
+
+def violations(rows: Sequence[Model], seen: Seen) -> Iterator[Violation]:
     """Of the constraints of the rows' model, in a number of statements that does not depend on how many rows there are.
 
     A row's brand must be set. A value that any other row of the brand has now counts as taken, also where the file
-    would change that one.
+    would change that one. What earlier portions of the file have `seen` counts too.
     """
     if rows:
         yield from _check_violations(rows)
-        yield from _unique_violations(rows)
+        yield from _unique_violations(rows, seen)
 
 
 def _check_violations(rows: Sequence[Model]) -> Iterator[Violation]:
@@ -63,14 +77,14 @@ def _stored(field: Any, value: Any) -> Any:
     return None if hasattr(value, "resolve_expression") else field.get_prep_value(value)
 
 
-def _unique_violations(rows: Sequence[Model]) -> Iterator[Violation]:
+def _unique_violations(rows: Sequence[Model], seen: Seen) -> Iterator[Violation]:
     meta: Any = rows[0]._meta  # noqa: SLF001 - as above
     for constraint in meta.constraints:
         if isinstance(constraint, UniqueConstraint) and constraint.fields and constraint.condition is None:
-            yield from _repeated(rows, constraint.fields)
+            yield from _repeated(rows, constraint.fields, seen)
 
 
-def _repeated(rows: Sequence[Model], names: Sequence[str]) -> Iterator[Violation]:
+def _repeated(rows: Sequence[Model], names: Sequence[str], seen: Seen) -> Iterator[Violation]:
     """Rows whose values of `names` another one has, in the file or in the brand."""
     meta: Any = rows[0]._meta  # noqa: SLF001 - as above
     columns = [meta.get_field(name).attname for name in names]
@@ -84,8 +98,10 @@ def _repeated(rows: Sequence[Model], names: Sequence[str]) -> Iterator[Violation
     taken = _taken(rows, columns)
     for values, where in places.items():
         free = {rows[place].pk for place in where} | {None}
-        if len(where) > 1 or taken.get(values) not in free:
+        known = (*names, *values)
+        if len(where) > 1 or taken.get(values) not in free or seen.line_of(known):
             yield from (Violation(place, message) for place in where)
+        seen.add(known, 1)
 
 
 def _taken(rows: Sequence[Model], columns: Sequence[str]) -> dict[tuple[Any, ...], Any]:

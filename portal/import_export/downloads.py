@@ -1,31 +1,75 @@
-"""Small tables as downloads."""
+"""Tables as downloads: templates, exports and files of errors."""
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from typing import IO, Any, TypeVar
 
-from django.http import HttpResponse
+from django.db.models import QuerySet
+from django.http import FileResponse, HttpResponse, HttpResponseBase
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from brands.models.tenants import Brand
+from core.errors import Invalid
 from core.spreadsheets.csv_files import neutral
 from core.spreadsheets.report import Format
 from core.spreadsheets.xlsx import Workbook
+from portal.import_export.resource import TenantResource
 
-TYPES = {
-    Format.CSV: "text/csv; charset=utf-8",
+R = TypeVar("R", bound=HttpResponseBase)
+
+MEDIA_TYPES = {
+    Format.CSV: "text/csv",
     Format.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
+TYPES = {**MEDIA_TYPES, Format.CSV: "text/csv; charset=utf-8"}
 
 
-def neutralised(rows: Iterable[Sequence[str]]) -> Iterator[list[str]]:
-    """The cells as spreadsheets show them and never compute them."""
-    return ([neutral(cell) for cell in row] for row in rows)
+MAX_EXPORTED = 20_000
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, name: str, format: Format) -> HttpResponse:  # noqa: A002 - the word for it
+def template(resource: type[TenantResource], *, format: Format) -> HttpResponse:  # noqa: A002 - the word for it
+    """The header and an example."""
+    cells = [[neutral(cell) for cell in resource.example.values()]]
+    name = f"template-{resource.label().rpartition('.')[2]}"
+    return _table(list(resource.example), cells, name=name, format=format)
+
+
+def export(
+    resource: type[TenantResource],
+    rows: QuerySet[Any],
+    *,
+    brand: Brand,
+    format: Format,  # noqa: A002 - the word for it
+) -> HttpResponse:
+    """Those of `rows` that are the brand's, with the columns of an import. Raises Invalid for too many."""
+    used = resource(brand)
+    found = list(used.exported(rows)[: MAX_EXPORTED + 1])
+    if len(found) > MAX_EXPORTED:
+        message = _("The list has more than %(most)s rows. Filter it first.") % {"most": f"{MAX_EXPORTED:,}"}
+        raise Invalid(message)
+    with timezone.override(brand.zone):
+        cells = list(used.export_rows(found))
+    name = str(rows.model._meta.verbose_name_plural).replace(" ", "-")  # noqa: SLF001 - Django's public API of models
+    return _table(used.column_names(found), cells, name=name, format=format)
+
+
+def file(content: IO[bytes], *, name: str, content_type: str = TYPES[Format.CSV]) -> FileResponse:
+    """A CSV that is there already."""
+    answer = FileResponse(content, as_attachment=True, filename=name, content_type=content_type)
+    return _guarded(answer)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, name: str, format: Format) -> HttpResponse:  # noqa: A002
     """A file of neutral cells; `name` without its ending."""
     content = _xlsx(columns, rows) if format is Format.XLSX else _csv(columns, rows)
     answer = HttpResponse(content, content_type=TYPES[format])
     answer["Content-Disposition"] = f'attachment; filename="{name}.{format.value}"'
+    return _guarded(answer)
+
+
+def _guarded(answer: R) -> R:
     answer["X-Content-Type-Options"] = "nosniff"
     answer["Cache-Control"] = "private, no-store"
     return answer

@@ -5,16 +5,16 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from brands.identity.roles import ADD, CHANGE, BrandScope
@@ -22,20 +22,21 @@ from brands.models.tenants import Brand
 from core.errors import DomainError, Invalid
 from core.forms.digits import AsciiDigits
 from core.spreadsheets.report import Format
-from jobs import staged_uploads
+from jobs.models import StagedUpload
 from portal.base.audit_mixin import audit_context
-from portal.base.gone_rows import Conflict, conflict_text
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
-from portal.import_export import downloads, exportable, tables, tickets
-from portal.import_export.plans import Outcome, Plan
+from portal.import_export import downloads, exportable, imports, large_files, tables, tickets
+from portal.import_export.imports import ErrorFile
+from portal.import_export.plans import Outcome
+from portal.import_export.previews import PREVIEW_ROWS, Preview
 from portal.import_export.resource import TenantResource
 from portal.import_export.tickets import Ticket
 from portal.lists.selection import filters_of
+from portal.pages.jobs import job_context
 from portal.unfold import FileWidget, SelectWidget
 
-PREVIEW_ROWS = 100
-MAX_EXPORTED = 20_000
+WORKING = (StagedUpload.Status.CHECKING, StagedUpload.Status.IMPORTING)
 
 
 class BrandForm(AsciiDigits, forms.Form):
@@ -61,8 +62,8 @@ class UploadForm(BrandForm):
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
-        if file.size > tables.MAX_BYTES:
-            raise forms.ValidationError(tables.too_large())
+        if file.size > tables.MAX_LARGE_BYTES:
+            raise forms.ValidationError(tables.too_large(tables.MAX_LARGE_BYTES))
         return file
 
 
@@ -134,17 +135,9 @@ class ImportingAdmin(TenantAdmin):
         return self._import_page(request, form, status=400 if form.is_bound else 200)
 
     def _staged(self, request: HttpRequest, brand: Brand, file: Any) -> HttpResponse:
-        content = file.read(tables.MAX_BYTES + 1)
-        self.resource(brand).check_table(tables.read(content))
-        with conflict_text():
-            upload = staged_uploads.stage(
-                brand=brand,
-                by=staff_user(request),
-                resource=self.opts.label_lower,
-                content=content,
-                name=file.name,
-                at=timezone.now(),
-            )
+        upload = large_files.receive(
+            self.resource, brand=brand, by=staff_user(request), file=file, size=file.size, name=file.name
+        )
         return redirect(f"{self._address('import/preview')}?{urlencode({'ticket': tickets.sign(upload)})}")
 
     def _import_page(self, request: HttpRequest, form: UploadForm, *, status: int) -> HttpResponse:
@@ -155,7 +148,8 @@ class ImportingAdmin(TenantAdmin):
             "columns": resource.columns_for_people(),
             "template_address": self._address("import/template"),
             "export_address": self._address("import/export"),
-            "max_rows": f"{tables.MAX_ROWS:,}",
+            "max_rows": f"{resource.max_rows:,}",
+            "waits_above": f"{tables.MAX_ROWS:,}" if resource.max_rows > tables.MAX_ROWS else "",
         }
         return TemplateResponse(request, "admin/portal/import/upload.html", context, status=status)
 
@@ -173,17 +167,6 @@ class ImportingAdmin(TenantAdmin):
             text, by=staff_user(request), resource=resource, within=within, at=timezone.now(), lock=lock
         )
 
-    def _plan(self, request: HttpRequest, ticket: Ticket, *, lock: bool = False) -> tuple[TenantResource, Plan]:
-        """What the file would do now, by the brand's clock and with the rights that the person has now."""
-        brand = ticket.upload.brand
-        resource = self.resource(
-            brand,
-            may_add=brand.pk in self.brand_scope(request, ADD),
-            may_change=brand.pk in self.brand_scope(request, CHANGE),
-        )
-        with timezone.override(brand.zone):
-            return resource, resource.plan(tables.read(staged_uploads.read(ticket.upload)), lock=lock)
-
     def _rejected(self, request: HttpRequest, error: DomainError) -> HttpResponse:
         context = {**self._context(request, _("Nothing was imported")), "problem": error.message}
         return TemplateResponse(request, "admin/portal/import/rejected.html", context, status=error.status)
@@ -192,21 +175,40 @@ class ImportingAdmin(TenantAdmin):
         """What the file would do. Nothing has changed yet."""
         self._require(request)
         try:
-            ticket = self._ticket(request, request.GET.get("ticket", ""))
-            _resource, plan = self._plan(request, ticket)
+            upload = self._ticket(request, request.GET.get("ticket", "")).upload
+            if upload.status in WORKING:
+                return self._working(request, upload)
+            found = self._preview(upload)
         except DomainError as error:
             return self._rejected(request, error)
-        bad = list(plan.of(Outcome.ERROR))
+        return self._previewed(request, upload, found)
+
+    def _preview(self, upload: StagedUpload) -> Preview:
+        """Raises Invalid."""
+        if upload.status == StagedUpload.Status.REJECTED:
+            raise Invalid(upload.problem)
+        return large_files.stored_preview(upload) if upload.is_large else imports.preview(upload, self.resource)
+
+    def _working(self, request: HttpRequest, upload: StagedUpload) -> HttpResponse:
+        """How far the job is; the page loads itself anew when it has ended."""
         context = {
-            **self._context(request, _("Preview: %(file)s") % {"file": ticket.upload.file_name}),
-            "brand": ticket.upload.brand if self.works_for_several(request) else None,
-            "counts": [(outcome.label, plan.count(outcome)) for outcome in Outcome],
-            "rows": list(plan.of(Outcome.NEW, Outcome.CHANGED))[:PREVIEW_ROWS],
+            **self._context(request, _("Preview: %(file)s") % {"file": upload.file_name}),
+            "job": job_context(upload.job) if upload.job else None,
+        }
+        return TemplateResponse(request, "admin/portal/import/working.html", context)
+
+    def _previewed(self, request: HttpRequest, upload: StagedUpload, found: Preview) -> HttpResponse:
+        faults = found.count(Outcome.ERROR)
+        context = {
+            **self._context(request, _("Preview: %(file)s") % {"file": upload.file_name}),
+            "brand": upload.brand if self.works_for_several(request) else None,
+            "counts": [(outcome.label, found.count(outcome)) for outcome in Outcome],
+            "rows": found.rows,
             "preview_rows": PREVIEW_ROWS,
-            "faulty": bad[:PREVIEW_ROWS],
-            "more_faulty": max(0, len(bad) - PREVIEW_ROWS),
-            "is_empty": not any(plan.of(Outcome.NEW, Outcome.CHANGED, Outcome.ERROR)),
-            "ticket": tickets.sign(ticket.upload, plan=plan.digest),
+            "faulty": found.faulty,
+            "more_faulty": faults - len(found.faulty),
+            "is_empty": found.is_empty,
+            "ticket": tickets.sign(upload, plan=found.digest),
             "confirm_address": self._address("import/confirm"),
             "errors_address": f"{self._address('import/errors')}?{urlencode({'ticket': request.GET['ticket']})}",
         }
@@ -216,46 +218,36 @@ class ImportingAdmin(TenantAdmin):
         if not self.import_scope(request):
             raise PermissionDenied
 
-    def errors_view(self, request: HttpRequest) -> HttpResponse:
+    def errors_view(self, request: HttpRequest) -> HttpResponseBase:
         """The lines with errors as a CSV that can be corrected and uploaded."""
         self._require(request)
         try:
-            ticket = self._ticket(request, request.GET.get("ticket", ""))
-            _resource, plan = self._plan(request, ticket)
+            upload = self._ticket(request, request.GET.get("ticket", "")).upload
+            content = imports.error_file(upload, self.resource)
         except DomainError as error:
             return self._rejected(request, error)
-        rows = ([*row.values, f"{row.line}: {row.problem}"] for row in plan.of(Outcome.ERROR))
-        columns = [*plan.columns, tables.ERROR_COLUMN]
-        return downloads.table(columns, downloads.neutralised(rows), name="import-errors", format=Format.CSV)
+        return downloads.file(content, name=ErrorFile.name)
 
     def confirm_view(self, request: HttpRequest) -> HttpResponse:
         """Import what the preview showed, all of it or nothing."""
         self._require(request)
         try:
-            with conflict_text(), transaction.atomic():
-                done = self._confirmed(request, request.POST.get("ticket", ""))
+            with transaction.atomic():
+                where = self._confirmed(request, request.POST.get("ticket", ""))
         except DomainError as error:
             return self._rejected(request, error)
-        except IntegrityError:  # such as a ceiling that was lowered since the rows were checked
-            return self._rejected(request, Conflict())
-        self.message_user(request, done)
-        return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        return redirect(*where)
 
-    def _confirmed(self, request: HttpRequest, text: str) -> str:
+    def _confirmed(self, request: HttpRequest, text: str) -> tuple[Any, ...]:
+        """Returns what to show next."""
         ticket = self._ticket(request, text, lock=True)
-        resource, plan = self._plan(request, ticket, lock=True)
-        if plan.digest != ticket.plan:
-            message = _("The rows have changed since the preview. Nothing was imported. Upload the file again.")
-            raise Invalid(message)
-        if any(plan.of(Outcome.ERROR)):
-            raise Invalid(_("Lines of the file have errors. Nothing was imported."))
-        resource.write(
-            plan, context=audit_context(request, _("Import of %(file)s") % {"file": ticket.upload.file_name})
-        )
-        staged_uploads.discard(ticket.upload)
-        new, changed = plan.count(Outcome.NEW), plan.count(Outcome.CHANGED)
-        added = ngettext("%(number)d row added", "%(number)d rows added", new) % {"number": new}
-        return added + ", " + ngettext("%(number)d changed.", "%(number)d changed.", changed) % {"number": changed}
+        upload, context = ticket.upload, audit_context(request, imports.audit_reason(ticket.upload))
+        if upload.is_large:
+            job = large_files.start_import(upload, digest=ticket.plan, request_id=context.request_id)
+            return "admin:jobs_job_change", job.pk
+        found = imports.write(upload, self.resource, digest=ticket.plan, context=context)
+        self.message_user(request, large_files.done_text(found))
+        return (f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist",)
 
     # --- Out
 
@@ -266,11 +258,7 @@ class ImportingAdmin(TenantAdmin):
             requested = Format(request.GET.get("format", Format.CSV))
         except ValueError as error:
             raise Http404 from error
-        resource = self.resource(Brand())
-        columns = list(resource.example)
-        rows = [[resource.example[name] for name in columns]]
-        name = f"template-{self.opts.model_name}"
-        return downloads.table(columns, downloads.neutralised(rows), name=name, format=requested)
+        return downloads.template(self.resource, format=requested)
 
     def export_view(self, request: HttpRequest) -> HttpResponse:
         """What the list shows of one brand, with the columns of an import."""
@@ -284,11 +272,11 @@ class ImportingAdmin(TenantAdmin):
         form = ExportForm(within.of(Brand.objects.all(), "pk"), request.POST or None)
         if request.method == "POST" and form.is_valid():
             brand = form.cleaned_data["brand"]
-            rows = list(self.resource(brand).exported(changes.queryset)[: MAX_EXPORTED + 1])
-            if len(rows) <= MAX_EXPORTED:
-                return self._exported(brand, rows, Format(form.cleaned_data["format"]))
-            message = _("The list has more than %(most)s rows. Filter it first.") % {"most": f"{MAX_EXPORTED:,}"}
-            form.add_error(None, message)
+            try:
+                requested = Format(form.cleaned_data["format"])
+                return downloads.export(self.resource, changes.queryset, brand=brand, format=requested)
+            except Invalid as error:
+                form.add_error(None, error.message)
         name = _("Export %(rows)s") % {"rows": self.opts.verbose_name_plural}
         context = {
             **self._context(request, name),
@@ -298,10 +286,3 @@ class ImportingAdmin(TenantAdmin):
         }
         status = 400 if form.is_bound else 200
         return TemplateResponse(request, "admin/portal/export.html", context, status=status)
-
-    def _exported(self, brand: Brand, rows: list[Any], requested: Format) -> HttpResponse:
-        resource = self.resource(brand)
-        name = f"{self.opts.verbose_name_plural}".replace(" ", "-")
-        with timezone.override(brand.zone):
-            cells = list(resource.export_rows(rows))
-        return downloads.table(resource.column_names(rows), cells, name=name, format=requested)

@@ -7,6 +7,7 @@ decided here. The library's own views, formats and temporary files are not used.
 import copy
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from typing import Any, ClassVar
 
 import tablib  # type: ignore[import-untyped]
@@ -19,10 +20,12 @@ from import_export.resources import Resource
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
+from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
 from core.spreadsheets.csv_files import neutral
 from portal.import_export import checks, tables
 from portal.import_export.cells import ReferenceCell, rendered
+from portal.import_export.checks import Seen
 from portal.import_export.plans import Outcome, Plan, PlannedRow
 from portal.import_export.tables import Table
 
@@ -36,16 +39,17 @@ class BrandLoader(BaseInstanceLoader):  # type: ignore[misc] # the library has n
 
     def __init__(self, resource: "TenantResource", dataset: Any) -> None:
         super().__init__(resource, dataset)
-        key, headers = resource.key, dataset.headers
-        cells = {name: dataset[name] for name in (ID, key.column_name) if name in headers}
+        cells = {name: dataset[name] for name in (ID, *resource.key_columns) if name in dataset.headers}
         self._by_id = {}
         if resource.has_id and ID in cells:
             ids = {int(cell) for cell in cells[ID] if is_id(cell.strip())}
             self._by_id = {row.pk: row for row in resource.rows().filter(pk__in=ids)}
-        named = {cell.strip() for cell in cells[key.column_name]}
+        named = {
+            f"{field.attribute}__in": {cell.strip() for cell in cells[field.column_name]} for field in resource.keys
+        }
         self._by_key = defaultdict(list)
-        for row in resource.rows().filter(**{f"{key.attribute}__in": named}):
-            self._by_key[rendered(getattr(row, key.attribute))].append(row)
+        for row in resource.rows().filter(**named):
+            self._by_key[tuple(rendered(getattr(row, field.attribute)) for field in resource.keys)].append(row)
 
     def get_instance(self, row: dict[str, str]) -> Model | None:
         """Raises ValidationError of an id that no row of the brand has, and of a name that several have."""
@@ -55,10 +59,10 @@ class BrandLoader(BaseInstanceLoader):  # type: ignore[misc] # the library has n
                 raise ValidationError({ID: _("There is no row with this id in this brand.")})
             found: Model = self._by_id[int(typed)]
             return found
-        key = self.resource.key
-        rows = self._by_key.get(row[key.column_name].strip(), [])
+        columns = self.resource.key_columns
+        rows = self._by_key.get(tuple(row[name].strip() for name in columns), [])
         if len(rows) > 1:
-            raise ValidationError({key.column_name: _("Several rows have this name. Add the column “id”.")})
+            raise ValidationError({columns[0]: _("Several rows have this name. Add the column “id”.")})
         return rows[0] if rows else None
 
 
@@ -69,7 +73,7 @@ def is_id(text: str) -> bool:
 class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     """The columns of one model's rows, and how a file of them is checked and written, for one brand.
 
-    A subclass declares its columns with `cells.column`, and in Meta `model` and the one import_id_field that tells rows
+    A subclass declares its columns with `cells.column`, and in Meta `model` and the import_id_fields that tell rows
     apart. The brand is never a column: rows, and the rows that they refer to, are looked up in it alone.
     """
 
@@ -78,15 +82,21 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     example: ClassVar[dict[str, str]] = {}  # the template's row
     notes: ClassVar[dict[str, Any]] = {}  # what belongs into a column
     related: ClassVar[tuple[str, ...]] = ()  # foreign keys that columns name
+    max_rows: ClassVar[int] = tables.MAX_LARGE_ROWS  # of a file
+    read_scope: ClassVar[str] = ApiKey.Scope.READ.value  # of a hub key that exports
+    write_scope: ClassVar[str] = ApiKey.Scope.ADMIN.value  # of a hub key that imports
 
     class Meta:
         instance_loader_class = BrandLoader
         skip_diff = True  # of the library, which copies each row; `PlannedRow.changes` has it
 
-    def __init__(self, brand: Brand, *, may_add: bool = False, may_change: bool = False) -> None:
+    def __init__(
+        self, brand: Brand, *, may_add: bool = False, may_change: bool = False, seen: Seen | None = None
+    ) -> None:
         super().__init__()
         self.brand = brand
         self.may_add, self.may_change = may_add, may_change
+        self._seen = seen or Seen()
         self._references: dict[ReferenceCell, dict[str, Model]] = {}
         self._planned: list[PlannedRow] = []
         self._current: PlannedRow
@@ -94,9 +104,19 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
 
     # --- What the columns are
 
+    @classmethod
+    def label(cls) -> str:
+        """Of the model, as roles and jobs name it."""
+        found: str = cls._meta.model._meta.label_lower  # noqa: SLF001 - Django's public API of models
+        return found
+
     @property
-    def key(self) -> Field:
-        return self.fields[self._meta.import_id_fields[0]]
+    def keys(self) -> list[Field]:
+        return [self.fields[name] for name in self._meta.import_id_fields]
+
+    @property
+    def key_columns(self) -> list[str]:
+        return [field.column_name for field in self.keys]
 
     def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - for those whose columns depend on them
         """Of a file with these rows."""
@@ -106,7 +126,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         return self.column_names()
 
     def required_columns(self) -> list[str]:
-        return list(dict.fromkeys([self.key.column_name, *self.required]))
+        return list(dict.fromkeys([*self.key_columns, *self.required]))
 
     def columns_for_people(self) -> list[tuple[str, str]]:
         """Each column with what belongs into it."""
@@ -252,7 +272,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
                 row.add_error("", _("Your role may not add rows."))
             if row.before is not None and not self.may_change:
                 row.add_error("", _("Your role may not change rows."))
-        for violation in checks.violations([row.instance for row in written]):
+        for violation in checks.violations([row.instance for row in written], self._seen):
             written[violation.place].add_error("", violation.message)
         self.check_rows([row for row in written if not row.errors])
 
@@ -260,13 +280,17 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         """No two lines may be for the same row."""
         same: dict[Any, list[PlannedRow]] = defaultdict(list)
         for row in self._planned:
-            if row.instance is not None and self.key.column_name not in row.errors:
-                key = getattr(row.instance, self.key.attribute)
-                same[row.before.pk if row.before else (key,)].append(row)
-        for rows in same.values():
-            lines = ", ".join(str(row.line) for row in rows[:10])
-            for row in rows if len(rows) > 1 else ():
+            if row.instance is not None and not row.errors.keys() & set(self.key_columns):
+                key = tuple(getattr(row.instance, field.attribute) for field in self.keys)
+                same[row.before.pk if row.before else key].append(row)
+        for key, rows in same.items():
+            known = key if isinstance(key, tuple) else (key,)
+            earlier = self._seen.line_of(known)
+            numbers = [*([earlier] if earlier else []), *(row.line for row in rows[:10])]
+            for row in rows if len(numbers) > 1 else ():
+                lines = ", ".join(map(str, numbers))
                 row.add_error("", _("Lines %(lines)s are for the same row.") % {"lines": lines})
+            self._seen.add(known, earlier or rows[0].line)
 
     def check_rows(self, rows: Sequence[PlannedRow]) -> None:
         """Further rules of a model, for rows that are new or changed and have no error so far."""
@@ -285,14 +309,23 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         names = {titles[name] for row in changed for name in row.changes if name in titles}
         if names:
             rows = [row.instance for row in changed]
+            names |= self._touched()
+            for row, name in product(rows, self._touched()):
+                setattr(row, name, context.at)
             model._default_manager.bulk_update(rows, sorted(names), batch_size=BATCH)  # noqa: SLF001
         self.after_write(new, changed, context)
         for words, rows in ((audit_log.ADDED, new), (audit_log.CHANGED, changed)):
             noted = [AuditedChange(row.instance, self.brand.pk, self.audited_changes(row)) for row in rows]
             audit_log.record(audit_context=context, action=words, rows=noted)
 
+    def _touched(self) -> set[str]:
+        """The fields that say when a row was changed, which bulk_update leaves alone."""
+        return {field.name for field in self._meta.model._meta.fields if getattr(field, "auto_now", False)}  # noqa: SLF001
+
     def audited_changes(self, row: PlannedRow) -> audit_log.Changes:
-        return audit_log.changes(row.before, row.instance)
+        touched = self._touched()
+        found = audit_log.changes(row.before, row.instance)
+        return {name: values for name, values in found.items() if name not in touched}
 
     def after_write(self, new: Sequence[PlannedRow], changed: Sequence[PlannedRow], context: AuditContext) -> None:
         """What a model's own form does besides storing the row."""

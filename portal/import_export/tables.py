@@ -1,9 +1,9 @@
 """Uploaded tables: a CSV or XLSX of one header and a bounded number of rows, as text."""
 
-import io
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import IO
 
 from django.utils.translation import gettext as _
 
@@ -11,8 +11,10 @@ from core.errors import Invalid
 from core.spreadsheets import csv_files, xlsx_reader
 from core.spreadsheets.csv_files import Row
 
-MAX_ROWS = 2_000
+MAX_ROWS = 2_000  # of a file whose preview somebody waits for; a job checks what is larger
 MAX_BYTES = 5_000_000
+MAX_LARGE_ROWS = 200_000
+MAX_LARGE_BYTES = 50_000_000
 ERROR_COLUMN = "error"  # of the error file, which may be corrected and uploaded again
 
 
@@ -24,32 +26,61 @@ class Table:
     rows: list[Row]
 
 
-def read(content: bytes) -> Table:
-    """Raises Invalid; the message says where and what to do. What the columns mean is not looked at."""
-    if not content:
+def begin(file: IO[bytes], *, size: int) -> tuple[Table, bool]:
+    """The first part of a file of `size` bytes, and whether somebody can wait until all of it is checked.
+
+    Raises Invalid.
+    """
+    found = parts(file)
+    first = next(found)
+    return first, size <= MAX_BYTES and next(found, None) is None
+
+
+def parts(file: IO[bytes], *, most: int = MAX_LARGE_ROWS) -> Iterator[Table]:
+    """The table portion by portion, each under the same header, with MAX_ROWS rows at most. There is at least one.
+
+    Raises Invalid, perhaps only after many portions; the message says where and what to do. What the columns mean is
+    not looked at.
+    """
+    start = file.read(len(xlsx_reader.SIGNATURE))
+    if not start:
         raise Invalid(_("The file is empty. Start from the template."))
-    if len(content) > MAX_BYTES:
-        raise Invalid(too_large())
-    reader = xlsx_reader.read if content.startswith(xlsx_reader.SIGNATURE) else csv_files.read
-    rows = reader(io.BytesIO(content))
-    header = [name.strip() for name in next(rows).values]
+    file.seek(0)
+    lines = (xlsx_reader.read if start == xlsx_reader.SIGNATURE else csv_files.read)(file)
+    header = [name.strip() for name in next(lines).values]
     while header and not header[-1]:
         header.pop()
-    table = Table(header, list(_bounded(rows, len(header))))
-    if not table.rows:
-        raise Invalid(_("The file has no rows below the header."))
-    return without_errors(table)
+    bounded = _bounded(lines, len(header), most)
+    first = True
+    while (portion := _portion(bounded)) or first:
+        if not portion:
+            raise Invalid(_("The file has no rows below the header."))
+        yield without_errors(Table(header, portion))
+        first = False
 
 
-def too_large() -> str:
-    return _("The file is larger than %(most)d MB. Split it into smaller files.") % {"most": MAX_BYTES // 1_000_000}
+def _portion(lines: Iterator[Row]) -> list[Row]:
+    """So many of the next rows, fewer where they are long: what is in memory does not grow with the file."""
+    found: list[Row] = []
+    room = MAX_BYTES
+    while room > 0 and len(found) < MAX_ROWS and (row := next(lines, None)) is not None:
+        found.append(row)
+        room -= sum(map(len, row.values))
+    return found
 
 
-def _bounded(rows: Iterator[Row], width: int) -> Iterator[Row]:
-    for number, row in enumerate(rows, 1):
-        if number > MAX_ROWS:
-            message = _("The file has more than %(most)s rows. Split it into smaller files.")
-            raise Invalid(message % {"most": f"{MAX_ROWS:,}"})
+def too_large(most: int) -> str:
+    return _("The file is larger than %(most)d MB. Split it into smaller files.") % {"most": most // 1_000_000}
+
+
+def too_many_rows(most: int) -> str:
+    return _("The file has more than %(most)s rows. Split it into smaller files.") % {"most": f"{most:,}"}
+
+
+def _bounded(lines: Iterator[Row], width: int, most: int) -> Iterator[Row]:
+    for number, row in enumerate(lines, 1):
+        if number > most:
+            raise Invalid(too_many_rows(most))
         if any(row.values[width:]):
             message = _("Line %(line)d has more cells than the header has columns.")
             raise Invalid(message % {"line": row.line})

@@ -1,4 +1,4 @@
-"""Tickets: what a preview hands out, so that its file can be confirmed by the same person, once, within the hour."""
+"""Tickets: what a preview hands out, so that its file can be confirmed by the same person, once, before it expires."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from brands.identity.roles import BrandScope
 from brands.models.people import User
 from core.errors import Invalid
 from jobs.models import StagedUpload
-from jobs.staged_uploads import LIFETIME, UploadGone
+from jobs.staged_uploads import LARGE_LIFETIME, UploadGone
 
 SALT = "portal.import_export.tickets"
 MAX_LENGTH = 1_000
@@ -39,7 +39,7 @@ def read(text: str, *, by: User, resource: str, within: BrandScope, at: datetime
     """
     invalid = Invalid(_("This preview is not valid. Upload the file again."))
     try:
-        pk, *bound, plan = signing.loads(text[:MAX_LENGTH], salt=SALT, max_age=LIFETIME)
+        pk, *bound, plan = signing.loads(text[:MAX_LENGTH], salt=SALT, max_age=LARGE_LIFETIME)
     except signing.SignatureExpired as error:
         raise UploadGone(_("This preview has expired. Upload the file again.")) from error
     except (signing.BadSignature, ValueError) as error:
@@ -49,8 +49,8 @@ def read(text: str, *, by: User, resource: str, within: BrandScope, at: datetime
         raise invalid
     rows = StagedUpload.objects.filter(pk=pk, user=by, brand=brand_id, resource=resource, sha256=sha256)
     rows = rows.select_for_update(of=("self",)) if lock else rows
-    upload = rows.select_related("brand").first()
-    if upload is None:
+    upload = rows.select_related("brand", "user").first()
+    if upload is None or upload.status == StagedUpload.Status.IMPORTED:
         raise UploadGone(_("This preview has already been used or replaced. Upload the file again."))
     if upload.expires_at <= at:
         raise UploadGone(_("This preview has expired. Upload the file again."))

@@ -100,7 +100,10 @@ class JobAdmin(LiveAdmin):
 
     def acts(self, request: HttpRequest, job: Job) -> bool:
         """Whether the person may have its file."""
-        label = kinds.declared()[job.kind].visible_with
+        kind = kinds.declared()[job.kind]
+        if kind.may_have_file and not kind.may_have_file(job, staff_user(request)):
+            return False
+        label = kind.visible_with
         reach = within(request.user, label) if label else self.brand_scope(request, ACT)
         return job.brand_id in reach
 

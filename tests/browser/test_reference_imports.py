@@ -58,3 +58,24 @@ def test_a_file_of_products_is_previewed_and_confirmed(window, brand, size, name
 
     staff.reads("1 row added, 2 changed.")
     assert set(Product.objects.values_list("title", flat=True)) == {"Coffee beans", "Green tea from Assam", "Mill"}
+
+
+@pytest.mark.parametrize(("size", "name"), [(DESKTOP, "desktop"), (PHONE, "phone")])
+def test_a_large_file_is_checked_and_imported_by_a_worker_while_the_page_follows(window, brand, size, name):
+    staff = window("manager", size)
+    lines = "".join(f"LARGE-{number},Product {number},,{number % 90}.90,,yes\n" for number in range(2_100))
+    choose(staff, HEADER + lines)
+    picture(staff, f"checking-{name}")
+
+    staff.page.get_by_text("What would change").wait_for(timeout=60_000)
+    staff.reads("2100")
+    assert staff.audit() == []
+    picture(staff, f"large-preview-{name}")
+    staff.button("Confirm").click()
+    staff.page.get_by_text("2100 rows added, 0 changed.").wait_for(timeout=60_000)
+    assert staff.audit() == []
+    picture(staff, f"imported-{name}")
+    staff.page.evaluate("document.documentElement.classList.add('dark')")
+    picture(staff, f"imported-{name}-dark")
+
+    assert Product.objects.filter(brand=brand).count() == 2_102

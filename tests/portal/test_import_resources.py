@@ -1,22 +1,29 @@
-"""Levels, rewards, earning rules and campaigns as files."""
+"""Levels, rewards, earning rules, campaigns, printers and notification templates as files."""
 
 import pytest
+from django.contrib import admin
 
+from authcodes.models.prints import Printer
+from authcodes.models.products import Product
 from brands.models.audit import AuditLogEntry
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
 from campaigns.models.earning_rules import EarningRule
 from core.encryption import EncryptedTextField
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.levels import BrandLevel
+from loyalty.models.notifications import NotificationTemplate, Template
 from loyalty.models.rewards import Reward
+from portal.import_export import registry
 from portal.import_export.cells import column
+from portal.import_export.importable import ImportingAdmin
 from tests.support import factories
 from tests.support.imports import confirm, counts, exported, faults, imported, preview, problem, ticket_of, upload
 from tests.support.portal import address, browser, staff
 
 LEVEL, REWARD = "loyalty.brandlevel", "loyalty.reward"
 RULE, CAMPAIGN = "campaigns.earningrule", "campaigns.campaign"
-LABELS = ["authcodes.product", LEVEL, REWARD, RULE, CAMPAIGN]
+PRINTER, TEMPLATE = "authcodes.printer", "loyalty.notificationtemplate"
+LABELS = ["authcodes.product", LEVEL, REWARD, RULE, CAMPAIGN, PRINTER, TEMPLATE]
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +56,12 @@ def fill(brand):
     for threshold in range(1, 12):
         factories.milestone(many, threshold, reward_name=f"@{threshold}", reward_points=threshold, auto_claim=False)
     factories.campaign(brand, campaign_name="None", target_value=3, type="order")
+    Printer.objects.create(brand=brand, name="=Left", offset_x="-0.50", scale="1.005")
+    Printer.objects.create(brand=brand, name="Right")
+    for language, body in (("en", "{greeting}\r\n\r\n=1+1"), ("de", "-{level_name}")):
+        NotificationTemplate.objects.create(
+            brand=brand, template=Template.LEVEL_REACHED, channel="email", language=language, subject="@x", body=body
+        )
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
@@ -110,6 +123,92 @@ def test_secrets_and_the_brand_are_never_columns():
     for model, name in [(ExternalSystem, secret), (Reward, "brand")]:
         with pytest.raises(Exception, match="must not be a column"):
             column(model, name)
+
+
+def test_every_page_that_imports_has_its_resource_in_the_table_of_the_api_and_the_jobs():
+    pages = {page.resource for page in admin.site._registry.values() if isinstance(page, ImportingAdmin)}
+
+    assert pages == set(registry.resources().values())
+
+
+# --- Price lists
+
+
+def test_price_list_has_skus_and_prices_alone(brand, owner):
+    factories.product(brand, sku="A", title="Jacket", retail_price="10", redeem_point_value=3)
+
+    page = preview(owner, "authcodes.product", brand, "sku,retail_price\nA,12.50\nNEW,5\n")
+    assert faults(page) == {3: "title: This field cannot be blank."}
+
+    assert imported(owner, "authcodes.product", brand, "sku,retail_price\nA,12.50\n").status_code == 302
+    [product] = Product.objects.filter(brand=brand)
+    assert (product.title, str(product.retail_price), product.redeem_point_value) == ("Jacket", "12.50", 3)
+
+
+# --- Printers
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("A,21,0,1", "offset_x: Move the print by at most 20 mm."),
+        ("A,0,-20.5,1", "offset_y: Move the print by at most 20 mm."),
+        ("A,0,0,1.2", "scale: The scale must be between 0.9 and 1.1."),
+        ("A,x,0,1", "offset_x: Enter a number."),
+        (",0,0,1", "name: This field is required."),
+    ],
+)
+def test_printer_keeps_the_rules_of_its_page(brand, owner, row, message):
+    page = preview(owner, PRINTER, brand, f"name,offset_x,offset_y,scale\n{row}\n")
+
+    assert faults(page) == {2: message}
+
+
+def test_those_who_print_import_printers_and_support_does_not(brand):
+    assert imported(staff(brand, role="printer"), PRINTER, brand, "name\nA\n").status_code == 302
+    assert upload(staff(brand, role="support"), PRINTER, brand, "name\nB\n").status_code == 403
+
+
+# --- Notification templates
+
+TEXTS = "template,channel,language,subject,body\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("NOTIFY_LEVEL_REACHED,email,en,Hi,{nobody}", "body: {nobody} is not available here."),
+        ("NOTIFY_LEVEL_REACHED,email,en,Hi,{unclosed", "body: A brace is unmatched."),
+        ("NOTIFY_LEVEL_REACHED,sms,en,Hi,Text", "subject: An SMS has no subject."),
+        ("NOTIFY_PASSWORD_FORGOTTEN,sms,en,,Text", "channel: This notification is not sent by this channel."),
+        ("NOTIFY_PASSWORD_FORGOTTEN,email,en,Hi,Text", "body: This text must contain {"),
+        (f"NOTIFY_LEVEL_REACHED,sms,en,,{'x' * 481}", "body: Enter at most 480 characters."),
+        ("NOTIFY_X,email,en,Hi,Text", "template: Select a valid choice."),
+        ("NOTIFY_LEVEL_REACHED,email,fr,Hi,Text", "language: Select a valid choice."),
+        ("NOTIFY_LEVEL_REACHED,email,en,Hi,", "body: This field is required."),
+    ],
+)
+def test_text_keeps_the_rules_of_its_page(brand, owner, row, message):
+    [found] = faults(preview(owner, TEMPLATE, brand, f"{TEXTS}{row}\n")).values()
+
+    assert message in found
+
+
+def test_texts_are_found_by_notification_channel_and_language_together(brand, owner):
+    rows = "NOTIFY_LEVEL_REACHED,email,en,A,A\nNOTIFY_LEVEL_REACHED,email,de,B,B\nNOTIFY_LEVEL_REACHED,push,en,C,C\n"
+    imported(owner, TEMPLATE, brand, TEXTS + rows)
+    before = NotificationTemplate.objects.get(subject="B").updated_at
+
+    page = preview(owner, TEMPLATE, brand, TEXTS + rows.replace("B,B", "B,After"))
+    assert counts(page) == {"Changed": 1, "Unchanged": 2}
+    confirm(owner, TEMPLATE, ticket_of(page))
+
+    changed = NotificationTemplate.objects.get(subject="B")
+    assert (changed.language, changed.body, changed.updated_at > before) == ("de", "After", True)
+    entry = AuditLogEntry.objects.get(kind=TEMPLATE, action="Changed")
+    assert entry.changes == {"body": ["B", "After"]}
+    twice = preview(owner, TEMPLATE, brand, TEXTS + rows + "NOTIFY_LEVEL_REACHED,push,en,D,D\n")
+    assert faults(twice) == dict.fromkeys((4, 5), "Lines 4, 5 are for the same row.")
 
 
 # --- Levels

@@ -9,12 +9,13 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
+from authcodes.admin.resources import PrinterResource
 from authcodes.models.prints import Printer
 from authcodes.printing.labels import design
 from core.errors import DomainError
 from portal.base.forms import TenantForm
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
-from portal.base.tenant_admin import TenantAdmin
+from portal.import_export.importable import ImportingAdmin
 from portal.unfold import action
 
 
@@ -31,13 +32,14 @@ class PrinterForm(TenantForm):
 
 
 @admin.register(Printer)
-class PrinterAdmin(TenantAdmin):
+class PrinterAdmin(ImportingAdmin):
     role_permissions: ClassVar = {
         "owner": "view add change delete",
         "manager": "view add change delete",
         "printer": "view add change delete",
     }
     sidebar = SidebarEntry(PRODUCTS_AND_CODES, 12, "straighten")
+    resource = PrinterResource
     form = PrinterForm
     list_display = ("name", "offset_x", "offset_y", "scale")
     search_fields = ("name",)

@@ -18,14 +18,14 @@ from brands.identity.roles import ACT, ADD, VIEW
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from loyalty.admin.notifications.drafts import draft, names_of
+from loyalty.admin.resources import NotificationTemplateResource
 from loyalty.models.notifications import Channel, Language, NotificationTemplate, Template
-from loyalty.notifications import catalogue, placeholders, rendering, test_sends
-from loyalty.notifications.catalogue import KINDS, LONGEST, MessageText
-from loyalty.notifications.placeholders import BadText
+from loyalty.notifications import catalogue, rendering, test_sends
+from loyalty.notifications.catalogue import KINDS, MessageText
 from portal.base.forms import TenantForm
 from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
-from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
+from portal.import_export.importable import ImportingAdmin
 from portal.unfold import ChoicesFilter
 
 CHOICE = ("template", "channel", "language")
@@ -37,32 +37,18 @@ class NotificationTemplateForm(TenantForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         template, channel = (cleaned.get(name) or getattr(self.instance, name) for name in CHOICE[:2])
-        if template in Template.values and channel in Channel.values and channel not in KINDS[template].channels:
-            self.add_error("channel", _("This notification is not sent by this channel."))
-        elif template in Template.values and channel in Channel.values:
-            for name, longest in zip(("subject", "body"), LONGEST[Channel(channel)], strict=True):
-                if name in cleaned:
-                    self.check(name, cleaned[name], template, channel, longest)
+        if template in Template.values and channel in Channel.values:
+            texts: dict[str, str] = {name: cleaned[name] for name in ("subject", "body") if name in cleaned}
+            for field, problem in catalogue.text_problems(template, channel, texts):
+                self.add_error(field, problem)
         return cleaned
-
-    def check(self, name: str, text: str, template: str, channel: str, longest: int) -> None:
-        kind = KINDS[template]
-        needed = kind.needed.get(channel, frozenset()) if name == "body" else frozenset()
-        try:
-            placeholders.check(text, known=kind.slots, needed=needed)
-        except BadText as refusal:
-            self.add_error(name, str(refusal))
-        if len(text) > longest:
-            words = _("An SMS has no subject.") if not longest else _("Enter at most %(longest)d characters.")
-            self.add_error(name, words % {"longest": longest} if longest else words)
-        if longest and not text.strip():
-            self.add_error(name, _("Enter a text."))
 
 
 @admin.register(NotificationTemplate)
-class NotificationTemplateAdmin(TenantAdmin):
+class NotificationTemplateAdmin(ImportingAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete act", "manager": "view add change delete act"}
     sidebar = SidebarEntry(NOTIFICATIONS, 2, "edit_note")
+    resource = NotificationTemplateResource
     form = NotificationTemplateForm
     list_display = ("template", "channel", "language", "subject", "updated_at")
     list_filter = (("template", ChoicesFilter), ("channel", ChoicesFilter), ("language", ChoicesFilter))

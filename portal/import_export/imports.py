@@ -1,0 +1,184 @@
+"""Imports of reference data, whoever asks for them: staff on a page, or a program over the API."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from brands.audit_log import AuditContext
+from brands.identity import roles
+from brands.identity.roles import ADD, CHANGE
+from brands.models.credentials import ApiKey
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.errors import Invalid
+from core.spreadsheets.csv_files import neutral
+from jobs import staged_uploads
+from jobs.models import Job, StagedUpload
+from portal.base.gone_rows import Conflict, conflict_text
+from portal.import_export import tables
+from portal.import_export.checks import Seen
+from portal.import_export.plans import Outcome, Plan
+from portal.import_export.previews import Preview, Tally
+from portal.import_export.resource import TenantResource
+
+# Constraints that the database would only look at when everything is committed, when it is too late for an answer.
+CHECK_NOW = "SET CONSTRAINTS ALL IMMEDIATE"
+Tell = Callable[[int], None]  # how many rows are done
+
+
+def stage(
+    resource: type[TenantResource],
+    *,
+    brand: Brand,
+    by: User | None,
+    key_id: int | None = None,
+    file: IO[bytes],
+    size: int,
+    name: str,
+) -> StagedUpload:
+    """Keep a file for its preview. Raises Invalid for what shows at its beginning, and QuotaReached."""
+    if size > tables.MAX_LARGE_BYTES:
+        raise Invalid(tables.too_large(tables.MAX_LARGE_BYTES), details={"field": "file"})
+    first, is_small = tables.begin(file, size=size)
+    resource(brand).check_table(first)
+    if not is_small and resource.max_rows <= tables.MAX_ROWS:
+        raise Invalid(tables.too_many_rows(resource.max_rows), details={"field": "file"})
+    with conflict_text():
+        return staged_uploads.stage(
+            brand=brand,
+            by=by,
+            key_id=key_id,
+            resource=resource.label(),
+            file=file,
+            name=name,
+            at=timezone.now(),
+            is_large=not is_small,
+        )
+
+
+def preview(upload: StagedUpload, resource: type[TenantResource]) -> Preview:
+    """What a file that is no job's would do now. Raises Invalid."""
+    tally = Tally()
+    for _used, plan in plans(upload, resource):
+        tally.add(plan)
+    return tally.preview()
+
+
+def plans(
+    upload: StagedUpload, resource: type[TenantResource], *, lock: bool = False
+) -> Iterator[tuple[TenantResource, Plan]]:
+    """Portion by portion what the file would do now, by the brand's clock and with today's rights. Raises Invalid."""
+    seen, (may_add, may_change) = Seen(), rights(upload, resource)
+    with staged_uploads.opened(upload) as file, timezone.override(upload.brand.zone):
+        for table in tables.parts(file, most=resource.max_rows):
+            used = resource(upload.brand, may_add=may_add, may_change=may_change, seen=seen)
+            yield used, used.plan(table, lock=lock)
+
+
+def rights(upload: StagedUpload, resource: type[TenantResource]) -> tuple[bool, bool]:
+    """Whether who uploaded it may add rows, and change them, now."""
+    if upload.user is not None:
+        scopes = (roles.full_scope(upload.user, verb, upload.resource) for verb in (ADD, CHANGE))
+        may_add, may_change = (upload.brand_id in scope for scope in scopes)
+        return may_add, may_change
+    usable = ApiKey.objects.filter(pk=upload.api_key_id or 0, revoked_at=None, scopes__contains=[resource.write_scope])
+    is_usable = usable.exclude(expires_at__lte=timezone.now()).exists()
+    return is_usable, is_usable
+
+
+def write(
+    upload: StagedUpload,
+    resource: type[TenantResource],
+    *,
+    digest: str,
+    context: AuditContext,
+    tell: Tell = lambda _done: None,
+) -> Preview:
+    """Import what the preview with this digest showed, all of it or nothing. Joins or owns a transaction.
+
+    Raises Invalid. The upload must be held.
+    """
+    tally, done = Tally(), 0
+    with _all_or_nothing():
+        for used, plan in plans(upload, resource, lock=True):
+            tally.add(plan)
+            if any(plan.of(Outcome.ERROR)):
+                break
+            used.write(plan, context=context)
+            done += len(plan.rows)
+            tell(done)
+        if tally.digest != digest:
+            message = _("The rows have changed since the preview. Nothing was imported. Upload the file again.")
+            raise Invalid(message)
+        if tally.faulty:
+            raise Invalid(_("Lines of the file have errors. Nothing was imported."))
+        found = tally.preview()
+        staged_uploads.set_imported(upload, preview=found.as_json())
+    return found
+
+
+@contextmanager
+def _all_or_nothing() -> Iterator[None]:
+    """Raises Conflict for whatever constraint another transaction makes the rows break, and not later than here."""
+    try:
+        with conflict_text(), transaction.atomic():
+            yield
+            with connection.cursor() as cursor:
+                cursor.execute(CHECK_NOW)
+    except IntegrityError as error:  # such as a ceiling that was lowered since the rows were checked
+        raise Conflict from error
+
+
+def audit_reason(upload: StagedUpload) -> str:
+    return _("Import of %(file)s") % {"file": upload.file_name}
+
+
+def error_file(upload: StagedUpload, resource: type[TenantResource]) -> IO[bytes]:
+    """The lines with errors as a file; of a large one its job made it. Raises Invalid where there is none."""
+    if not upload.is_large:
+        file = io.BytesIO()
+        errors = ErrorFile(file)
+        for _used, plan in plans(upload, resource):
+            errors.add(plan)
+        errors.finish()
+        file.seek(0)
+        return file
+    check = Job.objects.filter(parameters__upload_id=upload.pk, brand=upload.brand_id).exclude(result="").first()
+    try:
+        if check and check.expires_at and check.expires_at > timezone.now():
+            opened: IO[bytes] = check.result.open("rb")
+            return opened
+    except FileNotFoundError:
+        pass
+    raise Invalid(_("There is no file of errors."))
+
+
+class ErrorFile:
+    """The lines with errors as a CSV that can be corrected and uploaded."""
+
+    name = "import-errors.csv"
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        self._writer: Any = csv.writer(self._text, lineterminator="\r\n")
+        self.lines = 0
+        self._is_empty = True
+
+    def add(self, plan: Plan) -> None:
+        if self._is_empty:
+            self._text.write("\ufeff")  # the byte order mark tells Excel that it is UTF-8
+            self._writer.writerow([*plan.columns, tables.ERROR_COLUMN])
+            self._is_empty = False
+        for row in plan.of(Outcome.ERROR):
+            self._writer.writerow([neutral(cell) for cell in (*row.values, f"{row.line}: {row.problem}")])
+            self.lines += 1
+
+    def finish(self) -> None:
+        """The file is whole, and stays open."""
+        self._text.detach()

@@ -1,0 +1,103 @@
+"""What people see of an import before they confirm it: counts, the first rows, the first errors."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from portal.import_export.plans import CellChanges, Outcome, Plan, PlannedRow
+
+PREVIEW_ROWS = 100
+LONGEST = 500  # characters of a value in a preview
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRow:
+    """A line of the file in words."""
+
+    line: int
+    outcome: str
+    name: str
+    values: list[str]
+    changes: CellChanges
+    errors: dict[str, str]
+
+    @property
+    def is_new(self) -> bool:
+        return self.outcome == Outcome.NEW
+
+    @property
+    def label(self) -> str:
+        return str(Outcome(self.outcome).label)
+
+    @property
+    def problem(self) -> str:
+        return " ".join(f"{column}: {text}" if column else text for column, text in self.errors.items())
+
+
+def preview_row(row: PlannedRow) -> PreviewRow:
+    return PreviewRow(
+        line=row.line,
+        outcome=row.outcome.value,
+        name=str(row.instance)[:120] if row.instance is not None and not row.errors else "",
+        values=[value[:LONGEST] for value in row.values],
+        changes={name: (before[:LONGEST], after[:LONGEST]) for name, (before, after) in row.changes.items()},
+        errors=dict(row.errors),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """`rows` and `faulty` are the first that are new or changed, and the first with errors; `digest` stands for all."""
+
+    counts: dict[str, int]
+    rows: list[PreviewRow]
+    faulty: list[PreviewRow]
+    digest: str
+
+    def count(self, outcome: Outcome) -> int:
+        return self.counts.get(outcome.value, 0)
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(self.count(each) for each in (Outcome.NEW, Outcome.CHANGED, Outcome.ERROR))
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def from_json(stored: dict[str, Any]) -> Preview:
+    """What `as_json` gave."""
+    rows, faulty = ([_row(each) for each in stored[name]] for name in ("rows", "faulty"))
+    return Preview(stored["counts"], rows, faulty, stored["digest"])
+
+
+def _row(stored: dict[str, Any]) -> PreviewRow:
+    changes = {name: (before, after) for name, (before, after) in stored["changes"].items()}
+    return PreviewRow(**{**stored, "changes": changes})
+
+
+@dataclass(slots=True)
+class Tally:
+    """Adds up the plans of a file's portions, in memory that does not grow with the file."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    rows: list[PreviewRow] = field(default_factory=list)
+    faulty: list[PreviewRow] = field(default_factory=list)
+    digest: str = ""
+
+    def add(self, plan: Plan) -> None:
+        self.counts.update(row.outcome.value for row in plan.rows)
+        self._keep(self.rows, plan.of(Outcome.NEW, Outcome.CHANGED))
+        self._keep(self.faulty, plan.of(Outcome.ERROR))
+        self.digest = hashlib.sha256(f"{self.digest}{plan.digest}".encode()).hexdigest()
+
+    def _keep(self, kept: list[PreviewRow], rows: Iterable[PlannedRow]) -> None:
+        for row in rows:
+            if len(kept) == PREVIEW_ROWS:
+                return
+            kept.append(preview_row(row))
+
+    def preview(self) -> Preview:
+        return Preview(dict(self.counts), self.rows, self.faulty, self.digest)

@@ -27,7 +27,7 @@ MAY_COME_WITHOUT_A_BODY = {"verify_product"}
 SUCCESS = {"200": "Done.", "201": "Made.", "202": "Taken in.", "204": "Done; there is no more to say."}
 SUCCESS["304"] = "The caller has it already: its `ETag` came back as `If-None-Match`."
 # These answer no JSON, and take every Accept header.
-FILES = {"read_qr_image", "read_qr_image_svg", "read_apple_pass"}
+FILES = {"read_qr_image", "read_qr_image_svg", "read_apple_pass", "export_resource", "download_import_errors"}
 
 # Asked for where customers are answered, and never needed.
 ACCEPT_LANGUAGE: dict[str, Any] = {

@@ -37,6 +37,7 @@ api = [
     path("", include("campaigns.api.urls")),
     path("", include("loyalty.api.urls")),
     path("", include("jobs.api.urls")),
+    path("", include("portal.api.urls")),
 ]
 
 # What stands behind a printed code, on a brand's own hostname.

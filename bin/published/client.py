@@ -22,6 +22,8 @@ content_type_overrides:
   image/png: application/octet-stream
   image/svg+xml: application/octet-stream
   application/vnd.apple.pkpass: application/octet-stream
+  application/vnd.openxmlformats-officedocument.spreadsheetml.sheet: application/octet-stream
+  text/csv: application/octet-stream
 """
 
 RECEIVER = '''"""Receives webhooks: verifies who sent a message, and gives it its type."""

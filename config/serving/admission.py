@@ -54,9 +54,18 @@ CLASSES = (
 )
 SAFE = {"GET", "HEAD", "OPTIONS"}
 MAX_UPLOAD_BYTES = 210_000_000  # bytes of a form of the portal with a file; authcodes.imports.uploads takes 200 MB
+IMPORTS = "/api/v1/brand/imports/"  # portal.api.file_bodies takes 50 MB
+MAX_IMPORT_BYTES = 51_000_000
 IN_MEMORY = 1_000_000  # bytes of a body; more of it goes to a file
 MAX_REMEMBERED = 20_000  # credentials of a kind
 ANONYMOUS = "nobody"  # who looks at the portal's login
+
+
+def most_bytes(path: str, name: str) -> int:
+    """Of the body of a request to a path of this class."""
+    if path.startswith(IMPORTS):
+        return MAX_IMPORT_BYTES
+    return MAX_UPLOAD_BYTES if name == PAGES else settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
 
 
 def thread_limits() -> dict[str, ThreadLimits]:
@@ -232,7 +241,7 @@ class Admission:
         Raises TooManyBodiesError, BodyTooSlowError. One byte past the limit is read and no more: what counts the length
         then refuses it.
         """
-        most = MAX_UPLOAD_BYTES if name == PAGES else settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
+        most = most_bytes(environ.get("PATH_INFO", ""), name)
         chunked = "HTTP_TRANSFER_ENCODING" in environ
         said = environ.get("CONTENT_LENGTH", "")
         length = most + 1 if chunked else int(said) if said.isascii() and said.isdigit() else 0

@@ -8,22 +8,25 @@ import json
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 from django.db import connection
 from django.utils import timezone
 
+from authcodes.admin.resources import ProductResource
 from authcodes.api.qr_images import image_address
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.scanning import guest_tokens
-from brands.identity import tokens
-from brands.models.credentials import LoginSession
+from brands.identity import api_keys, tokens
+from brands.models.credentials import ApiKey, LoginSession
 from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
+from core.errors import DomainError
 from events.models import Event
-from jobs.models import Job
+from jobs.models import Job, StagedUpload
 from loyalty.members import confirmations
 from loyalty.members.confirmations import Begun
 from loyalty.models.accounts import UserPoints
@@ -31,6 +34,8 @@ from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.notifications import rendering
+from portal.import_export import imports, tables
+from portal.import_export.previews import Tally
 from tests.support import factories, wallets
 from tests.support.api import Api, error
 from tests.support.factories import PASSWORD
@@ -82,8 +87,10 @@ class Scenario:
         endpoint = ENDPOINTS[name]
         by = (caller or getattr(self, endpoint.caller)).without(without).having(**headers)
         sent = endpoint.body(self) if body is None else body
+        if sent is None and endpoint.file and not method:
+            sent, content_type = endpoint.file, "text/csv"
         data = sent if isinstance(sent, bytes) else b"" if sent is None else json.dumps(sent).encode()
-        address = endpoint.address(self) + query
+        address = endpoint.address(self, by) + query
         return by.call(method or endpoint.method, address, data=data, content_type=content_type)
 
 
@@ -131,9 +138,13 @@ class Endpoint:
     method: str
     path: str
     body: Callable[[Scenario], dict[str, Any] | None] = nothing
+    file: bytes = b""  # the body of one that takes no JSON
 
-    def address(self, scenario: Scenario) -> str:
+    def address(self, scenario: Scenario, caller: Api | None = None) -> str:
+        found = own_import(scenario, caller or scenario.bare_hub) if "{upload}" in self.path else 0
         return self.path.format(
+            upload=found,
+            resource="products",
             code=scenario.code,
             customer=scenario.customer.pk,
             batch=scenario.code.batch_id,
@@ -324,6 +335,38 @@ def member_change(_w: Scenario) -> dict[str, Any]:
     }
 
 
+IMPORTED = b"sku,title\nIMPORTED,Imported\n"
+
+
+def own_import(scenario: Scenario, caller: Api) -> int:
+    """The caller's upload of IMPORTED; the hub's for those who can have none at the brand."""
+    uploader = uploader_of(scenario, caller) or uploader_of(scenario, scenario.bare_hub) or {}
+    mine = StagedUpload.objects.filter(brand=scenario.brand, user=uploader.get("by"), api_key=uploader.get("key_id"))
+    found = mine.first() or imports.stage(
+        ProductResource, brand=scenario.brand, file=BytesIO(IMPORTED), size=len(IMPORTED), name="new.csv", **uploader
+    )
+    return found.pk
+
+
+def uploader_of(scenario: Scenario, caller: Api) -> dict[str, Any] | None:
+    """As `imports.stage` takes it."""
+    if text := caller.headers.get("api-key"):
+        key = ApiKey.objects.filter(brand=scenario.brand, prefix=text[: api_keys.VISIBLE_CHARACTERS]).first()
+        return {"by": None, "key_id": key.pk} if key else None
+    token = caller.headers.get("authorization", "").removeprefix("Bearer ")
+    try:
+        return {"by": User.objects.get(pk=tokens.verify_access(token).user_id), "key_id": None}
+    except DomainError:
+        return None
+
+
+def confirmation(w: Scenario) -> dict[str, Any]:
+    table, _is_whole = tables.begin(BytesIO(IMPORTED), size=len(IMPORTED))
+    tally = Tally()
+    tally.add(ProductResource(w.brand, may_add=True, may_change=True).plan(table))
+    return {"digest": tally.digest}
+
+
 ENDPOINTS = {
     "log_in": Endpoint("guest", "POST", "auth/token", credentials),
     "refresh_tokens": Endpoint("guest", "POST", "auth/token/refresh", refresh_token),
@@ -428,11 +471,16 @@ ENDPOINTS = {
     "list_brand_transactions": Endpoint("bare_hub", "GET", "brand/transactions"),
     "list_jobs": Endpoint("bare_hub", "GET", "brand/jobs"),
     "read_job": Endpoint("bare_hub", "GET", "brand/jobs/{job}"),
+    "upload_import": Endpoint("bare_hub", "POST", "brand/imports/{resource}", file=IMPORTED),
+    "read_import": Endpoint("bare_hub", "GET", "brand/imports/{resource}/{upload}"),
+    "download_import_errors": Endpoint("bare_hub", "GET", "brand/imports/{resource}/{upload}/errors"),
+    "confirm_import": Endpoint("bare_hub", "POST", "brand/imports/{resource}/{upload}/confirm", confirmation),
+    "export_resource": Endpoint("bare_hub", "GET", "brand/exports/{resource}"),
     "check_alive": Endpoint("guest", "GET", "/healthz"),
 }
 BRAND = [name for name, it in ENDPOINTS.items() if it.path.startswith("brand/") and it.path != CAMPAIGN_EVENT]
 BRAND_LISTS = [name for name in BRAND if ENDPOINTS[name].method == "GET" and "{" not in ENDPOINTS[name].path]
-BRAND_WRITES = [name for name in BRAND if ENDPOINTS[name].method != "GET"]
+BRAND_WRITES = [name for name in BRAND if ENDPOINTS[name].method != "GET" and not ENDPOINTS[name].file]
 WRITING = [name for name, endpoint in ENDPOINTS.items() if endpoint.method != "GET" and endpoint.body is not nothing]
 LISTS = ["list_transactions", "list_rewards", "list_redemptions", "list_code_scans", "list_qr_codes", *BRAND_LISTS]
 WITH_TOKEN = [

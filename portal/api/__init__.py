@@ -1,0 +1,1 @@
+"""Reference data over HTTP, in and out as files."""

@@ -1,0 +1,71 @@
+"""Exports of reference data over HTTP, with the columns of an import."""
+
+from typing import Any
+
+from django.http import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from brands.access.brand_access import BrandAccess, access_of
+from brands.access.endpoints import HUB_OR_STAFF
+from brands.identity.authentication import BearerToken
+from core.api.openapi.endpoint import endpoint
+from core.errors import Forbidden, Invalid, NotFound
+from core.spreadsheets.report import Format
+from portal.api import resource_access
+from portal.api.brand_imports import RESOURCE
+from portal.api.resource_access import Resource
+from portal.import_export import downloads
+
+CONTENTS = ("rows", "template")
+CHOICES = {"file_format": tuple(Format.values), "content": CONTENTS}
+FILE_FORMAT = OpenApiParameter("file_format", str, enum=list(Format.values), default="csv", description="CSV or XLSX.")
+CONTENT = OpenApiParameter(
+    "content", str, enum=list(CONTENTS), default="rows", description="The rows, or the header with an example."
+)
+
+
+class BrandExport(APIView):
+    """A resource's rows as a file."""
+
+    authentication_classes = (BearerToken,)
+    permission_classes = (AllowAny,)
+
+    def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
+        """Errors are JSON, whatever else is asked for."""
+        return super().perform_content_negotiation(request, force=True)
+
+    @endpoint(
+        "export_resource",
+        tag="Brand",
+        summary="Export reference data",
+        needs=HUB_OR_STAFF,
+        calls=[access_of],
+        raises=[NotFound, Forbidden],
+        parameters=[RESOURCE, FILE_FORMAT, CONTENT],
+        responses={
+            (200, downloads.MEDIA_TYPES[Format.CSV]): OpenApiTypes.BINARY,
+            (200, downloads.MEDIA_TYPES[Format.XLSX]): OpenApiTypes.BINARY,
+        },
+    )
+    @resource_access.exports
+    def get(self, request: Request, access: BrandAccess, resource: Resource) -> HttpResponseBase:
+        """All rows of a resource, at most 20,000, or a template to fill in. Needs the scope `read`.
+
+        The columns are those of an import: what was exported and is imported again changes nothing.
+        """
+        asked = {name: request.query_params.get(name, options[0]) for name, options in CHOICES.items()}
+        for name in request.query_params:
+            if name not in CHOICES or asked[name] not in CHOICES[name]:
+                raise Invalid(details={"field": name})
+        file_format = Format(asked["file_format"])
+        if asked["content"] == "template":
+            found = downloads.template(resource, format=file_format)
+        else:
+            rows = resource(access.brand).rows()
+            found = downloads.export(resource, rows, brand=access.brand, format=file_format)
+        found["Content-Type"] = downloads.MEDIA_TYPES[file_format]
+        return found

@@ -1,0 +1,260 @@
+"""Imports of reference data over HTTP: upload a file, look at what it would change, confirm it."""
+
+from typing import Any
+
+from django.http import HttpResponseBase
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands.access.brand_access import BrandAccess, access_of
+from brands.access.endpoints import HUB_OR_STAFF, BrandView, row_endpoint, row_of, row_output, write_endpoint
+from brands.identity.authentication import BearerToken
+from core.api.inputs import Input, one_line
+from core.api.openapi.endpoint import endpoint
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import WHEN
+from core.api.outputs import Output, TimestampField
+from core.errors import Forbidden, Invalid, NotFound, PayloadTooLarge
+from jobs.models import StagedUpload
+from portal.api import file_bodies, resource_access
+from portal.api.resource_access import Resource
+from portal.import_export import downloads, imports, large_files, previews
+from portal.import_export.imports import ErrorFile
+from portal.import_export.plans import Outcome
+from portal.import_export.previews import Preview, PreviewRow
+
+Status = StagedUpload.Status
+DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+EXAMPLE = {
+    "id": 71,
+    "file_name": "prices.csv",
+    "status": "checked",
+    "problem": "",
+    "counts": {"new": 0, "changed": 1, "unchanged": 1, "error": 0},
+    "rows": [
+        {
+            "line": 2,
+            "outcome": "changed",
+            "name": "Alpine Jacket (ALP-311)",
+            "changes": [{"column": "retail_price", "before": "249.9", "after": "229.9"}],
+        }
+    ],
+    "line_errors": [],
+    "digest": DIGEST,
+    "job_id": None,
+    "expires_at": WHEN,
+}
+RESOURCE = OpenApiParameter("resource", str, OpenApiParameter.PATH, description="Such as `products`.")
+NAME_PARAMETER = OpenApiParameter(
+    "name", {"type": "string", "maxLength": 200}, description="The file's name, where the body is the file itself."
+)
+
+
+class CellChangeOutput(Output):
+    column = serializers.CharField()
+    before = serializers.CharField(allow_blank=True)
+    after = serializers.CharField(allow_blank=True)
+
+
+class ImportRowOutput(Output):
+    """A row that is new or changed."""
+
+    line = serializers.IntegerField()
+    outcome = serializers.ChoiceField(choices=["new", "changed"])
+    name = serializers.CharField(allow_blank=True)
+    changes = serializers.SerializerMethodField()
+
+    def get_changes(self, row: PreviewRow) -> list[dict[str, str]]:
+        return [{"column": name, "before": old, "after": new} for name, (old, new) in row.changes.items()]
+
+
+class ImportErrorOutput(Output):
+    line = serializers.IntegerField()
+    column = serializers.CharField(allow_blank=True, help_text="Empty: the whole row.")
+    message = serializers.CharField()
+
+
+class ImportCountsOutput(Output):
+    new = serializers.IntegerField()
+    changed = serializers.IntegerField()
+    unchanged = serializers.IntegerField()
+    error = serializers.IntegerField()
+
+
+class BrandImportOutput(Output):
+    """An uploaded file and what it would change."""
+
+    id = serializers.IntegerField(source="upload.pk")
+    file_name = serializers.CharField(source="upload.file_name")
+    status = serializers.ChoiceField(choices=Status.values, source="upload.status")
+    problem = serializers.CharField(source="upload.problem", allow_blank=True, help_text="Why it was rejected.")
+    counts = ImportCountsOutput(allow_null=True, help_text="Null until the file is checked.")
+    rows = ImportRowOutput(many=True, help_text="The first 100 that are new or changed.")
+    line_errors = ImportErrorOutput(many=True, help_text="Of the first 100 lines with errors.")
+    digest = serializers.CharField(allow_null=True, help_text="What you confirm: all that the file would do now.")
+    job_id = serializers.IntegerField(source="upload.job_id", allow_null=True, help_text="Of a file that takes longer.")
+    expires_at = TimestampField(source="upload.expires_at")
+
+
+BrandImportRowOutput = row_output(BrandImportOutput)
+
+
+class ConfirmInput(Input):
+    digest = serializers.CharField(
+        max_length=64, validators=[one_line], help_text="From the preview that you agree to."
+    )
+
+
+def described(upload: StagedUpload, found: Preview | None) -> dict[str, Any]:
+    """What the API says of an import."""
+    faulty = found.faulty if found else []
+    errors = [
+        {"line": row.line, "column": column, "message": text} for row in faulty for column, text in row.errors.items()
+    ]
+    counts = {outcome.value: found.count(outcome) for outcome in Outcome} if found else None
+    return {
+        "upload": upload,
+        "counts": counts,
+        "rows": found.rows if found else [],
+        "line_errors": errors,
+        "digest": found.digest if found else None,
+    }
+
+
+def preview_of(upload: StagedUpload, resource: Resource) -> Preview | None:
+    """None before a job has made it. Raises Invalid for a small file that cannot be imported any more."""
+    if upload.preview:
+        return previews.from_json(upload.preview)
+    return None if upload.is_large else imports.preview(upload, resource)
+
+
+def upload_of(access: BrandAccess, resource: Resource, import_id: int, *, lock: bool = False) -> StagedUpload:
+    """The caller's own upload. Raises NotFound for anybody else's, and for one that has expired."""
+    rows = StagedUpload.objects.filter(brand=access.brand_id, resource=resource.label(), expires_at__gt=timezone.now())
+    rows = rows.select_related("brand", "user")
+    rows = rows.filter(api_key=access.caller.key_id) if access.caller else rows.filter(user=access.user)
+    return row_of(rows.select_for_update(of=("self",)) if lock else rows, pk=import_id)
+
+
+class BrandImports(BrandView):
+    """Files of a resource."""
+
+    parser_classes = file_bodies.PARSERS
+
+    @endpoint(
+        "upload_import",
+        tag="Brand",
+        summary="Upload a file to import",
+        needs=HUB_OR_STAFF,
+        calls=[access_of],
+        raises=[NotFound, PayloadTooLarge],
+        parameters=[RESOURCE, NAME_PARAMETER],
+        request={
+            "multipart/form-data": {
+                "type": "object",
+                "properties": {"file": {"type": "string", "format": "binary"}},
+                "required": ["file"],
+            },
+            file_bodies.RawFile.media_type: OpenApiTypes.BINARY,
+            file_bodies.RawWorkbook.media_type: OpenApiTypes.BINARY,
+        },
+        responses={201: BrandImportRowOutput, 202: BrandImportRowOutput},
+        examples=[answer_example("Checked", {"success": True, "data": EXAMPLE})],
+    )
+    @resource_access.imports()
+    def post(self, request: Request, access: BrandAccess, resource: Resource) -> Response:
+        """Upload a CSV or XLSX of at most 50 MB and 200,000 rows. Nothing changes yet. Needs the scope of the resource.
+
+        Up to 2,000 rows are checked at once (201); of a larger file `job_id` is the job that checks it (202). It
+        takes the place of an earlier upload of the same caller and resource that was not confirmed.
+        """
+        file, size, name = file_bodies.file_of(request)
+        upload = large_files.receive(
+            resource,
+            brand=access.brand,
+            by=access.user,
+            key_id=access.caller.key_id if access.caller else None,
+            file=file,
+            size=size,
+            name=name,
+        )
+        data = described(upload, preview_of(upload, resource))
+        return Response(BrandImportRowOutput.serialize(data), status=202 if upload.is_large else 201)
+
+
+class BrandImport(BrandView):
+    """One of the caller's imports."""
+
+    @row_endpoint("read_import", "Read an import", BrandImportRowOutput, EXAMPLE)
+    @resource_access.imports()
+    def get(self, _request: Request, access: BrandAccess, resource: Resource, import_id: int) -> Response:
+        """What an uploaded file would change now, for who uploaded it. Needs the scope of the resource."""
+        upload = upload_of(access, resource, import_id)
+        return Response(BrandImportRowOutput.serialize(described(upload, preview_of(upload, resource))))
+
+
+class BrandImportErrors(APIView):
+    """The lines of an import that have errors."""
+
+    authentication_classes = (BearerToken,)
+    permission_classes = (AllowAny,)
+
+    def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
+        """Errors are JSON, whatever else is asked for."""
+        return super().perform_content_negotiation(request, force=True)
+
+    @endpoint(
+        "download_import_errors",
+        tag="Brand",
+        summary="Download the lines with errors",
+        needs=HUB_OR_STAFF,
+        calls=[access_of],
+        raises=[NotFound],
+        parameters=[RESOURCE],
+        responses={(200, "text/csv"): OpenApiTypes.BINARY},
+    )
+    @resource_access.imports()
+    def get(self, _request: Request, access: BrandAccess, resource: Resource, import_id: int) -> HttpResponseBase:
+        """All lines with errors as a CSV, with the column `error` at its end. Correct it and upload it as it is."""
+        upload = upload_of(access, resource, import_id)
+        return downloads.file(imports.error_file(upload, resource), name=ErrorFile.name, content_type="text/csv")
+
+
+class BrandImportConfirmation(BrandView):
+    """The confirmation of an import."""
+
+    @write_endpoint(
+        "confirm_import",
+        "Confirm an import",
+        request=ConfirmInput,
+        responses={200: BrandImportRowOutput, 202: BrandImportRowOutput},
+        raises=[NotFound, Forbidden],
+        examples=[
+            request_example("As in the preview", {"digest": DIGEST}),
+            answer_example("Imported", {"success": True, "data": {**EXAMPLE, "status": "imported"}}),
+        ],
+    )
+    @resource_access.imports(writes=True)
+    def post(self, request: Request, access: BrandAccess, resource: Resource, import_id: int) -> Response:
+        """Import what the preview showed, all of it or nothing. Needs the scope of the resource.
+
+        Up to 2,000 rows are there when the answer comes (200); of a larger file `job_id` is the job that imports it
+        (202). If a row has changed since the preview, nothing is imported: look at it again.
+        """
+        digest = ConfirmInput.parse(request.data)["digest"]
+        upload = upload_of(access, resource, import_id, lock=True)
+        if upload.status != Status.CHECKED and not upload.is_large:
+            raise Invalid(large_files.already_imported())
+        if upload.is_large:
+            large_files.start_import(upload, digest=digest, request_id=access.request_id)
+            data = described(upload, previews.from_json(upload.preview))
+            return Response(BrandImportRowOutput.serialize(data), status=202)
+        context = access.audit_context(imports.audit_reason(upload))
+        found = imports.write(upload, resource, digest=digest, context=context)
+        return Response(BrandImportRowOutput.serialize(described(upload, found)))

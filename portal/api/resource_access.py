@@ -1,0 +1,63 @@
+"""Who may import and export a resource over the API: as in the portal, and a hub key by the resource's scope."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from rest_framework.request import Request
+
+from brands.access.brand_access import BrandAccess, for_brand
+from brands.identity.roles import ACT, ADD, CHANGE
+from core.db import row_guard
+from core.errors import Forbidden, NotFound
+from portal.import_export import registry
+from portal.import_export.exportable import JOB
+from portal.import_export.resource import TenantResource
+
+M = TypeVar("M", bound=Callable[..., Any])
+Resource = type[TenantResource]
+
+
+def imports(*, writes: bool = False) -> Callable[[M], M]:
+    """Run a view's method for those who may import the resource in its address; it gets `access` and the resource."""
+    return _for_resource(lambda resource: resource.write_scope, _require_import, writes=writes)
+
+
+def exports(method: M) -> M:
+    """The same for those who may export it."""
+    return _for_resource(lambda resource: resource.read_scope, _require_export, writes=False)(method)
+
+
+def _for_resource(
+    scope: Callable[[Resource], str], require: Callable[[BrandAccess, Resource], None], *, writes: bool
+) -> Callable[[M], M]:
+    def decorated(method: M) -> M:
+        @row_guard.marked(row_guard.OF_BRAND)
+        @wraps(method)
+        def guarded(view: Any, request: Request, resource: str, **where: Any) -> Any:
+            found = registry.resources().get(resource)
+            if found is None:
+                raise NotFound
+
+            def allowed(view: Any, request: Request, access: BrandAccess, **where: Any) -> Any:
+                require(access, found)
+                return method(view, request, access, found, **where)
+
+            with_access = for_brand(scope(found), found.label(), writes=writes)(allowed)
+            return with_access(view, request, **where)
+
+        return cast("M", guarded)
+
+    return decorated
+
+
+def _require_import(access: BrandAccess, resource: Resource) -> None:
+    """Raises Forbidden for who may neither add rows nor change them."""
+    if not any(access.may(resource.write_scope, resource.label(), verb) for verb in (ADD, CHANGE)):
+        raise Forbidden
+
+
+def _require_export(access: BrandAccess, resource: Resource) -> None:
+    """Raises Forbidden for who may not take rows away from the portal's lists either."""
+    if access.user is not None and not access.may(resource.read_scope, JOB, ACT):
+        raise Forbidden

@@ -111,19 +111,19 @@ class ConfirmInput(Input):
     )
 
 
-def described(upload: StagedUpload, found: Preview | None) -> dict[str, Any]:
+def described(upload: StagedUpload, preview: Preview | None) -> dict[str, Any]:
     """What the API says of an import."""
-    faulty = found.faulty if found else []
+    faulty = preview.faulty if preview else []
     errors = [
         {"line": row.line, "column": column, "message": text} for row in faulty for column, text in row.errors.items()
     ]
-    counts = {outcome.value: found.count(outcome) for outcome in Outcome} if found else None
+    counts = {outcome.value: preview.count(outcome) for outcome in Outcome} if preview else None
     return {
         "upload": upload,
         "counts": counts,
-        "rows": found.rows if found else [],
+        "rows": preview.rows if preview else [],
         "line_errors": errors,
-        "digest": found.digest if found else None,
+        "digest": preview.digest if preview else None,
     }
 
 

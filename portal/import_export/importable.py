@@ -197,18 +197,18 @@ class ImportingAdmin(TenantAdmin):
         }
         return TemplateResponse(request, "admin/portal/import/working.html", context)
 
-    def _previewed(self, request: HttpRequest, upload: StagedUpload, found: Preview) -> HttpResponse:
-        faults = found.count(Outcome.ERROR)
+    def _previewed(self, request: HttpRequest, upload: StagedUpload, preview: Preview) -> HttpResponse:
+        faults = preview.count(Outcome.ERROR)
         context = {
             **self._context(request, _("Preview: %(file)s") % {"file": upload.file_name}),
             "brand": upload.brand if self.works_for_several(request) else None,
-            "counts": [(outcome.label, found.count(outcome)) for outcome in Outcome],
-            "rows": found.rows,
+            "counts": [(outcome.label, preview.count(outcome)) for outcome in Outcome],
+            "rows": preview.rows,
             "preview_rows": PREVIEW_ROWS,
-            "faulty": found.faulty,
-            "more_faulty": faults - len(found.faulty),
-            "is_empty": found.is_empty,
-            "ticket": tickets.sign(upload, plan=found.digest),
+            "faulty": preview.faulty,
+            "more_faulty": faults - len(preview.faulty),
+            "is_empty": preview.is_empty,
+            "ticket": tickets.sign(upload, plan=preview.digest),
             "confirm_address": self._address("import/confirm"),
             "errors_address": f"{self._address('import/errors')}?{urlencode({'ticket': request.GET['ticket']})}",
         }

@@ -29,7 +29,7 @@ from portal.import_export.resource import TenantResource
 
 # Constraints that the database would only look at when everything is committed, when it is too late for an answer.
 CHECK_NOW = "SET CONSTRAINTS ALL IMMEDIATE"
-Tell = Callable[[int], None]  # how many rows are done
+ReportProgress = Callable[[int], None]  # how many rows are done
 
 
 def stage(
@@ -98,7 +98,7 @@ def write(
     *,
     digest: str,
     context: AuditContext,
-    tell: Tell = lambda _done: None,
+    report_progress: ReportProgress = lambda _done: None,
 ) -> Preview:
     """Import what the preview with this digest showed, all of it or nothing. Joins or owns a transaction.
 
@@ -112,7 +112,7 @@ def write(
                 break
             used.write(plan, context=context)
             done += len(plan.rows)
-            tell(done)
+            report_progress(done)
         if tally.digest != digest:
             message = _("The rows have changed since the preview. Nothing was imported. Upload the file again.")
             raise Invalid(message)

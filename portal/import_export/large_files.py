@@ -11,7 +11,7 @@ from brands.audit_log import AuditContext
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.errors import DomainError, Invalid
-from jobs import beside, files, queue, runner, staged_uploads
+from jobs import concurrent_progress, files, queue, runner, staged_uploads
 from jobs.kinds import JobKind
 from jobs.models import Job, StagedUpload
 from portal.import_export import imports, previews, registry, tables
@@ -162,7 +162,7 @@ def run_import(run: runner.Run) -> None:
 
 
 def _imported(pk: int, run: runner.Run) -> Preview | None:
-    with beside.progress_of(run) as progress, transaction.atomic():
+    with concurrent_progress.report_progress(run) as progress, transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(PATIENCE)
         upload = staged_uploads.hold(pk, status=Status.IMPORTING)
@@ -181,13 +181,13 @@ def _imported(pk: int, run: runner.Run) -> Preview | None:
             registry.of_label(upload.resource),
             digest=run.parameters["digest"],
             context=context,
-            tell=lambda done: progress(done, run.job.total),
+            report_progress=lambda done: progress(done, run.job.total),
         )
 
 
-def done_text(found: Preview) -> str:
+def done_text(preview: Preview) -> str:
     """What was imported, in words."""
-    new, changed = found.count(Outcome.NEW), found.count(Outcome.CHANGED)
+    new, changed = preview.count(Outcome.NEW), preview.count(Outcome.CHANGED)
     added = ngettext("%(number)d row added", "%(number)d rows added", new) % {"number": new}
     return added + ", " + ngettext("%(number)d changed.", "%(number)d changed.", changed) % {"number": changed}
 

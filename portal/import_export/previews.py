@@ -89,15 +89,15 @@ class Tally:
 
     def add(self, plan: Plan) -> None:
         self.counts.update(row.outcome.value for row in plan.rows)
-        self._keep(self.rows, plan.of(Outcome.NEW, Outcome.CHANGED))
-        self._keep(self.faulty, plan.of(Outcome.ERROR))
+        self._add_first(self.rows, plan.of(Outcome.NEW, Outcome.CHANGED))
+        self._add_first(self.faulty, plan.of(Outcome.ERROR))
         self.digest = hashlib.sha256(f"{self.digest}{plan.digest}".encode()).hexdigest()
 
-    def _keep(self, kept: list[PreviewRow], rows: Iterable[PlannedRow]) -> None:
+    def _add_first(self, first: list[PreviewRow], rows: Iterable[PlannedRow]) -> None:
         for row in rows:
-            if len(kept) == PREVIEW_ROWS:
+            if len(first) == PREVIEW_ROWS:
                 return
-            kept.append(preview_row(row))
+            first.append(preview_row(row))
 
     def preview(self) -> Preview:
         return Preview(dict(self.counts), self.rows, self.faulty, self.digest)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from authcodes.models.products import Product
 from brands.models.audit import AuditLogEntry
 from core.errors import Invalid
-from jobs import beside, queue, runner, staged_uploads
+from jobs import concurrent_progress, queue, runner, staged_uploads
 from jobs.models import Job, StagedUpload
 from portal.import_export import large_files, tables
 from tests.support import factories
@@ -219,7 +219,7 @@ def test_job_that_died_after_its_commit_imports_nothing_twice(brand, owner):
     assert AuditLogEntry.objects.filter(kind=LABEL).count() == 5
 
 
-def cancel_beside(job):
+def cancel_from_outside(job):
     try:
         queue.cancel(job=job)
     finally:
@@ -230,7 +230,7 @@ def test_cancelled_half_way_nothing_is_written_and_it_can_be_confirmed_again(bra
     page = checked(owner, brand, lines(*numbered(9)))
     confirm(owner, LABEL, ticket_of(page))
     job = Job.objects.latest("pk")
-    told = beside.progress_of
+    told = concurrent_progress.report_progress
 
     @contextmanager
     def cancelled_meanwhile(run):
@@ -239,11 +239,11 @@ def test_cancelled_half_way_nothing_is_written_and_it_can_be_confirmed_again(bra
             def progress_and_cancel(done, total):
                 progress(done, total)
                 with ThreadPoolExecutor(1) as thread:
-                    thread.submit(cancel_beside, job).result()
+                    thread.submit(cancel_from_outside, job).result()
 
             yield progress_and_cancel
 
-    monkeypatch.setattr(beside, "progress_of", cancelled_meanwhile)
+    monkeypatch.setattr(concurrent_progress, "report_progress", cancelled_meanwhile)
     run_jobs()
 
     job.refresh_from_db()

@@ -10,14 +10,14 @@ from jobs.runner import Run
 
 
 @contextmanager
-def progress_of(run: Run) -> Iterator[Callable[[int, int], None]]:
-    """Yields `run.progress` from a connection beside the transaction: it raises the same, to end that too."""
+def report_progress(run: Run) -> Iterator[Callable[[int, int], None]]:
+    """Yields `run.progress` from a connection outside the transaction: it raises the same, to end that too."""
     with ThreadPoolExecutor(1, thread_name_prefix="progress") as thread:
         try:
             yield lambda done, total: thread.submit(run.progress, done, total).result()
         finally:
-            thread.submit(_close_own_connection).result()
+            thread.submit(_close_thread_connection).result()
 
 
-def _close_own_connection() -> None:
+def _close_thread_connection() -> None:
     connection.close()

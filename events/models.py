@@ -13,6 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.tenants import Brand
 from core.moments import MomentField
 
+OWN_SOURCE = "loyalty.customer-app"  # of what the service publishes itself
+
 
 def default_give_up_at() -> datetime:
     return timezone.now() + timedelta(hours=settings.EVENT_RETRY_HOURS)
@@ -24,6 +26,10 @@ class EventQuerySet(models.QuerySet["Event"]):
 
     def dead(self) -> Self:
         return self.filter(status=Event.Status.DEAD)
+
+    def from_outside(self) -> Self:
+        """What hubs, apps and queues handed in."""
+        return self.exclude(source=OWN_SOURCE)
 
 
 class Event(models.Model):
@@ -86,6 +92,14 @@ class Event(models.Model):
             models.Index(fields=["id"], name="event_dead", condition=Q(status="dead")),
             models.Index(
                 fields=["on_hold_for"], name="event_held", condition=Q(status="pending", on_hold_for__isnull=False)
+            ),
+            # Lists for the brand's own systems, of what came from outside. The service's own events pay for none.
+            models.Index(fields=["brand", "id"], name="event_from_outside", condition=~Q(source=OWN_SOURCE)),
+            models.Index(fields=["brand", "detail_type", "id"], name="event_of_kind", condition=~Q(source=OWN_SOURCE)),
+            models.Index(
+                fields=["brand", "status", "id"],
+                name="event_without_credit",
+                condition=~Q(source=OWN_SOURCE) & Q(status__in=["refused", "ignored", "dead"]),
             ),
         ]
         constraints = [

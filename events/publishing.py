@@ -14,11 +14,11 @@ from core.json_values import ENCODER, iso
 from core.observability import tracing
 from events import worker_signals
 from events.messages import LeasedEvent, NewEvent, handler_of, lane_named, lane_of
-from events.models import Event
+from events.models import OWN_SOURCE, Event
 
 ENVELOPE_VERSION = "0"
 # Of our own events.
-SOURCE, ACCOUNT, REGION = "loyalty.customer-app", "000000000000", "local"
+SOURCE, ACCOUNT, REGION = OWN_SOURCE, "000000000000", "local"
 
 EVENTS = "jsonb_array_elements(%(events)s::jsonb) AS o (event)"
 

@@ -232,6 +232,13 @@ class BrandRecalls(BrandList):
 class BatchRecall(BrandView):
     """Calls a batch back."""
 
+    @row_endpoint("read_recall", "Read a batch's recall", BrandRecallRowOutput, RECALLED)
+    @for_brand(ApiKey.Scope.READ, "authcodes.recall")
+    def get(self, _request: Request, access: BrandAccess, batch_id: int) -> Response:
+        """The recall of a batch; 404 while it has none. Needs the scope `read`."""
+        found = row_of(Recall.objects.filter(batch__brand=access.brand_id), batch=batch_id)
+        return Response(BrandRecallRowOutput.serialize(found))
+
     @write_endpoint(
         "recall_batch",
         "Recall a batch",

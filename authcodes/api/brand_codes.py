@@ -1,6 +1,7 @@
 """The brand's codes and scans over HTTP, for its own systems and staff."""
 
 from typing import Any, cast
+from uuid import UUID
 
 from django.db.models import QuerySet
 from rest_framework import serializers
@@ -135,6 +136,7 @@ class BrandScanOutput(Output):
 
 
 BrandScanListOutput = list_output(BrandScanOutput)
+BrandScanRowOutput = row_output(BrandScanOutput)
 
 
 class BrandScanFilter(TenantFilterSet):
@@ -170,6 +172,17 @@ class BrandScans(BrandList):
         Refused attempts are listed too: of recalled, expired, used-up and switched-off codes, and with a wrong tag.
         """
         return self.listed(Scan.objects.filter(brand=access.brand_id))
+
+
+class BrandScan(BrandView):
+    """One of the brand's scans."""
+
+    @row_endpoint("read_brand_scan", "Read a scan", BrandScanRowOutput, SCAN_EXAMPLE)
+    @for_brand(ApiKey.Scope.READ, "authcodes.scan")
+    def get(self, _request: Request, access: BrandAccess, scan_id: UUID) -> Response:
+        """An attempt to scan a code, and what it earned. Needs the scope `read`."""
+        found = row_of(Scan.objects.filter(brand=access.brand_id), pk=scan_id)
+        return Response(BrandScanRowOutput.serialize(found))
 
 
 class CodeChangeInput(Input):

@@ -21,7 +21,7 @@ from brands.access.endpoints import (
 )
 from brands.identity.roles import ADD, CHANGE
 from brands.models.credentials import ApiKey
-from core.api.filters import SinceFilter, SwitchFilter, TenantFilterSet, TextFilter
+from core.api.filters import IdsFilter, SinceFilter, SwitchFilter, TenantFilterSet, TextFilter
 from core.api.inputs import ChangeInput, SwitchField
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
@@ -88,6 +88,7 @@ class NewProductInput(ProductChangeInput):
 
 
 class ProductFilter(TenantFilterSet):
+    id = IdsFilter(description="Only these products: at most 100 numbers, with commas between them.")
     sku = TextFilter(max_length=64, description="Only the product with this SKU.")
     gtin = TextFilter(max_length=14, description="Only products with this GTIN.")
     is_active = SwitchFilter(description="Only products that are sold, or only those that are not.")

@@ -37,4 +37,5 @@ urlpatterns = [
     path("brand/codes/<code:code>", brand_codes.BrandCode.as_view()),
     path("brand/code-changes", brand_codes.CodeChanges.as_view()),
     path("brand/scans", brand_codes.BrandScans.as_view()),
+    path("brand/scans/<uuid:scan_id>", brand_codes.BrandScan.as_view()),
 ]

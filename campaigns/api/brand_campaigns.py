@@ -102,6 +102,7 @@ class BrandRuleOutput(Output):
 
 
 BrandRuleListOutput = list_output(BrandRuleOutput)
+BrandRuleRowOutput = row_output(BrandRuleOutput)
 
 
 class BrandRuleFilter(TenantFilterSet):
@@ -119,3 +120,14 @@ class BrandRules(BrandList):
     def get(self, _request: Request, access: BrandAccess) -> Response:
         """List what orders, profile changes and logins earn. Needs the scope `read`. Scans earn by level."""
         return self.listed(EarningRule.objects.filter(brand=access.brand_id))
+
+
+class BrandRule(BrandView):
+    """One of the brand's earning rules."""
+
+    @row_endpoint("read_earning_rule", "Read an earning rule", BrandRuleRowOutput, RULE)
+    @for_brand(ApiKey.Scope.READ, "campaigns.earningrule")
+    def get(self, _request: Request, access: BrandAccess, rule_id: int) -> Response:
+        """What one kind of event earns. Needs the scope `read`."""
+        found = row_of(EarningRule.objects.filter(brand=access.brand_id), pk=rule_id)
+        return Response(BrandRuleRowOutput.serialize(found))

@@ -1,8 +1,10 @@
 """What the API's lists are narrowed by: django-filter's sets, refused in the API's words."""
 
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from uuid import UUID
 
 from django import forms
 from django.db.models import QuerySet
@@ -15,6 +17,7 @@ from core import languages, moments
 from core.errors import Invalid
 
 PAGING = ("limit", "cursor")
+UUID_TEXT = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 UNKNOWN = gettext_noop("This list has no parameter of this name. It has %(known)s.")
 
 if TYPE_CHECKING:  # it has no types
@@ -26,6 +29,7 @@ if TYPE_CHECKING:  # it has no types
         qs: QuerySet[Any]
 
         def __init__(self, data: Mapping[str, str], queryset: QuerySet[Any], *, request: Request) -> None: ...
+        def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]: ...
 
     class Filter:
         field_name: str
@@ -163,6 +167,54 @@ class IdFilter(Parameter, Filter):
 
     field_class = IdField
     schema = {"type": "integer", "minimum": 1}
+
+    def __init__(self, *, description: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.description = description
+
+
+MAX_IDS = 100
+
+
+class IdsField(IdField):
+    """Several rows' numbers, with commas between them."""
+
+    def to_python(self, value: Any) -> Any:
+        if value is None:
+            return None
+        parts = value.split(",", MAX_IDS)
+        if len(parts) > MAX_IDS:
+            raise forms.ValidationError(gettext_lazy("takes at most %(most)d numbers."), params={"most": MAX_IDS})
+        return [super(IdsField, self).to_python(part) for part in parts]
+
+
+class IdsFilter(Parameter, Filter):
+    """Any of a few rows, by their numbers: at most MAX_IDS."""
+
+    field_class = IdsField
+    schema = {"type": "string", "pattern": r"^[0-9]{1,19}(,[0-9]{1,19}){0,99}$"}
+
+    def __init__(self, *, description: str, **options: Any) -> None:
+        super().__init__(lookup_expr="in", **options)
+        self.description = description
+
+
+class UuidField(forms.Field):
+    """A UUID as RFC 9562 writes it."""
+
+    def to_python(self, value: Any) -> UUID | None:
+        if value is None:
+            return None
+        if not UUID_TEXT.fullmatch(value):
+            raise forms.ValidationError(gettext_lazy("must be a UUID."))
+        return UUID(value)
+
+
+class UuidFilter(Parameter, Filter):
+    """Exactly this id."""
+
+    field_class = UuidField
+    schema = {"type": "string", "format": "uuid"}
 
     def __init__(self, *, description: str, **options: Any) -> None:
         super().__init__(**options)

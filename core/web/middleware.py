@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from io import BytesIO
 from time import perf_counter
 from typing import Any
+from urllib.parse import unquote_plus
 from uuid import uuid4
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.http import parse_header_parameters
 
 from core.api.exception_handler import handler400, handler404, handler503
+from core.errors import Invalid
 from core.http.client import LOOP_NAME
 from core.observability import metrics
 from core.observability.log_format import cleaned
@@ -85,8 +87,9 @@ def rejection(request: HttpRequest) -> HttpResponse | None:
         return handler503(request, words)
     if "\0" in request.path_info:
         return handler404(request)
-    if "%00" in request.META.get("QUERY_STRING", ""):
-        return handler400(request, BadRequest())
+    if "%00" in (query := request.META.get("QUERY_STRING", "")):
+        named = next(part for part in query.split("&") if "%00" in part).partition("=")[0]
+        return handler400(request, Invalid(details={} if "%00" in named else {"field": unquote_plus(named)[:100]}))
     if LOOP_NAME in request.META.get("HTTP_CDN_LOOP", ""):
         return handler400(request, BadRequest())
     return None

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
+from core.api.filters import ChoiceFilter, TenantFilterSet
 from core.api.idempotency import IDEMPOTENCY_KEY, idempotency_key, idempotent_id
 from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
@@ -210,9 +211,14 @@ LIST_REDEMPTIONS_EXAMPLES = [
 ]
 
 
+class RedemptionFilter(TenantFilterSet):
+    status = ChoiceFilter(values=Redemption.Status.values, description="Only redemptions of this status.")
+
+
 class Redemptions(ListView):
     """What the customer took, with the codes."""
 
+    filterset_class = RedemptionFilter
     ordering = ("-id",)
 
     @endpoint(
@@ -220,7 +226,7 @@ class Redemptions(ListView):
         tag="Rewards",
         summary="List my redemptions",
         needs=[BEARER],
-        parameters=page_parameters(),
+        parameters=[*page_parameters(), *RedemptionFilter.parameters()],
         responses=RedemptionsOutput,
         examples=LIST_REDEMPTIONS_EXAMPLES,
     )

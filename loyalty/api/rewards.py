@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from brands.identity.authentication import for_own_brand, principal_of
 from brands.models.tenants import Brand
+from core.api.filters import NoFilter
 from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
@@ -84,6 +85,7 @@ class RewardsOutput(Output):
 class Rewards(ListView):
     """The catalogue of the token's brand, as the customer finds it."""
 
+    filterset_class = NoFilter
     ordering = ("-id",)
 
     @endpoint(

@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from loyalty.api import brand_programme, passkit, points, push_devices, redemptions, rewards, till, wallets
+from loyalty.api import (
+    brand_ledger,
+    brand_rewards,
+    passkit,
+    points,
+    push_devices,
+    redemptions,
+    rewards,
+    till,
+    wallets,
+)
 from loyalty.api.members import brand_members, email_change, members, passwords, profile, registration, sessions
 
 urlpatterns = [
@@ -36,11 +46,15 @@ urlpatterns = [
     path("brand/members", brand_members.BrandMembers.as_view()),
     path("brand/members/<id:user_id>", brand_members.BrandMember.as_view()),
     path("brand/members/<id:user_id>/adjustments", brand_members.MemberAdjustments.as_view()),
-    path("brand/levels", brand_programme.BrandLevels.as_view()),
-    path("brand/rewards", brand_programme.BrandRewards.as_view()),
-    path("brand/rewards/<id:reward_id>", brand_programme.BrandReward.as_view()),
-    path("brand/redemptions", brand_programme.BrandRedemptions.as_view()),
-    path("brand/transactions", brand_programme.BrandTransactions.as_view()),
+    path("brand/levels", brand_rewards.BrandLevels.as_view()),
+    path("brand/levels/<id:level_id>", brand_rewards.BrandLevelView.as_view()),
+    path("brand/rewards", brand_rewards.BrandRewards.as_view()),
+    path("brand/rewards/<id:reward_id>", brand_rewards.BrandReward.as_view()),
+    path("brand/redemptions", brand_ledger.BrandRedemptions.as_view()),
+    path("brand/redemptions/use", brand_ledger.UseBrandRedemption.as_view()),
+    path("brand/redemptions/<id:redemption_id>", brand_ledger.BrandRedemption.as_view()),
+    path("brand/transactions", brand_ledger.BrandTransactions.as_view()),
+    path("brand/transactions/<id:transaction_id>", brand_ledger.BrandTransaction.as_view()),
 ]
 
 # Apple's addresses: a pass names the place before v1, the rest is Apple's.

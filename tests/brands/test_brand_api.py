@@ -1,6 +1,7 @@
 """The brand's own API: who may call what, one brand at a time; lists, ETags, and writes that happen once."""
 
 import json
+import uuid
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +17,9 @@ from brands.identity import api_keys
 from brands.models.audit import AuditLogEntry
 from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
+from events import publishing
+from events.messages import NewEvent
+from events.models import Event
 from jobs.models import Job
 from loyalty.members import numbers
 from loyalty.models.accounts import UserPoints
@@ -41,6 +45,9 @@ NEEDED = {
     "change_member": "members",
     "adjust_points": "points",
     **dict.fromkeys(["upload_import", "read_import", "download_import_errors", "confirm_import"], "admin"),
+    "list_events": "events",
+    "read_event": "events",
+    "use_brand_redemption": "till",
 }
 
 
@@ -79,13 +86,15 @@ FORBIDDEN = {
         *["create_product", "change_product", "recall_batch", "list_scans", "list_members", "read_member"],
         *["enrol_brand_member", "change_member", "adjust_points", "create_reward", "change_reward", "list_levels"],
         *["list_brand_rewards", "read_brand_reward", "list_brand_redemptions", "list_brand_transactions"],
-        *["list_earning_rules", "create_batch"],  # of a batch, what its scans earn
+        *["read_brand_scan", "read_level", "read_brand_redemption", "use_brand_redemption", "read_brand_transaction"],
+        *["list_earning_rules", "read_earning_rule", "list_events", "read_event"],
+        *["create_batch"],  # of a batch, what its scans earn
         *["upload_import", "read_import", "download_import_errors", "confirm_import"],
     },
     "support": {
         *["create_product", "change_product", "recall_batch", "create_batch", "change_codes", "enrol_brand_member"],
-        *["adjust_points", "create_reward", "change_reward", "change_member", "export_resource"],
-        *["upload_import", "read_import", "download_import_errors", "confirm_import"],
+        *["adjust_points", "create_reward", "change_reward", "change_member", "list_events", "read_event"],
+        *["export_resource", "upload_import", "read_import", "download_import_errors", "confirm_import"],
     },
 }
 
@@ -154,17 +163,38 @@ def test_unknown_parameters_are_refused_by_name(scenario, name):
     assert refused.json()["details"] == {"field": "productid"}
 
 
+ID = "3c4f2a1e-9d7b-4f60-8a3e-2b1c0d9e8f7a"
+HUNDRED_AND_ONE = ",".join(map(str, range(1, 102)))
 FILTERS = {
-    "list_products": ["sku=", "gtin=", "is_active=yes", "is_active=", "updated_since=2026-01-01", "sku=" + "x" * 65],
+    "list_products": [
+        "sku=",
+        "gtin=",
+        "is_active=yes",
+        "is_active=",
+        "updated_since=2026-01-01",
+        "sku=" + "x" * 65,
+        "id=1,",
+        "id=1,x",
+        "id=%D9%A3",
+        f"id={HUNDRED_AND_ONE}",
+    ],
     "list_batches": ["product_id=x", "product_id=0", "product_id=%D9%A3", "product_id=9223372036854775808"],
     "list_codes": ["batch_id=-1", "product_id=1.0", "batch_id="],
     "list_scans": ["outcome=ok", "from=yesterday", "to=2026-13-01", "batch_id=x"],
-    "list_members": ["email=", "status=gone", "updated_since=2026-01-01T00:00:00", "updated_since=x", "phone=%0A"],
+    "list_members": [
+        "email=",
+        "status=gone",
+        "updated_since=2026-01-01T00:00:00",
+        "updated_since=x",
+        "phone=%0A",
+        "user_id=0",
+    ],
     "list_brand_transactions": ["reason=x", "user_id=x", "from=2026-02-30"],
     "list_brand_redemptions": ["status=x", "user_id=0"],
     "list_jobs": ["status=x"],
     "list_brand_campaigns": ["type=x", "is_active=1"],
     "list_earning_rules": ["kind=x"],
+    "list_events": ["status=x", "event_id=x", "event_id=", "kind=%00", "source=shop.customer-app", f"event_id={ID}"],
 }
 
 
@@ -197,14 +227,17 @@ def test_filters_find_their_rows(scenario):
     today = timezone.now().astimezone(scenario.brand.zone).date()
     assert len(ask("brand/scans", **{"from": today.isoformat(), "to": today.isoformat()})) == len(ask("brand/scans"))
     assert ask("brand/scans", **{"from": (today + timedelta(days=1)).isoformat()}) == []
-    assert found("brand/batches", is_recalled="true") == []
+    assert found("brand/batches", is_recalled="true") == [scenario.recall.batch_id]
+    assert found("brand/products", id=f"{product.pk},{2**40}") == [product.pk]
+    assert [row["user_id"] for row in ask("brand/members", user_id=scenario.customer.pk)] == [scenario.customer.pk]
+    assert ask("brand/members", user_id=scenario.stranger.pk) == []
 
 
 def test_batches_say_that_they_are_recalled(scenario):
     scenario.call("recall_batch")
 
-    [batch] = scenario.bare_hub.get("brand/batches", is_recalled="true").json()["data"]
-    [recall] = scenario.bare_hub.get("brand/recalls").json()["data"]
+    [batch, _other] = scenario.bare_hub.get("brand/batches", is_recalled="true").json()["data"][::-1]
+    [recall, _other] = scenario.bare_hub.get("brand/recalls").json()["data"]
     assert (
         (batch["id"], batch["recall_id"])
         == (recall["batch_id"], recall["recall_id"])
@@ -212,6 +245,47 @@ def test_batches_say_that_they_are_recalled(scenario):
     )
     entry = AuditLogEntry.objects.get(kind="authcodes.recall")
     assert (entry.reason, entry.actor) == ("Glass", entry.api_key)
+
+
+# --- Events and redemption codes -------------------------------------------------------------------------------------
+
+
+def test_events_tell_what_became_of_what_a_hub_sent(scenario):
+    refused = {"error": "CUSTOMER_BLOCKED", "message": "No.", "details": {}}
+    stored = scenario.event
+    stored.pk, stored.event_id, stored.detail_type = None, uuid.uuid4(), "order-complete"
+    stored.status, stored.outcome = "refused", refused
+    stored.save()
+    publishing.publish(
+        messages=[NewEvent(kind="announce", payload={}, arguments={}, has_consumer=False)],
+        brand_id=scenario.brand.pk,
+        at=timezone.now(),
+    )
+
+    def found(**query):
+        return [(it["kind"], it["status"], it["error"]) for it in hub_reads("brand/events", **query)]
+
+    def hub_reads(path, **query):
+        return scenario.bare_hub.get(path, **query).json()["data"]
+
+    visit, order = ("shop-visit", "ignored", None), ("order-complete", "refused", "CUSTOMER_BLOCKED")
+    assert found() == [order, visit]  # and nothing of what the service tells itself
+    assert found(kind="shop-visit") == found(status="ignored") == [visit]
+    assert found(status="dead") == found(kind="announce") == []
+    assert found(event_id=str(stored.event_id), source="shop.customer-app") == [order]
+    assert found(event_id=str(stored.event_id), source="till.customer-app") == []
+    whole = hub_reads(f"brand/events/{stored.pk}")
+    assert (whole["payload"], whole["outcome"], whole["user_id"]) == ({"floor": 2}, refused, scenario.customer.pk)
+    own = Event.objects.get(detail_type="announce")
+    assert error(scenario.bare_hub.get(f"brand/events/{own.pk}")) == (404, "NOT_FOUND")
+
+
+def test_code_is_used_once_and_the_audit_log_says_by_which_key(scenario):
+    assert scenario.call("use_brand_redemption", idempotency_key="a").json()["data"]["status"] == "used"
+    assert scenario.call("use_brand_redemption", idempotency_key="a").status_code == 200
+    assert error(scenario.call("use_brand_redemption")) == (409, "REDEMPTION_USED")
+    [entry] = AuditLogEntry.objects.filter(kind="loyalty.redemption")
+    assert (entry.action, entry.actor) == ("Used at the till", ApiKey.objects.get(brand=scenario.brand, kind="hub"))
 
 
 # --- Members ---------------------------------------------------------------------------------------------------------

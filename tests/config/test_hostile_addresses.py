@@ -123,6 +123,14 @@ def test_cursor_that_is_none(scenario, name, given):
     assert_rejected(BAD_REQUEST, scenario.call, name, query=f"?cursor={given}")
 
 
+@pytest.mark.parametrize("name", ["list_transactions", "list_rewards", "list_redemptions", "list_code_scans"])
+def test_parameter_that_the_list_does_not_have(scenario, name):
+    """A slip would return everything. The lists of the brand are in test_brand_api."""
+    refused = assert_rejected(BAD_REQUEST, scenario.call, name, query="?statsu=used")
+
+    assert refused.json()["details"] == {"field": "statsu"}
+
+
 @pytest.mark.parametrize("name", [name for name in ENDPOINTS if name not in FILES])
 def test_query_with_a_nul(scenario, name):
     assert_rejected(BAD_REQUEST, scenario.call, name, query="?x=%00")

@@ -262,6 +262,7 @@ FIELDS = {
     "change_email": {"email": [*TEXT, "x", "x@", f"{'x' * 300}@example.com"]},
     "check_redemption": {"code": CODE_OF_REDEMPTION},
     "use_redemption": {"code": CODE_OF_REDEMPTION},
+    "use_brand_redemption": {"code": CODE_OF_REDEMPTION},
     "log_in": {
         "email": [*TEXT, "x", "x@", "@x.com", "a b@x.com", f"{'x' * 300}@example.com"],
         "password": [*NO_TEXT, "", "x" * 257],
@@ -373,6 +374,7 @@ NEEDED = {
     "erase_me": ["password"],
     "check_redemption": ["code"],
     "use_redemption": ["code"],
+    "use_brand_redemption": ["code"],
     "verify_product": ["latitude", "longitude"],
     "scan_code": ["code", "location.latitude", "location.longitude"],
     "adopt_scan": ["scan_token"],

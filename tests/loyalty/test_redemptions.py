@@ -502,6 +502,8 @@ def test_customer_reads_what_they_took(api, mine, brand, redemption):
 
     assert [(each["redemption_id"], each["name"], each["state"]) for each in data] == [(redemption.pk, "A mug", "good")]
     assert api.as_customer(factories.customer(brand)).get("customer/loyalty/redemptions").json()["data"] == []
+    assert mine.get("customer/loyalty/redemptions", status="issued").json()["data"] == data
+    assert mine.get("customer/loyalty/redemptions", status="used").json()["data"] == []
 
 
 # --- Staff -----------------------------------------------------------------------------------------------------------

@@ -16,8 +16,10 @@ from django.utils import timezone
 
 from authcodes.admin.resources import ProductResource
 from authcodes.api.qr_images import image_address
+from authcodes.models.batches import Recall
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
 from authcodes.scanning import guest_tokens
 from brands.identity import api_keys, tokens
 from brands.models.credentials import ApiKey, LoginSession
@@ -25,6 +27,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from core.errors import DomainError
+from campaigns.models.earning_rules import EarningRule
 from events.models import Event
 from jobs.models import Job, StagedUpload
 from loyalty.members import confirmations
@@ -32,6 +35,7 @@ from loyalty.members.confirmations import Begun
 from loyalty.models.accounts import UserPoints
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.levels import BrandLevel
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.notifications import rendering
 from portal.import_export import imports, tables
@@ -68,6 +72,10 @@ class Scenario:
     claim: RewardClaim
     redemption: Redemption
     job: Job
+    level: BrandLevel
+    rule: EarningRule
+    recall: Recall
+    event: Event
     registration: Begun
     verification: EmailConfirmation
 
@@ -120,6 +128,18 @@ def make_scenario(api: Api) -> Scenario:
         claim=RewardClaim.objects.create(milestone=milestone, user=customer),
         redemption=factories.redemption(customer, factories.reward(api.brand)),
         job=Job.objects.create(brand=api.brand, kind="generate", title="Generate codes"),
+        # These two change what nobody earns here.
+        level=factories.level(api.brand, "Gold", threshold=10**6),
+        rule=EarningRule.objects.create(brand=api.brand, kind="log-user-login", reward_value=5, is_active=False),
+        recall=recalls.recall_batch(
+            batch=factories.batch(api.brand),
+            recall_id="R-0",
+            contact="x@y.z",
+            message="Stop.",
+            reason="Glass",
+            at=timezone.now(),
+        ),
+        event=factories.handed_in(api.brand, customer),
         # Begun beforehand: asking for a code publishes an event.
         registration=confirmations.begin_registration(brand=api.brand, at=timezone.now(), **newcomer_alone()),
         verification=confirmations.begin_verification(user=customer, brand=api.brand, at=timezone.now()),
@@ -157,6 +177,11 @@ class Endpoint:
             product=scenario.code.product_id,
             campaign=scenario.claim.milestone.campaign_id,
             job=scenario.job.pk,
+            level=scenario.level.pk,
+            rule=scenario.rule.pk,
+            recalled=scenario.recall.batch_id,
+            event=scenario.event.pk,
+            line=LoyaltyTransaction.objects.filter(user_point__user=scenario.customer).earliest("pk").pk,
             scan=Scan.objects.values_list("pk", flat=True).first() or uuid.uuid4(),
         )
 
@@ -445,14 +470,19 @@ ENDPOINTS = {
     "create_batch": Endpoint("bare_hub", "POST", "brand/batches", new_batch),
     "read_batch": Endpoint("bare_hub", "GET", "brand/batches/{batch}"),
     "list_recalls": Endpoint("bare_hub", "GET", "brand/recalls"),
+    "read_recall": Endpoint("bare_hub", "GET", "brand/batches/{recalled}/recall"),
     "recall_batch": Endpoint("bare_hub", "POST", "brand/batches/{batch}/recall", lambda _w: dict(RECALL)),
     "list_codes": Endpoint("bare_hub", "GET", "brand/codes"),
     "read_code": Endpoint("bare_hub", "GET", "brand/codes/{code}"),
     "change_codes": Endpoint("bare_hub", "POST", "brand/code-changes", code_change),
     "list_scans": Endpoint("bare_hub", "GET", "brand/scans"),
+    "read_brand_scan": Endpoint("bare_hub", "GET", "brand/scans/{guest_scan}"),
     "list_brand_campaigns": Endpoint("bare_hub", "GET", "brand/campaigns"),
     "read_brand_campaign": Endpoint("bare_hub", "GET", "brand/campaigns/{campaign}"),
     "list_earning_rules": Endpoint("bare_hub", "GET", "brand/earning-rules"),
+    "read_earning_rule": Endpoint("bare_hub", "GET", "brand/earning-rules/{rule}"),
+    "list_events": Endpoint("bare_hub", "GET", "brand/events"),
+    "read_event": Endpoint("bare_hub", "GET", "brand/events/{event}"),
     "list_members": Endpoint("bare_hub", "GET", "brand/members"),
     "enrol_brand_member": Endpoint(
         "bare_hub", "POST", "brand/members", lambda w: {"user_id": w.customer.pk, "external_id": "CRM-1"}
@@ -463,12 +493,18 @@ ENDPOINTS = {
         "bare_hub", "POST", "brand/members/{customer}/adjustments", lambda _w: {"points": 5, "reason": "Ticket 1"}
     ),
     "list_levels": Endpoint("bare_hub", "GET", "brand/levels"),
+    "read_level": Endpoint("bare_hub", "GET", "brand/levels/{level}"),
     "list_brand_rewards": Endpoint("bare_hub", "GET", "brand/rewards"),
     "create_reward": Endpoint("bare_hub", "POST", "brand/rewards", lambda _w: dict(NEW_REWARD)),
     "read_brand_reward": Endpoint("bare_hub", "GET", "brand/rewards/{reward}"),
     "change_reward": Endpoint("bare_hub", "PATCH", "brand/rewards/{reward}", lambda _w: dict(NEW_REWARD)),
     "list_brand_redemptions": Endpoint("bare_hub", "GET", "brand/redemptions"),
+    "read_brand_redemption": Endpoint("bare_hub", "GET", "brand/redemptions/{redemption}"),
+    "use_brand_redemption": Endpoint(
+        "bare_hub", "POST", "brand/redemptions/use", lambda w: {"code": w.redemption.code}
+    ),
     "list_brand_transactions": Endpoint("bare_hub", "GET", "brand/transactions"),
+    "read_brand_transaction": Endpoint("bare_hub", "GET", "brand/transactions/{line}"),
     "list_jobs": Endpoint("bare_hub", "GET", "brand/jobs"),
     "read_job": Endpoint("bare_hub", "GET", "brand/jobs/{job}"),
     "upload_import": Endpoint("bare_hub", "POST", "brand/imports/{resource}", file=IMPORTED),

@@ -17,6 +17,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand, BrandHostname
 from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.models.earning_rules import EarningRule
+from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
 from loyalty.models.rewards import Redemption, Reward
@@ -105,6 +106,17 @@ def earning_rule(brand: Brand, kind: str, value: Any = 5, reward_type: str = "po
 def reward(brand: Brand, *, cost: Any = 10, **fields: Any) -> Reward:
     number = next(_number)
     return Reward.objects.create(brand=brand, cost=Decimal(str(cost)), **{"name": f"Reward {number}", **fields})
+
+
+def handed_in(brand: Brand, customer: User) -> Event:
+    """An event of the brand's own kind, as a hub sent it."""
+    return Event.objects.create(
+        brand=brand,
+        source="shop.customer-app",
+        detail_type="shop-visit",
+        status=Event.Status.IGNORED,
+        detail={"arguments": {"brand_id": brand.pk, "user_id": customer.pk}, "payload": {"floor": 2}},
+    )
 
 
 def points(customer: User, brand: Brand, amount: Any, *, reason_id: str = "", at: Any = None) -> None:

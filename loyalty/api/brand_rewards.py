@@ -1,8 +1,7 @@
-"""The brand's levels, rewards, redemptions and ledger over HTTP, for its own systems and staff."""
+"""The brand's levels and rewards over HTTP, for its own systems and staff."""
 
 from typing import Any
 
-from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,16 +20,14 @@ from brands.access.endpoints import (
 )
 from brands.identity.roles import ADD, CHANGE
 from brands.models.credentials import ApiKey
-from brands.tenants import local_time
-from core.api.filters import ChoiceFilter, DayFilter, IdFilter, NoFilter, SwitchFilter, TenantFilterSet
+from core.api.filters import NoFilter, SwitchFilter, TenantFilterSet
 from core.api.inputs import ID, ChangeInput, MomentInput, SwitchField
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField
 from core.errors import Invalid, NotFound
-from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import BrandLevel, RewardType
-from loyalty.models.rewards import Redemption, Reward
+from loyalty.models.rewards import Reward
 
 LEVEL = {"id": 2, "name": "Silver", "threshold": 500, "scan_reward_type": "points", "scan_reward_value": 10}
 REWARD = {
@@ -47,29 +44,6 @@ REWARD = {
     "is_active": True,
     "created_at": WHEN,
 }
-REDEMPTION = {
-    "id": 4711,
-    "user_id": 42,
-    "reward_id": 12,
-    "name": "Enamel mug",
-    "cost": 250,
-    "status": "used",
-    "created_at": WHEN,
-    "expires_at": WHEN,
-    "used_at": WHEN,
-    "cancelled_at": None,
-}
-ENTRY = {
-    "id": 90210,
-    "user_id": 42,
-    "reason": "earned",
-    "reason_id": "ALP0000004711",
-    "points_earned": 50,
-    "points_redeemed": 0,
-    "points_expired": 0,
-    "note": "Points for scanning Alpine Jacket",
-    "created_at": WHEN,
-}
 WRITTEN = {"name": "Enamel mug", "cost": 250, "stock": 17}
 INT = 2**31 - 1
 
@@ -83,6 +57,7 @@ class BrandLevelOutput(Output):
 
 
 BrandLevelListOutput = list_output(BrandLevelOutput)
+BrandLevelRowOutput = row_output(BrandLevelOutput)
 
 
 class BrandLevels(BrandList):
@@ -97,6 +72,17 @@ class BrandLevels(BrandList):
     def get(self, _request: Request, access: BrandAccess) -> Response:
         """List the brand's levels, the lowest first. Needs the scope `read`."""
         return self.listed(BrandLevel.objects.filter(brand=access.brand_id))
+
+
+class BrandLevelView(BrandView):
+    """One of the brand's levels."""
+
+    @row_endpoint("read_level", "Read a level", BrandLevelRowOutput, LEVEL)
+    @for_brand(ApiKey.Scope.READ, "loyalty.brandlevel")
+    def get(self, _request: Request, access: BrandAccess, level_id: int) -> Response:
+        """From how many points a member is in it, and what its scans earn. Needs the scope `read`."""
+        found = row_of(BrandLevel.objects.filter(brand=access.brand_id), pk=level_id)
+        return Response(BrandLevelRowOutput.serialize(found))
 
 
 class BrandRewardOutput(Output):
@@ -216,101 +202,3 @@ def check_level(brand_id: int, values: dict[str, Any]) -> None:
     level_id = values.get("minimum_level_id")
     if level_id is not None and not BrandLevel.objects.filter(brand=brand_id, pk=level_id).exists():
         raise Invalid("This brand has no such level.", details={"field": "minimum_level_id"})
-
-
-class BrandRedemptionOutput(Output):
-    id = serializers.IntegerField()
-    user_id = serializers.IntegerField(source="user_point.user_id")
-    reward_id = serializers.IntegerField(allow_null=True, help_text="Null: a campaign's milestone gave it.")
-    name = serializers.CharField(help_text="Of the reward, at the time.")
-    cost = PointsField()
-    status = serializers.ChoiceField(choices=Redemption.Status.values)
-    created_at = TimestampField()
-    expires_at = TimestampField(allow_null=True)
-    used_at = TimestampField(allow_null=True)
-    cancelled_at = TimestampField(allow_null=True)
-
-
-BrandRedemptionListOutput = list_output(BrandRedemptionOutput)
-
-
-class BrandRedemptionFilter(TenantFilterSet):
-    status = ChoiceFilter(values=Redemption.Status.values, description="Only redemptions of this status.")
-    reward_id = IdFilter(field_name="reward_id", description="Only redemptions of this reward.")
-    user_id = IdFilter(field_name="user_point__user_id", description="Only redemptions by this member.")
-
-
-class BrandRedemptions(BrandList):
-    """What members took for points."""
-
-    filterset_class = BrandRedemptionFilter
-    output = BrandRedemptionListOutput
-
-    @list_endpoint(
-        "list_brand_redemptions",
-        "List redemptions",
-        BrandRedemptionListOutput,
-        REDEMPTION,
-        filters=BrandRedemptionFilter,
-    )
-    @for_brand(ApiKey.Scope.READ, "loyalty.redemption")
-    def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List what members took, newest first, without the codes. Needs the scope `read`."""
-        return self.listed(Redemption.objects.select_related("user_point").filter(brand=access.brand_id))
-
-
-class BrandTransactionOutput(Output):
-    id = serializers.IntegerField(source="loyalty_transaction_id")
-    user_id = serializers.IntegerField(source="user_point.user_id")
-    reason = serializers.ChoiceField(choices=LoyaltyTransaction.Reason.values)
-    reason_id = serializers.CharField(help_text="Unique per member: an auth code, or a prefixed id such as order:17.")
-    points_earned = PointsField()
-    points_redeemed = PointsField()
-    points_expired = PointsField()
-    note = serializers.CharField(allow_blank=True)
-    created_at = TimestampField()
-
-
-BrandTransactionListOutput = list_output(BrandTransactionOutput)
-
-
-class BrandTransactionFilter(TenantFilterSet):
-    """By member, reason, and from a day to another, both included and by the brand's clock."""
-
-    user_id = IdFilter(description="Only lines of this member.")
-    reason = ChoiceFilter(values=LoyaltyTransaction.Reason.values, description="Only lines of this reason.")
-    from_ = DayFilter(description="The first day, by the brand's clock.")
-    to = DayFilter(description="The last day, included.")
-
-    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        asked = self.form.cleaned_data
-        if asked["from_"] or asked["to"]:
-            brands = [self.request.brand_access.brand]
-            days = local_time.on_days(
-                "created_at", asked["from_"], asked["to"], brands=brands, path="user_point__brand"
-            )
-            queryset = queryset.filter(days)
-        if asked["user_id"]:
-            queryset = queryset.filter(user_point__user_id=asked["user_id"])
-        return queryset.filter(reason=asked["reason"]) if asked["reason"] else queryset
-
-
-class BrandTransactions(BrandList):
-    """The brand's ledger."""
-
-    filterset_class = BrandTransactionFilter
-    output = BrandTransactionListOutput
-    ordering = ("-loyalty_transaction_id",)
-
-    @list_endpoint(
-        "list_brand_transactions",
-        "List ledger lines",
-        BrandTransactionListOutput,
-        ENTRY,
-        filters=BrandTransactionFilter,
-    )
-    @for_brand(ApiKey.Scope.READ, "loyalty.loyaltytransaction")
-    def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List what changed balances, the latest first. Needs the scope `read`. Lines never change."""
-        lines = LoyaltyTransaction.objects.select_related("user_point").filter(user_point__brand=access.brand_id)
-        return self.listed(lines)

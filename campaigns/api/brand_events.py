@@ -1,0 +1,138 @@
+"""The brand's events over HTTP, for its own systems and staff: what they handed in, and what became of it."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from brands.access.brand_access import BrandAccess, for_brand
+from brands.access.endpoints import (
+    BrandList,
+    BrandView,
+    list_endpoint,
+    list_output,
+    row_endpoint,
+    row_of,
+    row_output,
+)
+from brands.models.credentials import ApiKey
+from campaigns.api.events import EVENT_ID
+from core.api.filters import ChoiceFilter, TenantFilterSet, TextFilter, UuidFilter
+from core.api.openapi.shared_examples import ORDER, WHEN
+from core.api.outputs import Output, TimestampField
+from core.errors import Invalid
+from events.models import Event
+
+LABEL = "events.event"
+EXAMPLE = {
+    "id": 70311,
+    "event_id": EVENT_ID,
+    "source": "shop.customer-app",
+    "kind": "order-complete",
+    "user_id": 42,
+    "status": "done",
+    "attempts": 1,
+    "error": None,
+    "time": WHEN,
+    "created_at": WHEN,
+    "finished_at": WHEN,
+}
+WHOLE = {
+    **EXAMPLE,
+    "payload": {"type": "order", "order": ORDER},
+    "outcome": {"points_awarded": 50, "new_balance": 320},
+}
+STATUS_TEXT = (
+    "pending: waits or is tried again. done: worked on. refused: a rule refused it, `error` says which. "
+    "ignored: nobody handles this kind. dead: given up after many failures; staff can retry it in the portal."
+)
+
+
+class BrandEventOutput(Output):
+    id = serializers.IntegerField(help_text="The event's number at this service.")
+    event_id = serializers.UUIDField(help_text="The envelope's `id`; unique per source.")
+    source = serializers.CharField(  # type: ignore[assignment]
+        help_text="hub.customer-app and app.customer-app: credited by a request."
+    )
+    kind = serializers.CharField(source="detail_type", help_text="The envelope's `detail-type`.")
+    user_id = serializers.SerializerMethodField(help_text="Whom it is about.")
+    status = serializers.ChoiceField(choices=Event.Status.values, help_text=STATUS_TEXT)
+    attempts = serializers.IntegerField()
+    error = serializers.SerializerMethodField(allow_null=True, help_text="The error code of a refusal.")
+    time = TimestampField(help_text="When it happened, as the sender says.")
+    created_at = TimestampField(help_text="When it was taken in.")
+    finished_at = TimestampField(allow_null=True)
+
+    def get_user_id(self, event: Event) -> int:
+        found: int = event.detail["arguments"]["user_id"]
+        return found
+
+    def get_error(self, event: Event) -> str | None:
+        outcome = event.outcome or {}
+        return outcome.get("error") if event.status == Event.Status.REJECTED else None
+
+
+class WholeEventOutput(BrandEventOutput):
+    payload = serializers.SerializerMethodField(help_text="As it was handed in, without tokens.")
+    outcome = serializers.SerializerMethodField(allow_null=True, help_text="What it credited, or the whole error.")
+
+    def get_payload(self, event: Event) -> dict[str, Any]:
+        return dict(event.detail.get("payload") or {})
+
+    def get_outcome(self, event: Event) -> dict[str, Any] | None:
+        return event.outcome and dict(event.outcome)
+
+
+BrandEventListOutput = list_output(BrandEventOutput)
+WholeEventRowOutput = row_output(WholeEventOutput)
+
+
+class BrandEventFilter(TenantFilterSet):
+    """By kind, status, and the sender's own id."""
+
+    kind = TextFilter(field_name="detail_type", max_length=64, description="Only events of this kind.")
+    status = ChoiceFilter(values=Event.Status.values, description="Only events of this status.")
+    source = TextFilter(max_length=120, description="With `event_id`: the source of the event.")
+    event_id = UuidFilter(description="Only the event with this id; `source` says from whom.")
+
+    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        asked = self.form.cleaned_data
+        for given, missing in (("event_id", "source"), ("source", "event_id")):
+            if asked[given] and not asked[missing]:
+                words = "An event's id is unique per source: send event_id and source together."
+                raise Invalid(words, details={"field": given})
+        return super().filter_queryset(queryset)
+
+
+def events_of(access: BrandAccess) -> QuerySet[Event]:
+    """Without what the service publishes itself."""
+    return Event.objects.from_outside().filter(brand=access.brand_id)
+
+
+class BrandEvents(BrandList):
+    """What the brand's systems handed in."""
+
+    filterset_class = BrandEventFilter
+    output = BrandEventListOutput
+
+    @list_endpoint("list_events", "List events", BrandEventListOutput, EXAMPLE, filters=BrandEventFilter)
+    @for_brand(ApiKey.Scope.EVENTS, LABEL)
+    def get(self, _request: Request, access: BrandAccess) -> Response:
+        """List what was handed in and what became of it, the latest first. Needs the scope `events`.
+
+        All kinds are listed, those that earn and the brand's own. Events that are over are kept for a time that the
+        operator sets.
+        """
+        return self.listed(events_of(access))
+
+
+class BrandEvent(BrandView):
+    """One of the events that the brand's systems handed in."""
+
+    @row_endpoint("read_event", "Read an event", WholeEventRowOutput, WHOLE)
+    @for_brand(ApiKey.Scope.EVENTS, LABEL)
+    def get(self, _request: Request, access: BrandAccess, event_number: int) -> Response:
+        """An event with its payload, and what it credited or why not. Needs the scope `events`."""
+        return Response(WholeEventRowOutput.serialize(row_of(events_of(access), pk=event_number)))

@@ -1,0 +1,216 @@
+"""What the brand's members took for points, and its ledger over HTTP, for its own systems and staff."""
+
+from typing import Any
+from uuid import uuid4
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from brands import audit_log
+from brands.access.brand_access import BrandAccess, for_brand
+from brands.access.endpoints import (
+    BrandList,
+    BrandView,
+    list_endpoint,
+    list_output,
+    row_endpoint,
+    row_of,
+    row_output,
+    write_endpoint,
+)
+from brands.audit_log import AuditedChange
+from brands.identity.roles import USE
+from brands.models.credentials import ApiKey
+from brands.tenants import local_time
+from core.api.filters import ChoiceFilter, DayFilter, IdFilter, TenantFilterSet
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import CODE, WHEN
+from core.api.outputs import Output, PointsField, TimestampField
+from loyalty.api.till import TillInput
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.rewards import Redemption
+from loyalty.rewards import till
+
+REDEMPTION = {
+    "id": 4711,
+    "user_id": 42,
+    "reward_id": 12,
+    "name": "Enamel mug",
+    "cost": 250,
+    "status": "used",
+    "created_at": WHEN,
+    "expires_at": WHEN,
+    "used_at": WHEN,
+    "cancelled_at": None,
+}
+ENTRY = {
+    "id": 90210,
+    "user_id": 42,
+    "reason": "earned",
+    "reason_id": "ALP0000004711",
+    "points_earned": 50,
+    "points_redeemed": 0,
+    "points_expired": 0,
+    "note": "Points for scanning Alpine Jacket",
+    "created_at": WHEN,
+}
+
+
+class BrandRedemptionOutput(Output):
+    id = serializers.IntegerField()
+    user_id = serializers.IntegerField(source="user_point.user_id")
+    reward_id = serializers.IntegerField(allow_null=True, help_text="Null: a campaign's milestone gave it.")
+    name = serializers.CharField(help_text="Of the reward, at the time.")
+    cost = PointsField()
+    status = serializers.ChoiceField(choices=Redemption.Status.values)
+    created_at = TimestampField()
+    expires_at = TimestampField(allow_null=True)
+    used_at = TimestampField(allow_null=True)
+    cancelled_at = TimestampField(allow_null=True)
+
+
+BrandRedemptionListOutput = list_output(BrandRedemptionOutput)
+BrandRedemptionRowOutput = row_output(BrandRedemptionOutput)
+
+
+class BrandRedemptionFilter(TenantFilterSet):
+    status = ChoiceFilter(values=Redemption.Status.values, description="Only redemptions of this status.")
+    reward_id = IdFilter(field_name="reward_id", description="Only redemptions of this reward.")
+    user_id = IdFilter(field_name="user_point__user_id", description="Only redemptions by this member.")
+
+
+def redemptions_of(access: BrandAccess) -> QuerySet[Redemption]:
+    return Redemption.objects.select_related("user_point").filter(brand=access.brand_id)
+
+
+class BrandRedemptions(BrandList):
+    """What members took for points."""
+
+    filterset_class = BrandRedemptionFilter
+    output = BrandRedemptionListOutput
+
+    @list_endpoint(
+        "list_brand_redemptions",
+        "List redemptions",
+        BrandRedemptionListOutput,
+        REDEMPTION,
+        filters=BrandRedemptionFilter,
+    )
+    @for_brand(ApiKey.Scope.READ, "loyalty.redemption")
+    def get(self, _request: Request, access: BrandAccess) -> Response:
+        """List what members took, newest first, without the codes. Needs the scope `read`."""
+        return self.listed(redemptions_of(access))
+
+
+class BrandRedemption(BrandView):
+    """One of the things that members took for points."""
+
+    @row_endpoint("read_brand_redemption", "Read a redemption", BrandRedemptionRowOutput, REDEMPTION)
+    @for_brand(ApiKey.Scope.READ, "loyalty.redemption")
+    def get(self, _request: Request, access: BrandAccess, redemption_id: int) -> Response:
+        """What a member took and whether it was handed out, without the code. Needs the scope `read`."""
+        return Response(BrandRedemptionRowOutput.serialize(row_of(redemptions_of(access), pk=redemption_id)))
+
+
+class UseBrandRedemption(BrandView):
+    """Hands a reward out."""
+
+    @write_endpoint(
+        "use_brand_redemption",
+        "Use a redemption code",
+        request=TillInput,
+        responses=BrandRedemptionRowOutput,
+        calls=[till.find, till.use],
+        examples=[
+            request_example("A code", {"code": CODE}),
+            answer_example("Used", {"success": True, "data": REDEMPTION}),
+        ],
+    )
+    @for_brand(ApiKey.Scope.TILL, "loyalty.redemption", USE, writes=True)
+    def post(self, request: Request, access: BrandAccess) -> Response:
+        """Mark a customer's code as used, once. Needs the scope `till`.
+
+        The code may be typed with or without separators; a slip in it is noticed. With an Idempotency-Key the same
+        request again is answered the same; otherwise a second one is REDEMPTION_USED.
+        """
+        found = till.find(brand_ids=[access.brand_id], text=TillInput.parse(request.data)["code"])
+        access.customer_id = found.user_point.user_id
+        deed = access.audit_context()
+        used = till.use(redemption=found, at=deed.at, by=access.user, key_id=deed.key_id, request=uuid4())
+        row = AuditedChange(used, used.brand_id)
+        audit_log.record(audit_context=deed, action="Used at the till", rows=[row])
+        return Response(BrandRedemptionRowOutput.serialize(used))
+
+
+class BrandTransactionOutput(Output):
+    id = serializers.IntegerField(source="loyalty_transaction_id")
+    user_id = serializers.IntegerField(source="user_point.user_id")
+    reason = serializers.ChoiceField(choices=LoyaltyTransaction.Reason.values)
+    reason_id = serializers.CharField(help_text="Unique per member: an auth code, or a prefixed id such as order:17.")
+    points_earned = PointsField()
+    points_redeemed = PointsField()
+    points_expired = PointsField()
+    note = serializers.CharField(allow_blank=True)
+    created_at = TimestampField()
+
+
+BrandTransactionListOutput = list_output(BrandTransactionOutput)
+BrandTransactionRowOutput = row_output(BrandTransactionOutput)
+
+
+class BrandTransactionFilter(TenantFilterSet):
+    """By member, reason, and from a day to another, both included and by the brand's clock."""
+
+    user_id = IdFilter(description="Only lines of this member.")
+    reason = ChoiceFilter(values=LoyaltyTransaction.Reason.values, description="Only lines of this reason.")
+    from_ = DayFilter(description="The first day, by the brand's clock.")
+    to = DayFilter(description="The last day, included.")
+
+    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        asked = self.form.cleaned_data
+        if asked["from_"] or asked["to"]:
+            brands = [self.request.brand_access.brand]
+            days = local_time.on_days(
+                "created_at", asked["from_"], asked["to"], brands=brands, path="user_point__brand"
+            )
+            queryset = queryset.filter(days)
+        if asked["user_id"]:
+            queryset = queryset.filter(user_point__user_id=asked["user_id"])
+        return queryset.filter(reason=asked["reason"]) if asked["reason"] else queryset
+
+
+def lines_of(access: BrandAccess) -> QuerySet[LoyaltyTransaction]:
+    return LoyaltyTransaction.objects.select_related("user_point").filter(user_point__brand=access.brand_id)
+
+
+class BrandTransactions(BrandList):
+    """The brand's ledger."""
+
+    filterset_class = BrandTransactionFilter
+    output = BrandTransactionListOutput
+    ordering = ("-loyalty_transaction_id",)
+
+    @list_endpoint(
+        "list_brand_transactions",
+        "List ledger lines",
+        BrandTransactionListOutput,
+        ENTRY,
+        filters=BrandTransactionFilter,
+    )
+    @for_brand(ApiKey.Scope.READ, "loyalty.loyaltytransaction")
+    def get(self, _request: Request, access: BrandAccess) -> Response:
+        """List what changed balances, the latest first. Needs the scope `read`. Lines never change."""
+        return self.listed(lines_of(access))
+
+
+class BrandTransaction(BrandView):
+    """A line of the brand's ledger."""
+
+    @row_endpoint("read_brand_transaction", "Read a ledger line", BrandTransactionRowOutput, ENTRY)
+    @for_brand(ApiKey.Scope.READ, "loyalty.loyaltytransaction")
+    def get(self, _request: Request, access: BrandAccess, transaction_id: int) -> Response:
+        """What changed a balance, and why. Needs the scope `read`."""
+        found = row_of(lines_of(access), pk=transaction_id)
+        return Response(BrandTransactionRowOutput.serialize(found))

@@ -14,6 +14,7 @@ from brands.models.people import User
 from brands.personal_data import erase_saved_lists_naming
 from core.personal_data import Topic, rows, table
 from jobs import erasure as job_erasure
+from jobs import kinds
 from loyalty.members import erasure
 
 
@@ -33,7 +34,7 @@ def erase_scans(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     pseudonym = User.objects.get(pk=to).email if to != user_id else "•••"
     history.erase_user(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
     job_erasure.erase_user(user_id=user_id, brand_id=brand_id, to=to, mentions=mentions, pseudonym=pseudonym, at=at)
-    erase_saved_lists_naming(brand_id=brand_id, mentions=mentions)
+    erase_saved_lists_naming(brand_id=brand_id, mentions=mentions, lists_of_customers=kinds.lists_of_customers())
     guest_scans.erase(user_id=user_id, brand_id=brand_id, to=to)
     if to != user_id:
         rollups.reassign(user_id=user_id, brand_id=brand_id, to=to)

@@ -1,6 +1,7 @@
 """What brands know of a person beside the account: invitations to work there, and what they saved as staff."""
 
 import json
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -63,10 +64,19 @@ def erase_saved_lists(user_id: int, brand_id: int, *, to: int, at: datetime) -> 
 SAVED_LISTS = Topic(export_saved_lists, erase_saved_lists)
 
 
-def erase_saved_lists_naming(*, brand_id: int, mentions: Mentions) -> None:
-    """Delete what staff saved with a search for the person, or under their name."""
-    texts = SavedList.objects.filter(brand=brand_id).values_list("pk", "name", "query")
-    naming = [key for key, name, query in texts if mentions.anywhere.search("\n".join([name, *values_in(query)]))]
+def erase_saved_lists_naming(*, brand_id: int, mentions: Mentions, lists_of_customers: Collection[str]) -> None:
+    """Delete what staff saved with a search for the person, or under their name.
+
+    One name by itself may be any word. As the search of a list that finds customers it is the person's, or a
+    namesake's; anywhere else it stays.
+    """
+    saved = SavedList.objects.filter(brand=brand_id).values_list("pk", "name", "query", "model_label")
+    naming = [
+        key
+        for key, name, query, label in saved
+        if mentions.anywhere.search("\n".join([name, *values_in(query)]))
+        or (label in lists_of_customers and any(map(mentions.as_a_search.fullmatch, query.get("q", ()))))
+    ]
     SavedList.objects.filter(pk__in=naming).delete()
 
 

@@ -24,12 +24,19 @@ def erase_user(*, user_id: int, brand_id: int, to: int, mentions: Mentions, pseu
     exports = Job.objects.filter(brand_id=brand_id, kind__in=naming).order_by("pk")
     held = list(exports.select_for_update(no_key=True).exclude(expires_at__lte=at, cancel_requested=True))
     for job in held:
-        job.title = without(job.title, mentions.anywhere, pseudonym)[:200]
-        job.parameters = parameters_without(job.parameters, mentions.anywhere, pseudonym)
-        job.log = without(job.log, mentions.anywhere, pseudonym)
+        words = mentions.in_their_own_rows if is_search_for(job, mentions) else mentions.anywhere
+        job.title = without(job.title, words, pseudonym)[:200]
+        job.parameters = parameters_without(job.parameters, words, pseudonym)
+        job.log = without(job.log, words, pseudonym)
         job.cancel_requested = job.cancel_requested or job.status == Job.Status.RUNNING
         job.expires_at = at if job.result else job.expires_at
     Job.objects.bulk_update(held, ["title", "parameters", "log", "cancel_requested", "expires_at"], batch_size=500)
+
+
+def is_search_for(job: Job, mentions: Mentions) -> bool:
+    """Whether the list that the job exports was searched for nothing but the person's names."""
+    query = job.parameters.get("query")
+    return isinstance(query, str) and any(map(mentions.as_a_search.fullmatch, QueryDict(query).getlist("q")))
 
 
 def parameters_without(parameters: dict[str, Any], pattern: "re.Pattern[str]", pseudonym: str) -> dict[str, Any]:

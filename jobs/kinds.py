@@ -48,5 +48,10 @@ def names(where: Callable[[JobKind], bool]) -> list[str]:
     return [kind.name for kind in declared().values() if where(kind)]
 
 
+def lists_of_customers() -> set[str]:
+    """Labels of the models whose lists name customers, and so are searched for them."""
+    return {kind.visible_with for kind in declared().values() if kind.names_customers and kind.visible_with}
+
+
 def choices() -> "list[tuple[str, StrOrPromise]]":
     return [(kind.name, kind.label) for kind in declared().values()]

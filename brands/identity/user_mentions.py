@@ -38,6 +38,12 @@ class Mentions:
         alone = [rf"\b{re.escape(name)}\b" for name in each]
         return re.compile("|".join([self.anywhere.pattern, *alone]), re.IGNORECASE)
 
+    @cached_property
+    def as_a_search(self) -> "re.Pattern[str]":
+        """A whole search that finds the person among customers: nothing but their names, address or phone number."""
+        word = self.in_their_own_rows.pattern
+        return re.compile(rf"\s*(?:{word})(?:[\s,]+(?:{word}))*\s*", re.IGNORECASE)
+
 
 def _pattern(names: list[str]) -> str:
     return r",?\s+".join(re.escape(name) for name in names)

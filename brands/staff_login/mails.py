@@ -109,7 +109,9 @@ def _send_one(at: datetime) -> bool:
         mail.attempts += 1
         if _is_done(mail, at):
             mail.sent_at = at
-        mail.save(update_fields=["attempts", "sent_at"])
+        if mail.sent_at or mail.attempts >= MAX_ATTEMPTS:
+            mail.text = ""  # it may name somebody, and nobody reads it any more
+        mail.save(update_fields=["attempts", "sent_at", "text"])
         return mail.sent_at is not None
 
 

@@ -11,6 +11,7 @@ from brands.identity.user_mentions import Mentions
 from brands.models.audit import AuditLogEntry
 from brands.models.people import StaffRole
 from brands.models.saved_lists import SavedList
+from jobs import kinds
 from portal.base.tenant_admin import TenantAdmin
 from portal.pages import saved_lists as saved_lists_page
 from portal.saved_lists import queries
@@ -242,10 +243,19 @@ def test_a_persons_lists_go_with_their_data_and_those_that_name_them(brand, owne
     saved_list(customer, brand, name="Former colleague's")
     naming = {"q": ["Anna@example.com"]}
     saved_list(owner, brand, name="One customer", model_label="loyalty.userpoints", query=naming)
-    kept = saved_list(owner, brand)
+    for search in ("Berg", "berg, anna ", "ANNA"):
+        saved_list(owner, brand, name=f"By {search}", model_label="loyalty.userpoints", query={"q": [search]})
+    kept = [
+        saved_list(owner, brand),
+        saved_list(owner, brand, name="A product", query={"q": ["Berg"]}),
+        saved_list(owner, brand, name="More", model_label="loyalty.userpoints", query={"q": ["Bergmann"]}),
+    ]
 
     assert [row["name"] for row in personal_data.SAVED_LISTS.export(customer.pk, brand.pk)] == ["Former colleague's"]
     personal_data.SAVED_LISTS.erase(customer.pk, brand.pk, to=customer.pk, at=timezone.now())
-    personal_data.erase_saved_lists_naming(brand_id=brand.pk, mentions=Mentions(customer.email))
+    mentions = Mentions(customer.email, "Anna", "Berg")
+    personal_data.erase_saved_lists_naming(
+        brand_id=brand.pk, mentions=mentions, lists_of_customers=kinds.lists_of_customers()
+    )
 
-    assert list(SavedList.objects.all()) == [kept]
+    assert sorted(SavedList.objects.all(), key=lambda saved: saved.pk) == kept

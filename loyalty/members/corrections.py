@@ -6,7 +6,6 @@ So the same is done, and the same answered, whether or not other brands know the
 
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import uuid4
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -16,13 +15,11 @@ from brands.audit_log import AuditContext, AuditedChange
 from brands.errors import UserNotFound
 from brands.models.people import StaffRole
 from core.errors import Invalid, raises
-from events import publishing
 from loyalty.members import change_events, confirmations
 from loyalty.models.accounts import UserPoints
 from loyalty.models.confirmations import EmailConfirmation
-from loyalty.models.wallets import WalletPass
 from loyalty.points import accounts
-from loyalty.points.balance_events import balance_changed
+from loyalty.points.balance_events import update_passes
 
 NAMES = ("first_name", "last_name")
 
@@ -62,7 +59,7 @@ def correct_name(*, account: UserPoints, first_name: str, last_name: str, audit_
                 action=_("Name corrected"),
                 rows=[AuditedChange(member, member.brand_id, changes)],
             )
-            publish_name_change(member, audit_context)
+            update_passes(member=member, what="name", at=audit_context.at)
             change_events.publish(
                 user_id=member.user_id, brand_id=member.brand_id, changed=list(changes), at=audit_context.at
             )
@@ -98,17 +95,3 @@ def locked(account: UserPoints) -> UserPoints:
     if member is None:
         raise UserNotFound
     return member
-
-
-def publish_name_change(member: UserPoints, audit_context: AuditContext) -> None:
-    """The name stands on the member's wallet passes."""
-    message = balance_changed(
-        brand_id=member.brand_id,
-        user_id=member.user_id,
-        account=member.pk,
-        points=member.points,
-        level=member.current_level,
-        cause=f"name:{uuid4()}",
-        has_consumer=WalletPass.objects.filter(account=member.pk).exists(),
-    )
-    publishing.publish(messages=[message], brand_id=member.brand_id, at=audit_context.at)

@@ -13,11 +13,14 @@ from brands.identity import users
 from brands.models.people import User
 from events import messages, publishing
 from loyalty.members import change_events
+from loyalty.models.accounts import UserPoints
 from loyalty.notifications import preferences
 from loyalty.notifications.preferences import Preferences, Switches
 from loyalty.points.accounts import clear_names, lock_named, names_of, touch_member
+from loyalty.points.balance_events import update_passes
 
 NAMES = ("first_name", "last_name")
+ON_PASSES = (*NAMES, "language")  # of this brand; what others' passes say follows with their next change
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,9 @@ def change(
             )
         after = as_known(user, wishes, brand_id)
         publish_changes(before, after, brand_id, at, is_member=is_member)
+        if is_member and any(after.fields[name] != before[name] for name in ON_PASSES):
+            member = UserPoints.objects.get(user=user_id, brand=brand_id)
+            update_passes(member=member, what="profile", at=at)
     return after
 
 

@@ -1,10 +1,13 @@
 """What wallets hear of an account: one message, whatever changed it."""
 
+from datetime import datetime
 from decimal import Decimal
 from uuid import UUID, uuid4
 
 from core.json_values import plain
-from events import messages
+from events import messages, publishing
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import WalletPass
 
 
 def balance_changed(
@@ -36,3 +39,22 @@ def balance_changed(
         event_id=event_id or uuid4(),
         has_consumer=has_consumer,
     )
+
+
+def update_passes(*, member: UserPoints, what: str, at: datetime) -> None:
+    """Have the member's passes made anew, if there are any, because of something on them that is no balance: `what`.
+
+    Call with the account locked.
+    """
+    if not WalletPass.objects.filter(account=member.pk).exists():
+        return
+    message = balance_changed(
+        brand_id=member.brand_id,
+        user_id=member.user_id,
+        account=member.pk,
+        points=member.points,
+        level=member.current_level,
+        cause=f"{what}:{uuid4()}",
+        has_consumer=True,
+    )
+    publishing.publish(messages=[message], brand_id=member.brand_id, at=at)

@@ -3,9 +3,14 @@
 import json
 
 import pytest
+from django.utils import timezone
 
+from events import delivery as events
+from events import leases, messages
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.wallets import WalletPass
+from loyalty.wallets import cards, passes
 from tests.support import factories
 from tests.support.api import error
 
@@ -76,3 +81,28 @@ def test_notifications_are_switched(mine):
 )
 def test_bad_wishes_are_refused(mine, body):
     assert error(change(mine, body)) == (400, "VALIDATION_ERROR")
+
+
+@pytest.mark.parametrize("body", [{"language": "ar"}, {"first_name": "Ada"}], ids=str)
+def test_passes_follow_the_name_and_the_language(mine, brand, customer, body):
+    account = factories.account(customer, brand)
+    held, _is_new = passes.issue(account=account, platform="apple", at=timezone.now())
+    asked = {"pass_id": held.pk, "language": cards.card_of(held).language, "member": cards.card_of(held).member}
+
+    change(mine, body)
+    change(mine, body)  # which changes nothing more
+    for delivery in leases.claim(limit=5, lane=messages.lane_of("balance-changed")):
+        events.deliver(delivery)
+
+    now = WalletPass.objects.get(pk=held.pk)
+    told = {"pass_id": now.pk, "language": cards.card_of(now).language, "member": cards.card_of(now).member}
+    assert now.version == held.version + 1
+    assert told != asked
+
+
+def test_what_stands_on_no_pass_changes_none(mine, brand, customer):
+    passes.issue(account=factories.account(customer, brand), platform="apple", at=timezone.now())
+
+    change(mine, {"phone": "+4930123456"})
+
+    assert not Event.objects.filter(detail_type="balance-changed").exists()

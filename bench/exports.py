@@ -15,7 +15,7 @@ from bench import world
 from bench.generate import forget_peak, memory
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
 from brands.models.tenants import Brand
-from core.spreadsheets.report import Format
+from core.spreadsheets.report import ReportFormat
 from jobs import file_exports
 
 PART = "exports"
@@ -39,14 +39,14 @@ def measure(scale: Scale) -> list[Figure]:
     ways: dict[str, Callable[[], float]] = {
         "COPY TO": partial(bare, brand),
         "plain CSV": partial(plain, rows, brand, quantity),
-        "CSV": partial(written, rows, brand, Format.CSV, growth["CSV"], quantity),
+        "CSV": partial(written, rows, brand, ReportFormat.CSV, growth["CSV"], quantity),
     }
     for way in ways.values():
         way()
     growth["CSV"].clear()
     found, others = interleaved(PART, rounds, ways)
     own, unsafe, copied = found["CSV"], found["plain CSV"], found["COPY TO"]
-    workbook = [written(rows, brand, Format.XLSX, growth["XLSX"], quantity)]
+    workbook = [written(rows, brand, ReportFormat.XLSX, growth["XLSX"], quantity)]
     say(f"  memory grew by {max(growth['CSV']):.1f} MB for CSV, {max(growth['XLSX']):.1f} MB for XLSX")
     return [
         ratio(PART, f"{quantity:,} scans as plain CSV / COPY TO", unsafe, copied, goal=2, at_least=False),
@@ -87,7 +87,7 @@ def plain(rows: QuerySet[Any], brand: Brand, quantity: int) -> float:
     return spent
 
 
-def written(rows: QuerySet[Any], brand: Brand, wanted: Format, growth: list[float], quantity: int) -> float:
+def written(rows: QuerySet[Any], brand: Brand, wanted: ReportFormat, growth: list[float], quantity: int) -> float:
     """As the job does it, with the count that its progress needs."""
     before = forget_peak()
     began = time.perf_counter()

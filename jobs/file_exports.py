@@ -1,4 +1,4 @@
-"""Jobs that write the rows of a query to a CSV or XLSX file."""
+"""Jobs that write the rows of a query to a CSV, XLSX or PDF file."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,22 +14,33 @@ from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
 from core.db import replica
-from core.spreadsheets import report as reports
-from core.spreadsheets.report import Format, Report, write_xlsx
+from core.errors import Invalid
+from core.spreadsheets.report import Report, ReportFormat, write_csv, write_xlsx
 from jobs import files, runner
 
 # Between two words about how far it is, in which a wish to cancel is heard too.
 PROGRESS_SECONDS = 0.5
 ASK_EVERY = 1_000  # rows between two looks at the clock
+MAX_PDF_ROWS = 1_000  # more are read by no one, and take minutes and gigabytes to set
 PATIENCE_SECONDS = 10  # that a replica may take to catch up; the primary has better things to do than exports
 
+Writer = Callable[[IO[bytes], Report, Iterator[Any]], int]  # writes the rows' texts to a file; returns how many
 
-def export(*, run: runner.Run, report: Report, rows: QuerySet[Any]) -> int:
-    """Write what `rows` finds to the job's file, and offer it once it is whole. Returns how many rows it has."""
-    wanted = Format(run.parameters["format"])
+
+def export(*, run: runner.Run, report: Report, rows: QuerySet[Any], write_pdf: Writer | None = None) -> int:
+    """Write what `rows` finds to the job's file, and offer it once it is whole. Returns how many rows it has.
+
+    Raises Invalid for a PDF of too many rows.
+    """
+    wanted = ReportFormat(run.parameters["format"])
     rows = rows.using(replica.alias(patience_seconds=PATIENCE_SECONDS))
     total = rows.order_by().count()
     run.progress(0, total)
+    if wanted is ReportFormat.PDF and total > MAX_PDF_ROWS:
+        message = _(
+            "This list has %(rows)s rows, and a PDF holds at most %(most)s. Choose CSV or Excel, or filter the list."
+        )
+        raise Invalid(message % {"rows": f"{total:,}", "most": f"{MAX_PDF_ROWS:,}"})
     with files.workspace() as file:
         done = write(
             file,
@@ -38,6 +49,7 @@ def export(*, run: runner.Run, report: Report, rows: QuerySet[Any]) -> int:
             file_format=wanted,
             brand=run.job.brand,
             progress=lambda n: run.progress(n, total),
+            write_pdf=write_pdf,
         )
         run.progress(done, max(done, total))
         day = timezone.now().astimezone(run.job.brand.zone).date()
@@ -52,23 +64,27 @@ def write(
     *,
     report: Report,
     rows: QuerySet[Any],
-    file_format: Format,
+    file_format: ReportFormat,
     brand: Brand,
     progress: Callable[[int], None],
+    write_pdf: Writer | None = None,
 ) -> int:
     """Write `rows` to `file` in one statement, so of one moment; `progress` hears how many there are, and may raise.
 
-    Returns how many there were.
+    Returns how many there were. Raises Invalid for a PDF where nobody can write one.
     """
-    into = reports.write_csv if file_format is Format.CSV else write_xlsx
+    is_csv = file_format is ReportFormat.CSV
+    into = {ReportFormat.CSV: write_csv, ReportFormat.XLSX: write_xlsx, ReportFormat.PDF: write_pdf}[file_format]
+    if into is None:
+        raise Invalid(_("These rows are exported as CSV or Excel only."))
     try:
-        statement, parameters = report.statement(rows, csv=file_format is Format.CSV)
+        statement, parameters = report.statement(rows, csv=is_csv)
     except EmptyResultSet:
         return into(file, report, iter(()))
-    options = "FORMAT csv, FORCE_QUOTE *" if file_format is Format.CSV else "FORMAT text"
+    options = "FORMAT csv, FORCE_QUOTE *" if is_csv else "FORMAT text"
     copied = f"COPY ({statement}) TO STDOUT WITH ({options})"
     with separate_connection(brand, rows.db) as own, own.cursor().copy(copied, parameters) as copy:
-        lines = iter(copy) if file_format is Format.CSV else copy.rows()
+        lines = iter(copy) if is_csv else copy.rows()
         return into(file, report, _telling(lines, progress))
 
 

@@ -15,7 +15,7 @@ from brands.models.people import User
 from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand
 from core.moments import MomentField
-from core.spreadsheets.report import Format
+from core.spreadsheets.report import ReportFormat
 from jobs import kinds
 
 Moment = datetime | Combinable  # by this process's clock, or by the database's
@@ -235,7 +235,7 @@ class ReportSchedule(models.Model):
     hour = models.PositiveSmallIntegerField(
         _("hour"), default=7, validators=[MaxValueValidator(23)], help_text=_("0 to 23, in the brand's time zone.")
     )
-    file_format = models.CharField(_("file"), max_length=4, choices=Format.choices, default=Format.CSV)
+    file_format = models.CharField(_("file"), max_length=4, choices=ReportFormat.choices, default=ReportFormat.CSV)
     is_paused = models.BooleanField(_("paused"), default=False, help_text=_("No report is sent until you untick this."))
     next_at = MomentField(_("next report"), editable=False)
     time_zone = models.CharField(
@@ -269,7 +269,7 @@ class ReportSchedule(models.Model):
             models.CheckConstraint(
                 condition=Q(weekday__lte=6, day__gte=1, day__lte=28, hour__lte=23), name="report_time_exists"
             ),
-            models.CheckConstraint(condition=Q(file_format__in=["csv", "xlsx"]), name="report_format_known"),
+            models.CheckConstraint(condition=Q(file_format__in=["csv", "xlsx", "pdf"]), name="report_format_known"),
         ]
 
     def __str__(self) -> str:

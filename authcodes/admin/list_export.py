@@ -1,5 +1,6 @@
 """Exports of what a list shows: the page that starts one, and the job that asks the same list for all its rows."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -16,11 +17,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from authcodes.printing import report_pdf
 from authcodes.reports.lists import REPORTS
 from brands.models.tenants import Brand
 from core.errors import Forbidden
 from core.forms.digits import AsciiDigits
-from core.spreadsheets.report import Format
+from core.spreadsheets.report import ReportFormat
 from jobs import file_exports, runner
 from jobs.kinds import NO_FILE, JobKind
 from jobs.models import Job
@@ -37,7 +39,7 @@ class ExportForm(AsciiDigits, forms.Form):
     """For which brand, and as what kind of file."""
 
     brand = forms.ModelChoiceField(Brand.objects.none(), label=gettext_lazy("Brand"), widget=SelectWidget)
-    format = forms.ChoiceField(choices=Format.choices, label=gettext_lazy("File"), widget=SelectWidget)
+    format = forms.ChoiceField(choices=ReportFormat.choices, label=gettext_lazy("File"), widget=SelectWidget)
 
     def __init__(self, brands: QuerySet[Brand], *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -89,7 +91,8 @@ def run(run: runner.Run) -> None:
         rows = displayed_to(by, model, run.parameters["query"]).filter(**{page.brand_path: run.job.brand})
         if run.job.kind == UNSCANNED.name:
             rows = rows.filter(scan_count=0)
-        file_exports.export(run=run, report=report, rows=rows)
+        write_pdf = partial(report_pdf.write, title=run.job.title, brand=run.job.brand)
+        file_exports.export(run=run, report=report, rows=rows, write_pdf=write_pdf)
 
 
 def kind_of(name: str, label: "StrOrPromise", *, names_customers: bool = False) -> JobKind:

@@ -41,6 +41,20 @@ def spread(work: Callable[[Task], Result], tasks: Iterable[Task], *, processes: 
             worker.stop()
 
 
+def alone(work: Callable[[], Result]) -> Result:
+    """The result of `work` in a process of its own: whatever memory it takes is given back when it ends.
+
+    `work` may not use the database, as above.
+    """
+    multiprocessing.current_process().daemon = False
+    worker: _Worker[None, Result] = _Worker(lambda _task: work())
+    try:
+        worker.connection.send(None)
+        return worker.result()
+    finally:
+        worker.stop()
+
+
 class _Worker(Generic[Task, Result]):
     def __init__(self, work: Callable[[Task], Result]) -> None:
         self.connection, theirs = _context.Pipe()

@@ -1,4 +1,4 @@
-"""Reports: their columns, and how they become CSV and XLSX files."""
+"""Reports: their columns, the formats of their files, and how they become CSV and XLSX."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +15,14 @@ from core.spreadsheets.xlsx import Workbook
 class Format(models.TextChoices):
     CSV = "csv", "CSV"
     XLSX = "xlsx", "Excel (XLSX)"
+
+
+class ReportFormat(models.TextChoices):
+    """For people too: a PDF cannot be read back."""
+
+    CSV = "csv", "CSV"
+    XLSX = "xlsx", "Excel (XLSX)"
+    PDF = "pdf", "PDF"
 
 
 class Column(Enum):

@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.test import Client
+from pypdf import PdfReader
 
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
+from authcodes.printing import report_pdf
 from authcodes.reports.lists import REPORTS
 from brands.identity.roles import ACT, VIEW, may
 from brands.models.audit import AuditLogEntry
 from brands.models.tenants import Brand
-from jobs import kinds, queue, runner
+from core.spreadsheets.report import Column
+from jobs import file_exports, kinds, queue, runner
 from jobs.models import Job
 from portal.import_export.exportable import ExportingAdmin
 from tests.support import factories
@@ -56,6 +59,54 @@ def content(job: Job) -> str:
 def rows(job: Job) -> list[list[str]]:
     assert job.status == "done", job.log
     return list(csv.reader(io.StringIO(content(job), newline="")))
+
+
+def pdf(job: Job) -> PdfReader:
+    assert job.status == "done", job.log
+    with job.result.open("rb") as file:
+        return PdfReader(io.BytesIO(file.read()))
+
+
+def test_a_pdf_shows_the_rows_to_people(brand: Brand) -> None:
+    owner = staff(brand)
+    factories.product(brand, sku="TEA-1", title="شاي بالنعناع", retail_price=12)
+    factories.product(brand, title="<img src='file:///etc/passwd'>")
+    for number in range(59):
+        factories.product(brand, title=f"Zebra tea {number}")
+
+    job = exported(browser(owner), brand, "authcodes.product", wanted="pdf")
+
+    pages = pdf(job).pages
+    said = ["".join(page.extract_text().split()) for page in pages]  # lines are broken as the page needs
+    assert (job.done, job.result_name.endswith(".pdf")) == (61, True)
+    assert all("Pointsperscan" in text for text in said)  # the columns' names on each page
+    for words in (brand.name, "61 rows", "TEA-1", "Zebra tea 58", "<img src="):
+        assert any("".join(words.split()) in text for text in said), words
+    assert len(pages) > 1
+    assert pages[0].mediabox.width > pages[0].mediabox.height
+
+
+def test_a_pdf_of_no_rows_says_so(brand: Brand) -> None:
+    job = exported(browser(staff(brand)), brand, "authcodes.product", wanted="pdf")
+
+    assert "0 rows" in pdf(job).pages[0].extract_text()
+
+
+def test_a_pdf_of_too_many_rows_is_refused_with_a_way_out(brand: Brand, monkeypatch: Any) -> None:
+    monkeypatch.setattr(file_exports, "MAX_PDF_ROWS", 2)
+    for _number in range(3):
+        factories.product(brand)
+
+    job = exported(browser(staff(brand)), brand, "authcodes.product", wanted="pdf")
+
+    assert (job.status, bool(job.result)) == ("failed", False)
+    assert "This list has 3 rows, and a PDF holds at most 2. Choose CSV or Excel, or filter the list." in job.log
+
+
+def test_moments_are_read_without_seconds_and_text_by_its_own_direction() -> None:
+    assert report_pdf.cell(Column.MOMENT, "2026-03-14T09:26:53+01:00")["text"] == "2026-03-14 09:26"
+    assert [report_pdf.cell(Column.TEXT, text)["is_rtl"] for text in ("شاي", "Tea", None)] == [True, False, False]
+    assert report_pdf.cell(Column.NUMBER, "5")["is_number"] is True
 
 
 def test_every_list_with_an_export_has_a_report() -> None:

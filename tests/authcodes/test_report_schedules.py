@@ -66,6 +66,26 @@ READY = ("owner@example.com", "A scheduled report is ready")
 FAILED = ("owner@example.com", "A scheduled report failed")
 
 
+def test_a_report_may_be_a_pdf(owner, brand, settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    factories.code(brand)
+    made = schedule(owner, brand, file_format="pdf")
+
+    assert [told[:2] for told in run()] == [READY]
+    made.refresh_from_db()
+    with made.job.result.open("rb") as file:
+        assert file.read(5) == b"%PDF-"
+
+
+def test_nothing_of_a_mail_is_kept_once_it_is_sent(owner, brand):
+    schedule(owner, brand, saved=saved_list(owner, brand, name="Orders of Ada Lovelace"))
+
+    [(_to, _subject, words)] = run()
+
+    assert "Ada Lovelace" in words
+    assert list(StaffMail.objects.values_list("text", flat=True)) == [""]
+
+
 # --- The calendar ----------------------------------------------------------------------------------------------------
 def moments(after, number=3, zone="Europe/Berlin", **fields):
     plain = {"frequency": "daily", "hour": 2}

@@ -1,0 +1,58 @@
+"""A list's report as a PDF, for people who read it on paper or in a mail."""
+
+from collections.abc import Iterable
+from typing import IO, Any
+
+from django.utils import timezone
+
+from authcodes.printing import documents, process_pool
+from authcodes.printing.documents import day_of, direction
+from brands.models.tenants import Brand
+from core.spreadsheets.report import Column, Report
+
+MIN_LENGTH, MAX_LENGTH = 8, 32  # letters that a column is made for; what is longer is broken
+TEMPLATE = "authcodes/documents/report.html"
+
+
+def write(file: IO[bytes], report: Report, rows: Iterable[Any], *, title: str, brand: Brand) -> int:
+    """Write the rows' texts as a table, the columns' names on each page. Returns how many rows there are.
+
+    It is set in a process of its own: WeasyPrint keeps the memory that a long table takes. Raises LibrariesMissing.
+    """
+    kinds = [kind for kind, _filling in report.columns.values()]
+    cells = [[cell(kind, text) for kind, text in zip(kinds, row, strict=True)] for row in rows]
+    columns = [
+        {"title": name.replace("_", " ").capitalize(), "is_number": kind is Column.NUMBER}
+        for name, (kind, _filling) in report.columns.items()
+    ]
+    for column, width in zip(columns, widths(columns, cells), strict=True):
+        column["width"] = width
+    context = {
+        "title": title,
+        "brand": brand,
+        "made": day_of(timezone.now(), brand, "j M Y, H:i"),
+        "zone": brand.time_zone,
+        "columns": columns,
+        "rows": cells,
+        "dir": {"brand": direction(brand.name), "title": direction(title)},
+    }
+    file.write(process_pool.alone(lambda: documents.pdf(TEMPLATE, context)))
+    return len(cells)
+
+
+def cell(kind: Column, text: str | None) -> dict[str, Any]:
+    """A moment without what people do not read: its seconds and the offset of its zone."""
+    shown = text or ""
+    if kind is Column.MOMENT:
+        shown = shown[: len("2026-03-14T09:26")].replace("T", " ")
+    return {"text": shown, "is_number": kind is Column.NUMBER, "is_rtl": direction(shown) == "rtl"}
+
+
+def widths(columns: list[dict[str, Any]], cells: list[list[dict[str, Any]]]) -> list[int]:
+    """Shares of the page's width, by the longest text of each column."""
+    longest = [
+        max(len(text) for text in (column["title"], *(row[number]["text"] for row in cells)))
+        for number, column in enumerate(columns)
+    ]
+    shown = [min(max(length, MIN_LENGTH), MAX_LENGTH) for length in longest]
+    return [100 * length // sum(shown) for length in shown]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import date, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from uuid import UUID
 
@@ -59,6 +60,15 @@ class TenantFilterSet(FilterSet):
                 message = f"{cls.__name__}.{name} is no filter of {__name__}."
                 raise TypeError(message)
             each.parameter = name.rstrip("_")
+
+    @classmethod
+    @cache
+    def _form_class(cls) -> Any:
+        """Made once: django-filter would make a new class for every request. A form copies its fields."""
+        return type(f"{cls.__name__}Form", (forms.Form,), {name: it.field for name, it in cls.declared_filters.items()})
+
+    def get_form_class(self) -> Any:
+        return self._form_class()
 
     @classmethod
     def parameters(cls) -> list[OpenApiParameter]:

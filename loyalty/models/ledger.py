@@ -43,6 +43,10 @@ class LoyaltyTransaction(models.Model):
         indexes = [
             models.Index(fields=["reason_id"], name="ledger_reason_id"),
             models.Index(fields=["user_point", "-loyalty_transaction_id"], name="ledger_newest_first"),
+            # Lists of a reason that is rare beside what is earned, which pays nothing for it.
+            models.Index(
+                fields=["reason", "-loyalty_transaction_id"], name="ledger_of_reason", condition=~Q(reason="earned")
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["user_point", "reason_id"], name="one_entry_per_reason"),

@@ -10,6 +10,7 @@ html_title = project
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["languages.js"]
 html_copy_source = False
 html_show_sphinx = False
 templates_path = []

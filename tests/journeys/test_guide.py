@@ -5,6 +5,7 @@ The session that README shows is run too.
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,18 +14,19 @@ from pathlib import Path
 import pytest
 
 from brands.models.tenants import Brand
-from tests.support import factories, wallets
+from tests.support import factories, typescript, wallets
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = ROOT / "docs/api"
 README = ROOT / "README.md"
 CALL = re.compile(r'api\.(?:request\(\s*"([A-Z]+)",|(\w+)\()\s*f?"([^"]+)"')
+TYPESCRIPT_CALL = re.compile(r'\.(GET|POST|PUT|PATCH|DELETE)\(\s*"([^"]+)"')
 ELSEWHERE = {
     *("check_alive", "check_ready"),  # docs/operations/monitor.md: for operators
     "claim_reward_by_old_path",  # answers as claim_reward does
     *("read_qr_image", "read_qr_image_svg"),  # fetched from addresses that list_qr_codes gives
 }
-BLOCK = re.compile(r"^```(sh|python|json)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(sh|python|ts|json)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = "@@@@ block"
 
 
@@ -95,6 +97,7 @@ LANGUAGES = {
     "sh": (["bash", "-euo", "pipefail"], lambda where: f"echo; echo '{MARK} {where}'\n"),
     "python": ([sys.executable, "-u"], lambda where: f"print('\\n{MARK} {where}')\n"),
 }
+TYPESCRIPT_MARK = "console.log(`\\n{mark} {where}`);\n"
 
 
 def test_every_block_of_the_guide_runs_and_answers_as_it_says(shop):
@@ -102,6 +105,23 @@ def test_every_block_of_the_guide_runs_and_answers_as_it_says(shop):
 
     assert faults == []
     assert newest_line(session(README), *shop)["points_earned"] > 0
+
+
+@pytest.mark.skipif(
+    not shutil.which("npm"), reason="Node.js with npm is not installed: the TypeScript blocks do not run"
+)
+def test_every_typescript_block_is_typed_and_answers_as_it_says(shop, tmp_path_factory):
+    directory, environment = shop
+    project = typescript.project(tmp_path_factory.mktemp("typescript"))
+    wanted = steps("ts")
+    program = "".join(TYPESCRIPT_MARK.format(mark=MARK, where=step.where) + step.code for step in wanted)
+    (project / "guide.ts").write_text(program)
+
+    built = typescript.compiled(project)
+    assert built.returncode == 0, built.stdout
+    said = typescript.ran(project, "guide", directory=directory, environment=environment)
+
+    assert list(differences("ts", wanted, said)) == []
 
 
 def session(page):
@@ -135,6 +155,8 @@ def test_every_operation_of_the_service_is_shown():
         for verb, method, path in CALL.findall(page.read_text())
     }
 
+    typed = {call for page in pages() for call in TYPESCRIPT_CALL.findall(page.read_text())}
+
     missing = {
         operation["operationId"]
         for path, operations in described.items()
@@ -142,7 +164,14 @@ def test_every_operation_of_the_service_is_shown():
         if not any(verb == method.upper() and re.fullmatch(pattern(path), called) for verb, called in calls)
     }
 
-    assert missing == ELSEWHERE
+    untyped = {
+        operation["operationId"]
+        for path, operations in described.items()
+        for method, operation in operations.items()
+        if (method.upper(), path) not in typed
+    }
+
+    assert missing == untyped == ELSEWHERE
 
 
 def pattern(path):
@@ -158,6 +187,11 @@ def run(language, directory, environment):
     said = subprocess.run(
         command, input=script, cwd=directory, env=environment, check=False, capture_output=True, text=True
     )
+    yield from differences(language, wanted, said)
+
+
+def differences(language, wanted, said):
+    """What a program answered otherwise than the pages show."""
     answers = dict(part.split("\n", 1) for part in said.stdout.split(f"{MARK} ")[1:])
     if said.returncode or list(answers) != [step.where for step in wanted]:
         yield f"{language} ends after {list(answers)[-1:]}: {said.stdout[-1500:]}\n{said.stderr[-3000:]}"
@@ -169,8 +203,8 @@ def run(language, directory, environment):
                 yield f"{language}, {step.where}: {lines}"
 
 
-def test_every_step_is_shown_in_both_languages():
-    shown = {language: [step.where for step in steps(language)] for language in LANGUAGES}
+def test_every_step_is_shown_in_each_language():
+    shown = {language: [step.where for step in steps(language)] for language in (*LANGUAGES, "ts")}
 
-    assert shown["sh"] == shown["python"]
+    assert shown["sh"] == shown["python"] == shown["ts"]
     assert sum(BLOCK.search(page.read_text()) is not None for page in pages()) == 10

@@ -1,10 +1,8 @@
 """The generated TypeScript client: typed throughout, and good for the way from a scan to points."""
 
-import importlib
 import json
 import shutil
 import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,31 +11,16 @@ import pytest
 from django.utils import timezone
 
 from core.http import webhook_signatures
-from tests.support import factories
+from tests.support import factories, typescript
 from tests.support.factories import PASSWORD
 
-ROOT = Path(__file__).parent.parent.parent
 PROGRAMS = Path(__file__).parent / "typescript"
 pytestmark = pytest.mark.skipif(not shutil.which("npm"), reason="Node.js with npm is not installed")
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A directory of programs that use the package, which is made as `bin/docs typescript` makes it."""
-    directory = tmp_path_factory.mktemp("typescript")
-    package = directory / "node_modules" / "loyalty-client"
-    sys.path.append(str(ROOT / "bin"))
-    importlib.import_module("published.typescript").generate(package)
-    settings = json.loads((package / "tsconfig.json").read_text())
-    settings["compilerOptions"] |= {
-        "rootDir": ".",
-        "outDir": "out",
-        "typeRoots": [str(package / "node_modules/@types")],
-    }
-    settings["include"] = ["*.ts"]
-    (directory / "tsconfig.json").write_text(json.dumps(settings))
-    (directory / "package.json").write_text('{"type": "module"}')
-    return directory
+    return typescript.project(tmp_path_factory.mktemp("typescript"))
 
 
 def compiled(project, name):
@@ -45,8 +28,7 @@ def compiled(project, name):
     for other in project.glob("*.ts"):
         other.unlink()
     shutil.copy(PROGRAMS / f"{name}.ts", project)
-    compiler = project / "node_modules/loyalty-client/node_modules/.bin/tsc"
-    return subprocess.run([compiler, "--project", project], check=False, capture_output=True, text=True)
+    return typescript.compiled(project)
 
 
 def test_client_goes_from_a_scan_to_points(project, stack, brand):
@@ -55,8 +37,9 @@ def test_client_goes_from_a_scan_to_points(project, stack, brand):
     assert built.returncode == 0, built.stdout
 
     given = [stack.url, customer.email, PASSWORD, str(brand.pk), code.code]
-    ran = subprocess.run(["node", project / "out/scan.js", *given], check=True, capture_output=True, text=True)
+    ran = typescript.ran(project, "scan", *given, directory=project)
 
+    assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout) == {"status": "success", "awarded": 10, "points": 10, "error": "AUTH_CODE_INVALID"}
 
 

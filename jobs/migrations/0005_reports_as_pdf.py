@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('brands', '0007_saved_lists'),
-        ('jobs', '0003_report_schedules'),
+        ('jobs', '0004_uploads_of_jobs_and_keys'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from brands.identity.roles import ADD, CHANGE, BrandScope
+from brands.identity.roles import BrandScope
 from brands.models.tenants import Brand
 from core.errors import DomainError, Invalid
 from core.forms.digits import AsciiDigits
@@ -101,7 +101,7 @@ class ImportingAdmin(TenantAdmin):
 
     def import_scope(self, request: HttpRequest) -> BrandScope:
         """Where the person may import: add rows or change them."""
-        return self.brand_scope(request, ADD + CHANGE)
+        return self.brand_scope(request, self.resource.add_verb + self.resource.change_verb)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         names = {"name": self.opts.verbose_name_plural}
@@ -116,7 +116,7 @@ class ImportingAdmin(TenantAdmin):
     @property
     def offers_export(self) -> bool:
         """Whether the list has no other export."""
-        return not hasattr(self, "export_kind")
+        return self.resource.exports and not hasattr(self, "export_kind")
 
     # --- In
 
@@ -147,7 +147,8 @@ class ImportingAdmin(TenantAdmin):
             "form": form,
             "columns": resource.columns_for_people(),
             "template_address": self._address("import/template"),
-            "export_address": self._address("import/export"),
+            "export_address": self._address("import/export") if resource.exports else "",
+            "note": resource.note,
             "max_rows": f"{resource.max_rows:,}",
             "waits_above": f"{tables.MAX_ROWS:,}" if resource.max_rows > tables.MAX_ROWS else "",
         }
@@ -262,6 +263,8 @@ class ImportingAdmin(TenantAdmin):
 
     def export_view(self, request: HttpRequest) -> HttpResponse:
         """What the list shows of one brand, with the columns of an import."""
+        if not self.resource.exports:
+            raise Http404
         within = exportable.within(request.user, self.opts.label_lower)
         if not within:
             raise PermissionDenied

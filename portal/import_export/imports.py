@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 
 from brands.audit_log import AuditContext
 from brands.identity import roles
-from brands.identity.roles import ADD, CHANGE
 from brands.models.credentials import ApiKey
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -78,13 +77,14 @@ def plans(
     with staged_uploads.opened(upload) as file, timezone.override(upload.brand.zone):
         for table in tables.parts(file, most=resource.max_rows):
             used = resource(upload.brand, may_add=may_add, may_change=may_change, seen=seen)
+            used.by = upload.user
             yield used, used.plan(table, lock=lock)
 
 
 def rights(upload: StagedUpload, resource: type[TenantResource]) -> tuple[bool, bool]:
     """Whether who uploaded it may add rows, and change them, now."""
     if upload.user is not None:
-        scopes = (roles.full_scope(upload.user, verb, upload.resource) for verb in (ADD, CHANGE))
+        scopes = (roles.full_scope(upload.user, verb, upload.resource) for verb in (resource.add_verb, resource.change_verb))
         may_add, may_change = (upload.brand_id in scope for scope in scopes)
         return may_add, may_change
     usable = ApiKey.objects.filter(pk=upload.api_key_id or 0, revoked_at=None, scopes__contains=[resource.write_scope])

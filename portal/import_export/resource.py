@@ -20,7 +20,9 @@ from import_export.resources import Resource
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
+from brands.identity.roles import ADD, CHANGE
 from brands.models.credentials import ApiKey
+from brands.models.people import User
 from brands.models.tenants import Brand
 from core.spreadsheets.csv_files import neutral
 from portal.import_export import checks, tables
@@ -81,10 +83,15 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     has_id: ClassVar[bool] = False  # for models whose names need not be unique
     example: ClassVar[dict[str, str]] = {}  # the template's row
     notes: ClassVar[dict[str, Any]] = {}  # what belongs into a column
+    note: ClassVar[Any] = ""  # what people should know before they upload
     related: ClassVar[tuple[str, ...]] = ()  # foreign keys that columns name
     max_rows: ClassVar[int] = tables.MAX_LARGE_ROWS  # of a file
     read_scope: ClassVar[str] = ApiKey.Scope.READ.value  # of a hub key that exports
     write_scope: ClassVar[str] = ApiKey.Scope.ADMIN.value  # of a hub key that imports
+    add_verb: ClassVar[str] = ADD  # what a role must allow to add rows by a file, and to change them
+    change_verb: ClassVar[str] = CHANGE
+    exports: ClassVar[bool] = True  # its rows leave as files of the same columns
+    by: User | None = None  # who imports, for rules that depend on it; a program, or as yet unknown, without one
 
     class Meta:
         instance_loader_class = BrandLoader

@@ -1,6 +1,6 @@
 """What a customer holds: points, level, ledger, passes; and the events that carry it all."""
 
-from loyalty.models.accounts import UserPoints
+from loyalty.models.accounts import OpeningBalance, UserPoints
 from loyalty.models.approvals import PointsApproval
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.consents import Consent
@@ -24,7 +24,7 @@ from loyalty.models.notifications import (
     Topic,
 )
 from loyalty.models.orders import CreditedOrder, CurrencyRate
-from loyalty.models.rewards import Redemption, Reward
+from loyalty.models.rewards import PoolCode, Redemption, Reward
 from loyalty.models.wallets import Platform, WalletDevice, WalletIssuer, WalletPass
 from loyalty.models.webhooks import (
     WebhookAttempt,
@@ -53,8 +53,10 @@ __all__ = [
     "NotificationPreference",
     "NotificationSettings",
     "NotificationTemplate",
+    "OpeningBalance",
     "Platform",
     "PointsApproval",
+    "PoolCode",
     "Redemption",
     "Reward",
     "RewardType",

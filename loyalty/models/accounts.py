@@ -1,4 +1,4 @@
-"""A customer's account at a brand: balance, totals and level."""
+"""A customer's account at a brand: balance, totals and level; and opening balances that wait."""
 
 from decimal import Decimal
 
@@ -109,3 +109,31 @@ class UserPoints(models.Model):
     def redeemed(self) -> Decimal:
         """What was spent in all and did not come back."""
         return self.points_redeemed - self.points_returned
+
+
+class OpeningBalance(models.Model):
+    """Points that a member brought along, kept until the member confirms the address or logs in; then a ledger entry.
+
+    Only where the brand gives points to confirmed addresses alone.
+    """
+
+    customer_by = ("user",)
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    reason_id = models.CharField(max_length=255, help_text=_("Of the ledger entry to come."))
+    points = models.DecimalField(max_digits=10, decimal_places=2)
+    note = models.TextField(blank=True)
+    created_at = MomentField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("opening balance")
+        verbose_name_plural = _("opening balances")
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "user", "reason_id"], name="one_opening_balance_per_reason"),
+            models.CheckConstraint(condition=Q(points__gt=0), name="opening_balance_positive"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.points} (#{self.user_id} at {self.brand_id})"

@@ -1,4 +1,4 @@
-"""What points buy: a brand's rewards, and what became of each one that a customer took."""
+"""What points buy: a brand's rewards, what became of each one that a customer took, and the codes of partners."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -13,12 +13,14 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.credentials import ApiKey
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.encryption import EncryptedTextField
 from core.moments import MomentField
 from core.translations import TranslationsField
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
 
 CODE_LENGTH = 16
+MAX_PARTNER_CODE_LENGTH = 200
 
 
 class RewardQuerySet(models.QuerySet["Reward"]):
@@ -65,6 +67,12 @@ class Reward(models.Model):
         validators=[MinValueValidator(1)],
         help_text=_("Days until an unused code expires. Leave empty for no expiry."),
     )
+    uses_pool = models.BooleanField(
+        _("hands out partner codes"),
+        default=False,
+        db_default=False,
+        help_text=_("Members get a code from this reward's pool, such as a partner's voucher. Its stock is the pool."),
+    )
     created_at = MomentField(default=timezone.now, editable=False)
     translations = TranslationsField(of=("name", "description"))
 
@@ -85,6 +93,11 @@ class Reward(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(code_days__isnull=True) | Q(code_days__range=(1, 36_500)), name="reward_code_days_sensible"
+            ),
+            models.CheckConstraint(
+                condition=Q(uses_pool=False) | Q(stock__isnull=True),
+                name="pool_is_the_stock",
+                violation_error_message=_("Leave the stock empty: a reward that hands out partner codes has its pool."),
             ),
         ]
 
@@ -154,3 +167,50 @@ class Redemption(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} (#{self.pk})"
+
+
+class PoolCodeQuerySet(models.QuerySet["PoolCode"]):
+    def available(self, at: object) -> "PoolCodeQuerySet":
+        """Those that a member could get at the moment `at`."""
+        return self.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=at), redemption__isnull=True)
+
+
+class PoolCode(models.Model):
+    """A code that a partner made, such as a voucher, in the pool of a reward; handed out once.
+
+    Who got one keeps it, whatever becomes of the redemption: a code that somebody has seen is never handed out again.
+    """
+
+    customer_by = ("redemption",)
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    reward = models.ForeignKey(Reward, on_delete=models.CASCADE, related_name="pool_codes", db_index=False)
+    code = EncryptedTextField(editable=False)
+    # Finds the code without telling it: a digest with the installation's secret.
+    digest = models.CharField(max_length=64, db_collation="C", editable=False)
+    ending = models.CharField(_("code"), max_length=4, editable=False, help_text=_("Its last characters."))
+    expires_at = MomentField(_("expires"), null=True, blank=True)
+    redemption = models.OneToOneField(
+        Redemption, on_delete=models.PROTECT, null=True, blank=True, related_name="pool_code", editable=False
+    )
+    imported_at = MomentField(_("imported at"), default=timezone.now, editable=False)
+
+    objects = PoolCodeQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("partner code")
+        verbose_name_plural = _("partner codes")
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["reward", "digest"], name="pool_code_once_per_reward"),
+        ]
+        indexes = [
+            models.Index(fields=["brand", "-id"], name="pool_codes_of_a_brand"),
+            # The next one to hand out: the one that expires first.
+            models.Index(
+                fields=["reward", "expires_at", "id"], name="pool_codes_left", condition=Q(redemption__isnull=True)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"•••{self.ending}"

@@ -27,6 +27,7 @@ EVENT_HANDLERS = {
     "send-sms": "loyalty.notifications.delivery.on_deliver",
     "send-push": "loyalty.notifications.delivery.on_deliver",
     "account-mail": "loyalty.members.account_mail.on_account_mail",
+    "release-opening-balances": "loyalty.members.moving_in.opening_balances.on_release",
     "check-sender-domain": "loyalty.notifications.sender_domains.on_check",
 }
 # Of these kinds a worker delivers all that it holds at once.

@@ -233,6 +233,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "forget-sessions": {"task": "brands.tasks.purge_ended_sessions", "schedule": 86_400},
     "forget-confirmations": {"task": "loyalty.tasks.purge_confirmations", "schedule": 3_600},
+    "release-opening-balances": {"task": "loyalty.tasks.release_opening_balances", "schedule": 3_600},
     "resume-jobs": {"task": "jobs.tasks.resume_jobs", "schedule": 2, "options": {"expires": 2}},
     "forget-files": {"task": "authcodes.tasks.purge_files", "schedule": 60, "options": {"expires": 60}},
     "purge-orphaned-uploads": {"task": "authcodes.tasks.purge_orphaned_uploads", "schedule": 3_600},
@@ -336,7 +337,7 @@ RATE_LIMITS = env.changed(
 LOGIN_TRIES_PER_DAY = 50
 LOGIN_PAUSED_MAIL = "loyalty.members.account_mail.login_paused"
 # Called with a user_id in the transaction that notes that their e-mail address is theirs.
-ADDRESS_CONFIRMED = "events.holds.release"
+ADDRESS_CONFIRMED = "loyalty.members.confirmations.release_points"
 UNKNOWN_CODE_LOCK_SECONDS = 900
 
 PASSWORD_HASHERS = ["brands.identity.hashing.OneAtATime", "django.contrib.auth.hashers.PBKDF2SHA1PasswordHasher"]

@@ -13,7 +13,8 @@ from core.personal_data import Topic, rows, table
 from events import publishing
 from loyalty.integrations import webhook_delivery, webhook_events
 from loyalty.members import confirmations
-from loyalty.models.accounts import UserPoints
+from loyalty.members.moving_in import opening_balances
+from loyalty.models.accounts import OpeningBalance, UserPoints
 from loyalty.models.consents import Consent
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import Channel, Device, NotificationDelivery
@@ -110,8 +111,10 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
     """The person, the account at the brand, its ledger, orders and rewards."""
     at_brand = {"user_id": user_id, "brand_id": brand_id}
     here = {"user_point__user_id": user_id, "user_point__brand_id": brand_id}
-    # Not when they registered, logged in or confirmed their address: that may have been at another brand.
-    person = User.objects.values("email", "first_name", "last_name")
+    # Not when they registered, logged in or confirmed their address, nor, where the brand calls them by other names,
+    # their own: that may have been at another brand.
+    person = User.objects.get(pk=user_id)
+    first_name, last_name = accounts.names_of(person, brand_id)
     account = UserPoints.objects.filter(**at_brand).values(
         "points",
         "points_earned",
@@ -130,9 +133,10 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
     bought = CreditedOrder.objects.filter(**at_brand).order_by("id")
     taken = Redemption.objects.filter(**here)
     return {
-        "person": person.get(pk=user_id),
+        "person": {"email": person.email, "first_name": first_name, "last_name": last_name},
         "account": account.first(),
         "transactions": rows(lines),
+        "opening_balances": rows(OpeningBalance.objects.filter(**at_brand).values("points", "note", "created_at")),
         "orders": rows(bought.values("order_id", "credited_at")),
         "redemptions": rows(taken.values("name", "cost", "code", "status", "created_at", "used_at", "cancelled_at")),
     }
@@ -141,6 +145,7 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
 def erase_account(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """The account, with its ledger, orders and redemptions, is the pseudonym's, and closed."""
     confirmations.erase_user(user_id, brand_id)
+    opening_balances.erase(user_id=user_id, brand_id=brand_id)
     orders.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to)
     accounts.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to, at=at)
 

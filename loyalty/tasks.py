@@ -9,6 +9,7 @@ from django.utils import timezone
 from core.db.connections import with_fresh_connection
 from loyalty.integrations import webhook_events
 from loyalty.members import confirmations
+from loyalty.members.moving_in import opening_balances
 from loyalty.notifications import sender_domains
 from loyalty.points import expiry
 from loyalty.wallets import selfcheck
@@ -27,6 +28,12 @@ def purge_webhook_messages() -> int:
 def purge_confirmations() -> int:
     """Every hour: delete codes that went to addresses and have ended, with what was registered with them."""
     return with_fresh_connection(partial(confirmations.purge_ended, at=timezone.now()))
+
+
+@shared_task
+def release_opening_balances() -> int:
+    """Every hour: credit opening balances that waited for confirmed addresses, of brands that ask for none any more."""
+    return with_fresh_connection(partial(opening_balances.release_where_not_needed, at=timezone.now()))
 
 
 @shared_task

@@ -1,6 +1,7 @@
-"""Pseudonyms: the only code that takes a person out of a user's row, or makes the row that stands for one who left."""
+"""Users who did not come by themselves: those whom a brand brings along, and pseudonyms, which stand for who left."""
 
 import uuid
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.contrib.auth.hashers import make_password
@@ -8,8 +9,10 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.credentials import LoginSession
 from brands.models.people import User
+from core.db.statements import command
 from core.errors import DomainError, TokenInvalid
 
+INSERT_PEOPLE = command("brands/identity/sql/insert_people.sql")
 DOMAIN = "erased.invalid"  # RFC 2606: no mail can ever reach it
 
 
@@ -34,6 +37,14 @@ def make(*, brand_id: int, at: datetime) -> User:
         is_active=False,
         date_joined=at,
     )
+
+
+def add_people(*, addresses: Sequence[str], at: datetime) -> None:
+    """Have somebody for each of these lowercase addresses, whom a brand brings along. Call outside of the guard.
+
+    They registered nowhere and have no password: a mailed link gives them one, and proves the address.
+    """
+    INSERT_PEOPLE.run(addresses=list(addresses), at=at)
 
 
 def anonymise_user(user: User) -> None:

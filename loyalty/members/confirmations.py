@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from django.contrib.auth.hashers import check_password, make_password
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
+from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
@@ -25,6 +26,7 @@ from core.errors import Invalid
 from events import holds, publishing
 from events.messages import NewEvent
 from loyalty.members import change_events, consents
+from loyalty.members.moving_in import opening_balances
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.notifications import rendering
 from loyalty.points import accounts
@@ -135,7 +137,7 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
                 user.save(update_fields=["email", "email_verified_at"])
         except IntegrityError as error:  # somebody has the address; that it is so, nobody is told
             raise link_ended() from error
-        holds.release(user_id=user.pk)
+        release_points(user_id=user.pk)
         tokens.revoke_all(user=user, at=at)
         change = {"email": (found.previous_email, found.email)}
         row = accounts.account_of(brand_id=found.brand_id, user_id=user.pk) or user
@@ -211,7 +213,14 @@ def verify_address(*, user: User, at: datetime) -> None:
     """
     unconfirmed = User.objects.filter(pk=user.pk, email=user.email, email_verified_at=None)
     if unconfirmed.update(email_verified_at=at):
-        holds.release(user_id=user.pk)
+        release_points(user_id=user.pk)
+
+
+def release_points(*, user_id: int) -> None:
+    """Have what waited for the confirmed address of a person credited now, at all brands. settings.ADDRESS_CONFIRMED
+    names it. Joins the transaction that confirms."""
+    holds.release(user_id=user_id)
+    opening_balances.release(user_id=user_id, at=timezone.now())
 
 
 def link_ended() -> Invalid:

@@ -17,6 +17,7 @@ from core.errors import DomainError, Invalid, raises
 from events import messages, publishing
 from loyalty.members import confirmations, consents, passwords
 from loyalty.members.confirmations import Begun
+from loyalty.members.moving_in import opening_balances
 from loyalty.points import accounts
 
 
@@ -43,6 +44,8 @@ def log_in(*, user: User, brand: Brand, channel: str, at: datetime) -> TokenPair
     with transaction.atomic():
         pair = tokens.issue(user=user, brand=brand, at=at)
         _publish_login(user, brand, pair, channel, at)
+        if user.email_verified_at is not None:
+            opening_balances.release(user_id=user.pk, brand_id=brand.pk, at=at)
     return pair
 
 

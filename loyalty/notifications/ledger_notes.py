@@ -7,7 +7,8 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.translation import pgettext
 
-# The texts as their writers have them (campaigns.accrual, authcodes.scanning, loyalty.rewards, loyalty.points.expiry).
+# The texts as their writers have them (campaigns.accrual, authcodes.scanning, loyalty.rewards, loyalty.points.expiry,
+# loyalty.members.moving_in.opening_balances).
 SYSTEM_NOTES = (
     "Points for scanning %(product)s",
     "Points for order %(order)s",
@@ -17,6 +18,7 @@ SYSTEM_NOTES = (
     "Redeemed: %(reward)s",
     "Cancelled: %(reward)s",
     "Expired: earned before %(day)s",
+    "Opening balance",
 )
 FIELDS = ("first_name", "last_name", "phone", "language")
 CONTEXT = "ledger"

@@ -1,6 +1,6 @@
 """What a customer wants to hear from a brand: the only code that writes NotificationPreference."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -9,9 +9,12 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from core.db.statements import command
 from core.errors import Invalid
 from core.languages import filled
 from loyalty.models.notifications import PHONE, Channel, Language, NotificationPreference, Topic
+
+INSERT_PREFERENCES = command("loyalty/notifications/sql/insert_preferences.sql")
 
 Switches = Mapping[str, Mapping[str, bool]]  # topic -> channel -> whether it is wanted
 
@@ -77,6 +80,30 @@ def change(
             setattr(row, name, value)
         row.save(update_fields=[*fields])
     return of_rows(row)
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtAlong:
+    """What another system knew of a customer; who wanted no notices gets none here, but for what is always sent."""
+
+    user_id: int
+    language: str
+    phone: str
+    wants_notices: bool
+
+
+def add_many(*, brand_id: int, wishes: Sequence[BroughtAlong], at: datetime) -> None:
+    """Keep the checked wishes of customers who said nothing here yet. Joins a transaction."""
+    everything = [f"{topic.value}/{channel.value}" for topic in Topic for channel in Channel]
+    INSERT_PREFERENCES.run(
+        brand_id=brand_id,
+        user_ids=[each.user_id for each in wishes],
+        languages=[each.language for each in wishes],
+        phones=[each.phone for each in wishes],
+        wants_notices=[each.wants_notices for each in wishes],
+        opted_out=sorted(set(everything) - {f"{Topic.SAFETY.value}/{channel.value}" for channel in Channel}),
+        at=at,
+    )
 
 
 def opt_out(user_id: int, brand_id: int, *, channel: str, topics: list[str], at: datetime) -> Preferences:

@@ -13,6 +13,7 @@ from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
+from brands.models.tenants import Brand
 from core.errors import Invalid
 from core.json_values import plain
 from events import messages, publishing
@@ -28,7 +29,8 @@ from loyalty.points.ledger import Credit
 from loyalty.points.levels import Level
 
 ZERO = Decimal(0)
-LINE = "ledger line"  # in the trail, of adjustments alone
+LINE = "ledger line"  # in the trail, of adjustments and opening balances alone
+WAITING = "opening balance"  # in the trail, of one that waits for a confirmed address
 MAX_SCANS = 100  # at the brand's ceiling: what anybody but the operator adds in a day
 # One addition by a person for a brand at a time is decided: two at once would pass the day's ceiling together.
 TURN = "SELECT pg_advisory_xact_lock(hashtextextended('adjustments:' || %s::text || ':' || %s::text, 7216008))"
@@ -100,7 +102,7 @@ def take_turn(*, brand_id: int, by: User | None) -> None:
 def check_limit(*, account: UserPoints, points: Decimal, audit_context: AuditContext) -> None:
     """Of what one person adds for a brand in a day (UTC), however many times. The operator, who sets the ceiling, is
     not bound by it."""
-    most = MAX_SCANS * account.brand.max_points_per_scan
+    most = max_a_day(account.brand)
     before = added_today(brand_id=account.brand_id, by=audit_context.user, at=audit_context.at)
     if before + points <= most:
         return
@@ -111,14 +113,19 @@ def check_limit(*, account: UserPoints, points: Decimal, audit_context: AuditCon
     raise Invalid(message, details={"field": "amount"})
 
 
+def max_a_day(brand: Brand) -> int:
+    """Of points that anybody but the operator adds for a brand in a day, one by one or with a file."""
+    return MAX_SCANS * brand.max_points_per_scan
+
+
 def added_today(*, brand_id: int, by: User | None, at: datetime) -> Decimal:
     """As the audit log has it; what was taken gives nothing back."""
     day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     made = AuditLogEntry.objects.filter(
-        user=by, brand=brand_id, kind="loyalty.userpoints", at__gte=day, changes__has_key=LINE
+        user=by, brand=brand_id, kind="loyalty.userpoints", at__gte=day, changes__has_any_keys=[LINE, WAITING]
     )
-    balances = made.values_list("changes__points", flat=True)
-    differences = (Decimal(str(after)) - Decimal(str(before)) for before, after in balances)
+    told = [(each.get("points"), each.get(WAITING)) for each in made.values_list("changes", flat=True)]
+    differences = (Decimal(str(after)) - Decimal(str(before or 0)) for before, after in (a or b for a, b in told))
     return sum((each for each in differences if each > 0), ZERO)
 
 

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
 from brands.tenants import local_time
-from core.db.statements import query, query_values
+from core.db.statements import query
 from core.json_values import plain
 from events import messages, publishing
 from loyalty.integrations import webhook_events
@@ -29,6 +29,7 @@ from loyalty.models.expiry import ExpiryRun, ExpiryWarning
 from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import ledger
+from loyalty.points.accounts import lock_many
 from loyalty.points.balance_events import balance_changed
 from loyalty.points.expiry_rules import Rule
 from loyalty.points.ledger import Expired
@@ -60,7 +61,6 @@ class EarnedLot:
 
 
 FETCH_ACCOUNTS = query("loyalty/points/sql/fetch_accounts_to_expire.sql", returns=CheckedAccount)
-LOCK_ACCOUNTS = query_values("loyalty/points/sql/lock_accounts.sql", "user_point_id")
 FETCH_LOTS = query("loyalty/points/sql/fetch_point_lots.sql", returns=EarnedLot)
 
 
@@ -168,7 +168,7 @@ def expire(run: ExpiryRun, accounts: Sequence[int], *, at: datetime) -> list[Exp
     """Lock the accounts, look again, write: from here to the commit an accrual of theirs waits."""
     if not accounts:
         return []
-    LOCK_ACCOUNTS.all(accounts=list(accounts))
+    lock_many(accounts=accounts)
     note = _("Expired: earned before %(day)s") % {"day": run.retained_from.astimezone(run.brand.zone).date()}
     gone = ledger.expire(
         accounts=accounts, retained_from=run.retained_from, reason_id=f"expire:{run.day}", note=note, at=at

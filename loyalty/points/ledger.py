@@ -14,8 +14,9 @@ from loyalty.errors import NotEnoughPoints, PointsAlreadyClaimed
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 
-# What reason_ids begin with: of points that came back, that staff added or took, and that a milestone paid.
-RETURNED, ADJUSTED, WON = "redeem-undo:", "adjust:", "milestone:"
+# What reason_ids begin with: of points that came back, that staff added or took, that a milestone paid, and that
+# members brought along from another programme.
+RETURNED, ADJUSTED, WON, OPENING = "redeem-undo:", "adjust:", "milestone:", "opening:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,25 @@ class Expired:
     loyalty_transaction_id: int
 
 
+@dataclass(frozen=True, slots=True)
+class OpeningCredit:
+    """An opening balance that an account was just credited, and what it holds after it."""
+
+    account: int
+    user_id: int
+    loyalty_transaction_id: int
+    points: Decimal
+    balance: Decimal
+    lifetime: Decimal
+    current_level: str
+    level_before: str
+
+    @property
+    def level_updated(self) -> bool:
+        return self.current_level != self.level_before
+
+
+CREDIT_OPENING_BALANCES = query("loyalty/points/sql/credit_opening_balances.sql", returns=OpeningCredit)
 CREDIT_POINTS = query("loyalty/points/sql/credit_points.sql", returns=Credit)
 RETURN_POINTS = query("loyalty/points/sql/return_points.sql", returns=Credit)
 DEBIT_POINTS = query("loyalty/points/sql/debit_points.sql", returns=Credit)
@@ -90,6 +110,18 @@ def credit(*, account: int, points: Decimal, reason_id: str, note: str, at: date
     if credited is None:
         raise PointsAlreadyClaimed
     return credited
+
+
+def credit_opening_balances(
+    *, accounts: Sequence[int], points: Sequence[Decimal], reason_id: str, note: str, at: datetime
+) -> list[OpeningCredit]:
+    """Add to each of a brand's accounts the points at its place, above 0, once for a `reason_id`; levels follow.
+
+    Returns what is new. Call inside the action's transaction, with the accounts locked or made in it.
+    """
+    return CREDIT_OPENING_BALANCES.all(
+        accounts=list(accounts), points=list(points), reason_id=reason_id, note=note, at=at
+    )
 
 
 def promote(*, account: int, level: str, at: datetime) -> None:

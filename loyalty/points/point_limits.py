@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import Sum
 
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.points.ledger import ADJUSTED, RETURNED, WON
+from loyalty.points.ledger import ADJUSTED, OPENING, RETURNED, WON
 
 ZERO = Decimal(0)
 
@@ -55,6 +55,6 @@ def _earned(account: int, *, since: datetime) -> Decimal:
     lines = LoyaltyTransaction.objects.filter(
         user_point_id=account, reason=LoyaltyTransaction.Reason.EARNED, created_at__gte=since
     )
-    for beginning in (RETURNED, ADJUSTED, WON):
+    for beginning in (RETURNED, ADJUSTED, WON, OPENING):
         lines = lines.exclude(reason_id__startswith=beginning)
     return lines.aggregate(total=Sum("points_earned"))["total"] or ZERO

@@ -1,5 +1,6 @@
 """Page: people. A brand's staff see its customers and colleagues; what somebody is elsewhere stays there."""
 
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django import forms
@@ -8,7 +9,8 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.auth import admin as django_pages  # noqa: F401 - registers the page that goes below
 from django.contrib.auth.forms import SetPasswordMixin
 from django.contrib.auth.models import Group
-from django.db.models import QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -26,7 +28,7 @@ from portal.base.forms import TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
-from portal.unfold import DropdownFilter, PasswordWidget, SelectWidget, action
+from portal.unfold import DropdownFilter, PasswordWidget, SelectWidget, action, display
 
 # Roles stand in roles.TABLE; Django's groups would be a second truth.
 admin.site.unregister(Group)
@@ -117,11 +119,19 @@ class UserAdmin(TenantAdmin):
     sidebar = SidebarEntry(SETTINGS, 5, "person")
     form = UserForm
     brand_path = "pk"  # to none: `seen` finds a brand's people
-    list_display = ("email", "first_name", "last_name", "is_active", "date_joined")
+    list_display = ("email", "name_here", "is_active", "joined_here")
     list_filter = (KindFilter,)
     actions_list = ("invite",)
     search_fields = ("email__startswith", "first_name__istartswith", "last_name__istartswith")
-    readonly_fields = ("registered_brand", "date_joined", "last_login", "email_verified_at")
+    readonly_fields = (
+        "registered_brand",
+        "date_joined",
+        "last_login",
+        "email_verified_at",
+        "name_here",
+        "joined_here",
+        "verified_here",
+    )
     add_fieldsets = (
         (None, {"fields": ("email", ("first_name", "last_name"), ("password1", "password2"), ("brand", "role"))}),
     )
@@ -140,9 +150,7 @@ class UserAdmin(TenantAdmin):
         ),
         (_("Access"), {"fields": ("is_active", ("is_staff", "is_superuser"), ("password1", "password2"))}),
     )
-    fieldsets = (
-        (None, {"fields": ("email", ("first_name", "last_name"), ("is_active", "date_joined"), "email_verified_at")}),
-    )
+    fieldsets = ((None, {"fields": ("email", "name_here", ("is_active", "joined_here"), "verified_here")}),)
 
     def has_invite_permission(self, request: HttpRequest) -> bool:
         return bool(brand_scope(request.user, ADD, "staff_login.invitation"))
@@ -152,7 +160,32 @@ class UserAdmin(TenantAdmin):
         return redirect("admin:staff_login_invitation_add")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return seen(admin.ModelAdmin.get_queryset(self, request), self.brand_scope(request, VIEW))
+        within = self.brand_scope(request, VIEW)
+        return as_known(seen(admin.ModelAdmin.get_queryset(self, request), within), within)
+
+    @display(description=_("name"))
+    def name_here(self, user: Any) -> str:
+        return f"{user.first_name_here} {user.last_name_here}".strip()
+
+    @display(description=_("date joined"), ordering="date_joined")
+    def joined_here(self, user: Any) -> datetime:
+        found: datetime = user.date_joined if user.is_ours else user.enrolled_here
+        return found
+
+    @display(description=_("address verified"))
+    def verified_here(self, user: Any) -> datetime | None:
+        found: datetime | None = user.email_verified_at if user.is_ours else None
+        return found
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By names only who registered here or works here: what others wrote elsewhere must not be found out."""
+        if staff_user(request).is_superuser:
+            return super().get_search_results(request, queryset, search_term)
+        ours, many = super().get_search_results(request, queryset.filter(is_ours=True), search_term)
+        named = queryset.filter(email__startswith=search_term.strip().lower())
+        return queryset.filter(Q(pk__in=ours.values("pk")) | Q(pk__in=named.values("pk"))), many
 
     def choices(self, request: HttpRequest, within: BrandScope) -> QuerySet[Any]:
         return seen(self.get_queryset(request), within)
@@ -214,6 +247,23 @@ def seen(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
     enrolled = User.objects.order_by().filter(points_rows__brand__in=within.brand_ids)
     # A union, for an OR would have PostgreSQL look at everybody.
     return rows.filter(pk__in=registered.values("pk").union(enrolled.values("pk"), working_for(within).values("pk")))
+
+
+def as_known(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
+    """Each with what the brands within reach know: their own people as they are, those whom they only enrolled by the
+    names that they call them, and since when. When and as whom somebody registered elsewhere is no business of theirs.
+    """
+    if within.everywhere:
+        return rows.annotate(is_ours=Value(True), first_name_here=F("first_name"), last_name_here=F("last_name"))  # noqa: FBT003
+    account: Any = User._meta.get_field("points_rows").related_model  # noqa: SLF001 - Django's public API of models
+    accounts = account.objects.filter(user=OuterRef("pk"), brand__in=within.brand_ids).order_by("pk")
+    works = StaffRole.objects.filter(user=OuterRef("pk"), brand__in=within.brand_ids)
+    return rows.annotate(
+        is_ours=Q(registered_brand__in=within.brand_ids) | Exists(works),
+        first_name_here=Coalesce(Subquery(accounts.values("first_name")[:1]), "first_name"),
+        last_name_here=Coalesce(Subquery(accounts.values("last_name")[:1]), "last_name"),
+        enrolled_here=Subquery(accounts.values("enrolled_at")[:1]),
+    )
 
 
 def working_for(within: BrandScope) -> QuerySet[User]:

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 WRITERS = [
     "authcodes/scanning/scan_events.py",
     "campaigns/accrual/handlers.py",
+    "loyalty/members/moving_in/opening_balances.py",
     "loyalty/points/expiry.py",
     "loyalty/rewards/redeem.py",
     "loyalty/rewards/returns.py",

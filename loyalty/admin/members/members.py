@@ -31,6 +31,7 @@ from loyalty.admin.members.corrections import Corrections
 from loyalty.admin.members.data_exports import DataExport
 from loyalty.admin.members.enrolment import Enrolment
 from loyalty.admin.members.erasure import Erasure
+from loyalty.admin.members.resource import MemberResource
 from loyalty.admin.notifications.deliveries import COLOURS as NOTICE_COLOURS
 from loyalty.admin.notifications.deliveries import displayed_address
 from loyalty.errors import PointsAlreadyClaimed
@@ -45,6 +46,7 @@ from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
+from portal.import_export.importable import ImportingAdmin
 from portal.lists.filters import DayFilter
 from portal.lists.number_columns import format_number, format_points
 from portal.unfold import ChoicesFilter, SelectWidget, TextareaWidget, TextWidget, action, display
@@ -99,7 +101,7 @@ def name_of(member: UserPoints) -> str:
 
 
 @admin.register(UserPoints)
-class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
+class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin, ImportingAdmin):
     role_permissions: ClassVar = {
         "owner": "view act erase correct",
         "manager": "view act correct",
@@ -107,6 +109,7 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin):
     }
     sidebar = SidebarEntry(MEMBERS, 1, "group")
     export_kind = "export-members"
+    resource = MemberResource
     pages_by_key = True
     customer_path = "user"
     list_display = ("user", "points", "points_earned", "points_redeemed", "current_level", "state", "enrolled_at")

@@ -1,0 +1,291 @@
+"""Members with opening balances as files: checked all at once, and written by loyalty.members.moving_in.member_imports.
+
+The rows do not go through django-import-export one by one: 100,000 of them are a matter of seconds.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.audit_log import AuditContext
+from brands.identity import users
+from brands.identity.roles import ACT
+from core.errors import Invalid
+from loyalty.members.moving_in import member_imports
+from loyalty.members.moving_in.member_imports import KnownMember, MemberRow
+from loyalty.models.accounts import UserPoints
+from loyalty.models.notifications import Language
+from loyalty.notifications.preferences import checked_phone
+from portal.import_export.cells import BOOLEANS, YES
+from portal.import_export.plans import Outcome, Plan, PlannedRow
+from portal.import_export.resource import TenantResource
+from portal.import_export.tables import Table
+
+COLUMNS = (
+    "email",
+    "first_name",
+    "last_name",
+    "external_id",
+    "phone",
+    "language",
+    "wants_notices",
+    "opening_balance",
+    "opening_source",
+)
+LONGEST = {"email": 254, "first_name": 150, "last_name": 150, "external_id": 64, "phone": 40}
+AMOUNT = re.compile(r"[0-9]{1,8}(\.[0-9]{1,2})?")
+SOURCE = re.compile(r"[a-z0-9-]{1,40}")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+SAME_LINES = gettext_lazy("Lines %(lines)s are for the same row.")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedMember:
+    """A line's member; the key of the account where there is one."""
+
+    pk: int | None
+    row: MemberRow
+
+    def __str__(self) -> str:
+        return self.row.address
+
+
+class MemberResource(TenantResource):
+    """Members by their addresses. Who is a member keeps names and wishes: a file only adds to what is there."""
+
+    required = ("email",)
+    add_verb = change_verb = ACT
+    exports = False  # members have an export of their own
+    note = gettext_lazy(
+        "Nobody is told: no mail, message or push goes out. Opening balances count as points that you add by hand, for "
+        "which there is a most per day; the operator imports more. Where points are for confirmed addresses, a balance "
+        "waits until the member confirms the address or logs in."
+    )
+    example: ClassVar[dict[str, str]] = {
+        "email": "ada@example.com",
+        "first_name": "Ada",
+        "last_name": "Lovelace",
+        "external_id": "CRM-1007",
+        "phone": "+4930123456",
+        "language": "en",
+        "wants_notices": "yes",
+        "opening_balance": "120",
+        "opening_source": "import",
+    }
+    notes: ClassVar[dict[str, Any]] = {
+        "email": gettext_lazy("Required. Finds the member; any other address makes a new member."),
+        "first_name": gettext_lazy("What you call the member. Of new members only."),
+        "last_name": gettext_lazy("What you call the member. Of new members only."),
+        "external_id": gettext_lazy("The member's number in your own systems. Noted where there is none yet."),
+        "phone": gettext_lazy("With country code, such as +4930123456. Of new members only."),
+        "language": gettext_lazy("en, de or ar; leave empty for the brand's. Of new members only."),
+        "wants_notices": gettext_lazy(
+            "yes or no. Write no for who unsubscribed: only recalls are sent then. Of new members only."
+        ),
+        "opening_balance": gettext_lazy("Points, such as 120 or 12.5. Credited once for each opening_source."),
+        "opening_source": gettext_lazy(
+            "Where the points come from, in small letters, digits and hyphens; the same in every line. Empty: import."
+        ),
+    }
+
+    class Meta:
+        model = UserPoints
+        import_id_fields = ()
+
+    _source = member_imports.DEFAULT_SOURCE
+
+    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - the base's
+        return list(COLUMNS)
+
+    def known_columns(self) -> Iterable[str]:
+        return COLUMNS
+
+    def required_columns(self) -> list[str]:
+        return list(self.required)
+
+    def plan(self, table: Table, *, lock: bool = False) -> Plan:
+        self.check_table(table)
+        planned = [PlannedRow(row.line, row.values) for row in table.rows]
+        for row in planned:
+            cells = {name: cell.strip() for name, cell in zip(table.columns, row.values, strict=True)}
+            row.more, row.errors = parsed(cells), dict(faults(cells))
+            row.instance = ImportedMember(None, row.more)
+        self._source = self._source_of(table, planned)
+        _check_repeated(planned, "email", lambda row: row.address)
+        _check_repeated(planned, "external_id", lambda row: row.external_id)
+        look_up = member_imports.lock_known if lock else member_imports.known
+        addresses = [row.more.address for row in planned if "email" not in row.errors]
+        found = look_up(brand=self.brand, addresses=addresses, source=self._source)
+        for row in planned:
+            self._compare(row, found.get(row.more.address))
+        self._check_external_ids(planned)
+        self._check_limit(planned)
+        return Plan(table.columns, planned)
+
+    def _source_of(self, table: Table, planned: Sequence[PlannedRow]) -> str:
+        """The one that all lines name."""
+        if "opening_source" not in table.columns:
+            return member_imports.DEFAULT_SOURCE
+        at = table.columns.index("opening_source")
+        default = member_imports.DEFAULT_SOURCE
+        named = [row.values[at].strip() or default for row in planned]
+        for row, name in zip(planned, named, strict=True):
+            if not SOURCE.fullmatch(name):
+                row.add_error("opening_source", _("Use 1 to 40 small letters, digits and hyphens."))
+            elif name != named[0]:
+                row.add_error("opening_source", _("Write the same in every line, or split the file."))
+        return named[0]
+
+    def _compare(self, row: PlannedRow, known: KnownMember | None) -> None:
+        """What the line would change of what the brand has."""
+        wanted: MemberRow = row.more
+        is_member = known is not None and known.account is not None
+        if known is not None and is_member:
+            row.instance = row.before = ImportedMember(known.account, wanted)
+        if not is_member and not self.may_add:
+            row.add_error("", _("Your role may not add rows."))
+        if row.errors:
+            return
+        if known is not None:
+            _check_known(row, known)
+        had = known.opening_balance if known is not None else None
+        if known is not None and is_member:
+            if wanted.external_id and not known.external_id:
+                row.changes["external_id"] = ("", wanted.external_id)
+        else:
+            row.changes.update(_new_cells(wanted))
+        if wanted.points and had is None:
+            row.changes["opening_balance"] = ("", f"{wanted.points:f}")
+
+    def _check_external_ids(self, planned: Sequence[PlannedRow]) -> None:
+        """One is one member's."""
+        noted = [row.changes["external_id"][1] for row in planned if "external_id" in row.changes and not row.errors]
+        taken = member_imports.taken_external_ids(brand=self.brand, external_ids=noted)
+        for row in planned if taken else ():
+            if row.changes.get("external_id", ("", ""))[1] in taken:
+                row.add_error("external_id", _("Another member of this brand has this external id."))
+
+    def _check_limit(self, planned: Sequence[PlannedRow]) -> None:
+        """Said at the first line that brings points; `write` decides."""
+        bringing = [row for row in planned if "opening_balance" in row.changes and not row.errors]
+        left = None
+        if bringing and self.by is not None:
+            left = member_imports.most_points(brand=self.brand, by=self.by, at=timezone.now())
+        if left is not None and sum(row.more.points for row in bringing) > left:
+            message = member_imports.too_many_points(brand=self.brand, left=left)
+            bringing[0].add_error("opening_balance", message)
+
+    def write(self, plan: Plan, *, context: AuditContext) -> None:
+        rows = [row.more for row in plan.of(Outcome.NEW, Outcome.CHANGED)]
+        if rows:
+            member_imports.write(brand=self.brand, rows=rows, source=self._source, audit_context=context)
+
+
+def parsed(cells: Mapping[str, str]) -> MemberRow:
+    """A line's cells; what `faults` has something against is left out."""
+    wrong = dict(faults(cells))
+    good = {name: "" if name in wrong else cell for name, cell in cells.items()}
+    return MemberRow(
+        address=cells["email"].lower(),
+        first_name=good.get("first_name", ""),
+        last_name=good.get("last_name", ""),
+        external_id=good.get("external_id", ""),
+        phone=checked_phone(good.get("phone", "")),
+        language=good.get("language", ""),
+        wants_notices=BOOLEANS[good.get("wants_notices", "").lower() or YES],
+        points=Decimal(good.get("opening_balance", "") or 0),
+    )
+
+
+def faults(cells: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What is wrong with a line's cells, by column."""
+    for name, cell in cells.items():
+        if CONTROL.search(cell):
+            yield name, _("Remove the control characters, such as line breaks.")
+        elif len(cell) > LONGEST.get(name, len(cell)):
+            yield name, _("At most %(most)d characters.") % {"most": LONGEST[name]}
+        elif name in FAULTS and (cell or name == "email") and (message := FAULTS[name](cell)):
+            yield name, message
+
+
+def _address_fault(cell: str) -> str:
+    try:
+        validate_email(cell)
+    except ValidationError:
+        return _("Enter a valid e-mail address.")
+    if not cell.isascii() or cell.lower().endswith(f"@{users.DOMAIN}"):
+        return _("Enter a valid e-mail address.")
+    return ""
+
+
+def _phone_fault(cell: str) -> str:
+    try:
+        checked_phone(cell)
+    except Invalid as error:
+        return error.message
+    return ""
+
+
+def _language_fault(cell: str) -> str:
+    return "" if cell in Language.values else _("Write one of %(known)s.") % {"known": ", ".join(Language.values)}
+
+
+def _boolean_fault(cell: str) -> str:
+    return "" if cell.lower() in BOOLEANS else _("Enter yes or no.")
+
+
+def _amount_fault(cell: str) -> str:
+    if AMOUNT.fullmatch(cell):
+        return ""
+    return _("Enter 0 or more with the digits 0 to 9, a point for decimals and at most two of them, such as 12.5.")
+
+
+FAULTS = {
+    "email": _address_fault,
+    "phone": _phone_fault,
+    "language": _language_fault,
+    "wants_notices": _boolean_fault,
+    "opening_balance": _amount_fault,
+}
+
+
+def _check_known(row: PlannedRow, known: KnownMember) -> None:
+    wanted: MemberRow = row.more
+    if not known.is_active:
+        row.add_error("email", _("This account is switched off."))
+    if wanted.external_id and known.external_id and wanted.external_id != known.external_id:
+        row.add_error("external_id", _("This member has another external id."))
+    if wanted.points and known.opening_balance is not None and wanted.points != known.opening_balance:
+        message = _("This member already has an opening balance of %(points)s from this source. Adjust it by hand.")
+        row.add_error("opening_balance", message % {"points": f"{known.opening_balance:f}"})
+    if wanted.points and known.status == UserPoints.Status.BLOCKED and known.opening_balance is None:
+        row.add_error("opening_balance", _("This member is blocked and earns nothing. Unblock them first."))
+
+
+def _new_cells(wanted: MemberRow) -> Iterator[tuple[str, tuple[str, str]]]:
+    for name in ("first_name", "last_name", "external_id", "phone", "language"):
+        if text := getattr(wanted, name):
+            yield name, ("", text)
+    if not wanted.wants_notices:
+        yield "wants_notices", ("", _("no"))
+
+
+def _check_repeated(planned: Sequence[PlannedRow], column: str, key: Any) -> None:
+    """No two lines may be for the same member, or have the same number."""
+    same: dict[str, list[PlannedRow]] = defaultdict(list)
+    for row in planned:
+        if column not in row.errors and key(row.more):
+            same[key(row.more)].append(row)
+    for rows in same.values():
+        lines = ", ".join(str(row.line) for row in rows[:10])
+        for row in rows if len(rows) > 1 else ():
+            row.add_error(column, str(SAME_LINES) % {"lines": lines})

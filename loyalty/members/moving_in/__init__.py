@@ -1,0 +1,1 @@
+"""Members whom a brand brings along from another programme, and their opening balances."""

@@ -1,0 +1,268 @@
+"""Members whom a brand brings along from another programme, each with an opening balance: many at once, or none.
+
+`write` is the one way in for files of every size: some statements for each 2,000 rows. Nobody is told
+by mail, message or push; webhooks and the wallet passes of who has one already are.
+
+People whom the brand does not know are enrolled whether or not another brand has them as a customer, and nothing that
+the brand can see of them tells which: they have no brand of registration, and are called what the file calls them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands import audit_log
+from brands.audit_log import AuditContext, NamedChange
+from brands.identity import users
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core import json_values
+from core.db import row_guard
+from core.db.statements import query
+from core.errors import Invalid
+from core.json_values import plain
+from events import publishing
+from loyalty.integrations import webhook_events
+from loyalty.members.moving_in import opening_balances
+from loyalty.models.accounts import UserPoints
+from loyalty.models.webhooks import WebhookType
+from loyalty.notifications import preferences
+from loyalty.notifications.preferences import BroughtAlong
+from loyalty.points import accounts, adjustments, ledger
+from loyalty.points.accounts import Newcomer
+from loyalty.points.ledger import OpeningCredit
+
+ZERO = Decimal(0)
+DEFAULT_SOURCE = "import"
+PORTION = 2_000  # members written at once
+CHANGED = gettext_lazy("The rows have changed since the preview. Nothing was imported. Upload the file again.")
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """A member of a file whose cells are checked: `address` in lowercase, `phone` with its country code or empty."""
+
+    address: str
+    first_name: str = ""
+    last_name: str = ""
+    external_id: str = ""
+    phone: str = ""
+    language: str = ""
+    wants_notices: bool = True
+    points: Decimal = ZERO
+
+    @property
+    def has_wishes(self) -> bool:
+        return bool(self.phone or self.language or not self.wants_notices)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMember:
+    """Whom the brand knows by an address: a member (`account`), or a customer who registered with it."""
+
+    email: str
+    user_id: int
+    account: int | None
+    status: str
+    external_id: str
+    is_active: bool
+    is_confirmed: bool
+    is_registered: bool
+    opening_balance: Decimal | None
+
+
+FETCH_MEMBERS = query("loyalty/members/moving_in/sql/fetch_members_by_address.sql", returns=KnownMember)
+
+
+def reason_id_of(source: str) -> str:
+    """Of the ledger entries of a programme that members come from: each brings one opening balance from there."""
+    return f"{ledger.OPENING}{source or DEFAULT_SOURCE}"
+
+
+def known(*, brand: Brand, addresses: Sequence[str], source: str) -> dict[str, KnownMember]:
+    """Whom the brand knows by these addresses. Nobody else's are found, whichever brand has them."""
+    found = FETCH_MEMBERS.all(brand_id=brand.pk, addresses=list(addresses), reason_id=reason_id_of(source))
+    return {each.email: each for each in found}
+
+
+def lock_known(*, brand: Brand, addresses: Sequence[str], source: str) -> dict[str, KnownMember]:
+    """The same, with the members' accounts locked until the end of the transaction."""
+    before = known(brand=brand, addresses=addresses, source=source)
+    accounts.lock_many(accounts=sorted(each.account for each in before.values() if each.account is not None))
+    return known(brand=brand, addresses=addresses, source=source)
+
+
+def taken_external_ids(*, brand: Brand, external_ids: Sequence[str]) -> dict[str, int]:
+    """Of these external ids those that members of the brand have, and whose accounts they are."""
+    theirs = UserPoints.objects.filter(brand=brand, external_id__in=external_ids)
+    return dict(theirs.values_list("external_id", "pk"))
+
+
+def most_points(*, brand: Brand, by: User | None, at: datetime) -> Decimal | None:
+    """How many points somebody may still bring along today; None where nothing limits them.
+
+    Opening balances are points by hand: the same limit counts both.
+    """
+    if by is not None and by.is_superuser:
+        return None
+    return max(ZERO, adjustments.max_a_day(brand) - adjustments.added_today(brand_id=brand.pk, by=by, at=at))
+
+
+def too_many_points(*, brand: Brand, left: Decimal) -> str:
+    message = _(
+        "The opening balances add up to more than you can add today: %(left)s of %(most)s points are left. Ask the "
+        "operator to import this file."
+    )
+    return message % {"left": f"{left:,f}", "most": f"{adjustments.max_a_day(brand):,}"}
+
+
+def write(*, brand: Brand, rows: Sequence[MemberRow], source: str, audit_context: AuditContext) -> None:
+    """Enrol those of `rows` who are no members, and give each the opening balance that they have not had yet.
+
+    Call in a transaction, with what `known` finds locked by `lock_known`. Raises Invalid: for more points than whoever
+    imports may add in a day, and where somebody was enrolled in another way meanwhile.
+    """
+    before = known(brand=brand, addresses=[row.address for row in rows], source=source)
+    _check_limit(brand, [row.points for row in rows if _is_owed(row, before)], audit_context)
+    for start in range(0, len(rows), PORTION):
+        _write_portion(brand, rows[start : start + PORTION], before, source, audit_context)
+
+
+def _write_portion(
+    brand: Brand,
+    rows: Sequence[MemberRow],
+    before: Mapping[str, KnownMember],
+    source: str,
+    audit_context: AuditContext,
+) -> None:
+    """So many that no statement runs for longer than any may."""
+    at, reason_id = audit_context.at, reason_id_of(source)
+    new = [row for row in rows if not _is_member(row, before)]
+    with row_guard.disabled("an address is one person's, whichever brand they came to first"):
+        users.add_people(addresses=[row.address for row in new], at=at)
+        newcomers = [Newcomer(row.address, row.external_id, row.first_name, row.last_name) for row in new]
+        enrolled = accounts.enrol_many(brand_id=brand.pk, newcomers=newcomers, at=at) if new else []
+    if len(enrolled) != len(new):
+        raise Invalid(str(CHANGED))
+    now = known(brand=brand, addresses=[row.address for row in rows], source=source)
+    _note_external_ids(brand, rows, before, now, at)
+    wishes = [
+        BroughtAlong(now[row.address].user_id, row.language, row.phone, row.wants_notices)
+        for row in new
+        if row.has_wishes
+    ]
+    if wishes:
+        preferences.add_many(brand_id=brand.pk, wishes=wishes, at=at)
+    _publish_enrolled(brand, [now[row.address].user_id for row in new], at)
+    owed = [row for row in rows if _is_owed(row, before)]
+    waiting = {row.address for row in owed if brand.requires_confirmed_email and not _may_earn(row, before)}
+    if waiting:
+        opening_balances.hold(
+            brand_id=brand.pk,
+            balances=[(now[row.address].user_id, row.points) for row in owed if row.address in waiting],
+            reason_id=reason_id,
+            at=at,
+        )
+    credited = opening_balances.credit(
+        brand_id=brand.pk,
+        balances=[(now[row.address].account or 0, row.points) for row in owed if row.address not in waiting],
+        reason_id=reason_id,
+        at=at,
+    )
+    _record(brand, rows, before, now, {each.account: each for each in credited}, waiting, audit_context)
+
+
+def _is_member(row: MemberRow, before: Mapping[str, KnownMember]) -> bool:
+    return row.address in before and before[row.address].account is not None
+
+
+def _is_owed(row: MemberRow, before: Mapping[str, KnownMember]) -> bool:
+    """Whether the row brings points that its member has not had."""
+    return row.points > 0 and (row.address not in before or before[row.address].opening_balance is None)
+
+
+def _may_earn(row: MemberRow, before: Mapping[str, KnownMember]) -> bool:
+    """Whether the member is known to have confirmed the address: to the brand, not to another one."""
+    return row.address in before and before[row.address].is_confirmed
+
+
+def _check_limit(brand: Brand, points: Sequence[Decimal], audit_context: AuditContext) -> None:
+    by = audit_context.user
+    if not points or (by is not None and by.is_superuser):
+        return
+    adjustments.take_turn(brand_id=brand.pk, by=by)
+    left = most_points(brand=brand, by=by, at=audit_context.at)
+    if left is not None and sum(points) > left:
+        raise Invalid(too_many_points(brand=brand, left=left), details={"field": "opening_balance"})
+
+
+def _note_external_ids(
+    brand: Brand,
+    rows: Sequence[MemberRow],
+    before: Mapping[str, KnownMember],
+    now: Mapping[str, KnownMember],
+    at: datetime,
+) -> None:
+    """Of members who have none yet; webhooks hear of it."""
+    noted = {
+        now[row.address].account or 0: row
+        for row in rows
+        if row.external_id and _is_member(row, before) and not before[row.address].external_id
+    }
+    if not noted:
+        return
+    accounts.set_external_ids(external_ids={account: row.external_id for account, row in noted.items()}, at=at)
+    user_ids = [now[row.address].user_id for row in noted.values()]
+    _publish(brand, WebhookType.MEMBER_CHANGED, {"changed": ["external_id"]}, user_ids, at)
+
+
+def _publish_enrolled(brand: Brand, user_ids: Sequence[int], at: datetime) -> None:
+    _publish(brand, WebhookType.MEMBER_ENROLLED, {"enrolled_at": json_values.iso(at)}, user_ids, at)
+
+
+def _publish(brand: Brand, kind: WebhookType, data: dict[str, Any], user_ids: Sequence[int], at: datetime) -> None:
+    if not user_ids or not webhook_events.listens(brand_id=brand.pk, kind=kind):
+        return
+    events = [
+        webhook_events.webhook_event(kind, data, brand_id=brand.pk, user_id=user_id, at=at) for user_id in user_ids
+    ]
+    publishing.publish(messages=events, brand_id=brand.pk, at=at)
+
+
+def _record(
+    brand: Brand,
+    rows: Sequence[MemberRow],
+    before: Mapping[str, KnownMember],
+    now: Mapping[str, KnownMember],
+    credited: Mapping[int, OpeningCredit],
+    waiting: set[str],
+    audit_context: AuditContext,
+) -> None:
+    """An entry for each row that changed anything, in two statements. External ids are named by none: entries stay."""
+    entries: dict[bool, list[NamedChange]] = {True: [], False: []}
+    for row in rows:
+        account, is_new = now[row.address].account or 0, not _is_member(row, before)
+        changes = dict(_changes(row, credited.get(account), row.address in waiting))
+        if row.external_id and not is_new and not before[row.address].external_id:
+            changes["external_id"] = (None, audit_log.HIDDEN)
+        if is_new or changes:
+            entries[is_new].append(NamedChange(account, f"#{account} at {brand}", changes))
+    for is_new, action in ((True, _("Enrolled")), (False, _("Imported"))):
+        audit_log.record_many(
+            audit_context=audit_context, action=action, brand_id=brand.pk, model=UserPoints, rows=entries[is_new]
+        )
+
+
+def _changes(row: MemberRow, credit: OpeningCredit | None, waits: bool) -> Iterator[tuple[str, tuple[Any, Any]]]:  # noqa: FBT001
+    if credit is not None:
+        yield "points", (plain(credit.balance - credit.points), plain(credit.balance))
+        if credit.level_updated:
+            yield "current_level", (credit.level_before, credit.current_level)
+        yield adjustments.LINE, (None, credit.loyalty_transaction_id)
+    elif waits:
+        yield adjustments.WAITING, (None, plain(row.points))

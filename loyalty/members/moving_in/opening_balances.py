@@ -1,0 +1,175 @@
+"""Opening balances: points that members bring along from another programme; the only code that writes OpeningBalance.
+
+Where the brand gives points to confirmed addresses alone, the balance of a member who has not confirmed theirs, or came
+with this very import, waits until they confirm it or log in. Whether the address was confirmed at another brand before
+plays no part: the brand must not be able to tell.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID, uuid5
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from core.db import row_guard
+from core.db.statements import command
+from core.json_values import plain
+from events import leases, publishing
+from events.messages import LeasedEvent, NewEvent
+from loyalty.integrations import webhook_events
+from loyalty.models.accounts import OpeningBalance, UserPoints
+from loyalty.models.wallets import WalletPass
+from loyalty.points import accounts, ledger
+from loyalty.points.balance_events import balance_changed
+from loyalty.points.ledger import OpeningCredit
+
+INSERT_OPENING_BALANCES = command("loyalty/members/moving_in/sql/insert_opening_balances.sql")
+# Any constant UUID: a name space for what follows from opening balances.
+FOLLOWING = UUID("0b7f4c0e-7a53-4f6e-9a0c-5d3a3f6b7c21")
+PORTION = 1_000  # events published, or waiting balances credited, at once
+RELEASE = "release-opening-balances"
+
+
+def note() -> str:
+    """Of the ledger entry, for the member to read."""
+    return _("Opening balance")
+
+
+def credit(
+    *, brand_id: int, balances: Sequence[tuple[int, Decimal]], reason_id: str, at: datetime
+) -> list[OpeningCredit]:
+    """Credit opening balances to accounts of the brand, once for a `reason_id`; returns what is new.
+
+    Webhooks hear of it, and the wallet passes of who has one. No notification follows. Call in a transaction, with the
+    accounts locked or made in it.
+    """
+    if not balances:
+        return []
+    credited = ledger.credit_opening_balances(
+        accounts=[account for account, _points in balances],
+        points=[points for _account, points in balances],
+        reason_id=reason_id,
+        note=note(),
+        at=at,
+    )
+    _publish(brand_id, credited, reason_id, at)
+    return credited
+
+
+def _publish(brand_id: int, credited: Sequence[OpeningCredit], reason_id: str, at: datetime) -> None:
+    with_pass = set(
+        WalletPass.objects.filter(account__in=[each.account for each in credited]).values_list("account", flat=True)
+    )
+    listened = webhook_events.listened_at(brand_id)
+    events = [
+        event
+        for each in credited
+        for event in _events_of(each, brand_id, reason_id, at, listened=listened, has_pass=each.account in with_pass)
+    ]
+    for start in range(0, len(events), PORTION):
+        publishing.publish(messages=events[start : start + PORTION], brand_id=brand_id, at=at)
+
+
+def _events_of(
+    credit: OpeningCredit, brand_id: int, reason_id: str, at: datetime, *, listened: set[str], has_pass: bool
+) -> Iterator[NewEvent]:
+    """For the wallet, where there is a pass, and for the webhooks that listen."""
+    cause = f"{reason_id}:{credit.loyalty_transaction_id}"
+    if has_pass:
+        yield balance_changed(
+            brand_id=brand_id,
+            user_id=credit.user_id,
+            account=credit.account,
+            points=credit.balance,
+            level=credit.current_level,
+            level_updated=credit.level_updated,
+            cause=cause,
+            has_consumer=True,
+            event_id=uuid5(FOLLOWING, f"balance-changed:{cause}"),
+        )
+    if not listened:
+        return
+    told = webhook_events.Credit(
+        brand_id=brand_id,
+        user_id=credit.user_id,
+        points_earned=plain(credit.points),
+        new_balance=plain(credit.balance),
+        lifetime_points=plain(credit.lifetime),
+        transaction_id=str(credit.loyalty_transaction_id),
+        reason_ids=[reason_id],
+        note=note(),
+        current_level=credit.current_level,
+        level_updated=credit.level_updated,
+        cause=cause,
+        at=at,
+    )
+    yield from webhook_events.of_credit(told, listened=listened, ids=lambda what: uuid5(FOLLOWING, f"{what}:{cause}"))
+
+
+def hold(*, brand_id: int, balances: Sequence[tuple[int, Decimal]], reason_id: str, at: datetime) -> None:
+    """Keep opening balances, by user, until the members have confirmed their addresses. Joins a transaction."""
+    INSERT_OPENING_BALANCES.run(
+        brand_id=brand_id,
+        user_ids=[user_id for user_id, _points in balances],
+        points=[points for _user_id, points in balances],
+        reason_id=reason_id,
+        note=note(),
+        at=at,
+    )
+
+
+def release(*, user_id: int, brand_id: int | None = None, at: datetime) -> None:
+    """Have what waits for a person credited who has just confirmed the address, or logged in at `brand_id`.
+
+    A worker does it: the person is locked here already, and accounts come first. Joins a transaction.
+    """
+    with row_guard.disabled("an address that was confirmed counts at every brand"):
+        waiting = OpeningBalance.objects.filter(user=user_id)
+        waiting = waiting if brand_id is None else waiting.filter(brand=brand_id)
+        for each in sorted(set(waiting.order_by().values_list("brand", flat=True))):
+            event = NewEvent(kind=RELEASE, payload={}, arguments={"brand_id": each, "user_id": user_id})
+            publishing.publish(messages=[event], brand_id=each, at=at)
+
+
+def on_release(delivery: LeasedEvent) -> None:
+    """The handler of `release-opening-balances`. A blocked member's wait until the next login."""
+    user_id, brand_id, at = delivery.arguments["user_id"], delivery.brand_id, timezone.now()
+    with transaction.atomic():
+        account = accounts.account_of(brand_id=brand_id, user_id=user_id)
+        if account is not None:
+            accounts.lock(account=account.pk)
+            account.refresh_from_db(fields=["status"])
+        leases.finish(delivery, outcome={})
+        if account is not None and account.status == UserPoints.Status.ACTIVE:
+            _credit_waiting(account, at)
+
+
+def release_where_not_needed(*, at: datetime) -> int:
+    """Credit what waits at brands that no longer ask for confirmed addresses, a portion at a time. Returns of how many
+    accounts."""
+    waiting = OpeningBalance.objects.filter(user=OuterRef("user"), brand=OuterRef("brand"))
+    here = UserPoints.objects.filter(Exists(waiting), brand__requires_confirmed_email=False)
+    ready = here.filter(status=UserPoints.Status.ACTIVE, brand__in=OpeningBalance.objects.values("brand"))
+    found = list(ready.order_by("pk").values_list("pk", flat=True)[:PORTION])
+    for pk in found:
+        with transaction.atomic():
+            account = UserPoints.objects.select_for_update(no_key=True).get(pk=pk)
+            if account.status == UserPoints.Status.ACTIVE:
+                _credit_waiting(account, at)
+    return len(found)
+
+
+def _credit_waiting(account: UserPoints, at: datetime) -> None:
+    """Whoever takes a row away credits it: once. Call with the account locked."""
+    for row in OpeningBalance.objects.filter(brand=account.brand_id, user=account.user_id).order_by("pk"):
+        row.delete()
+        credit(brand_id=account.brand_id, balances=[(account.pk, row.points)], reason_id=row.reason_id, at=at)
+
+
+def erase(*, user_id: int, brand_id: int) -> None:
+    """For the erasure of a person's data: what waits for them is gone."""
+    OpeningBalance.objects.filter(user=user_id, brand=brand_id).delete()

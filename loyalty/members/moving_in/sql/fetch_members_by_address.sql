@@ -1,0 +1,15 @@
+-- set: each preview and import of members. Of these addresses those of the brand's own members and of customers who
+-- registered with it, what they have already: the opening balance of this reason_id too, whether it was credited or waits.
+-- Returns KnownMember. Locks nothing.
+SELECT u.email, u.id AS user_id, m.user_point_id AS account, coalesce(m.status, '') AS status,
+       coalesce(m.external_id, '') AS external_id, u.is_active, u.email_verified_at IS NOT NULL AS is_confirmed,
+       u.registered_brand_id IS NOT DISTINCT FROM %(brand_id)s::bigint AS is_registered,
+       coalesce((SELECT t.points_earned FROM loyalty_transaction t
+                  WHERE t.user_point_id = m.user_point_id AND t.reason_id = %(reason_id)s::text),
+                (SELECT o.points FROM loyalty_openingbalance o
+                  WHERE o.brand_id = %(brand_id)s::bigint AND o.user_id = u.id
+                    AND o.reason_id = %(reason_id)s::text)) AS opening_balance
+  FROM brands_user u
+  LEFT JOIN user_points m ON m.user_id = u.id AND m.brand_id = %(brand_id)s::bigint
+ WHERE u.email = ANY (%(addresses)s::text[])
+   AND (m.user_point_id IS NOT NULL OR u.registered_brand_id = %(brand_id)s::bigint)

@@ -1,0 +1,31 @@
+-- set: each import of members. Adds the opening balances of these accounts of one brand, parallel arrays, once for the
+-- reason_id, and moves accounts up to the levels that they reach: levels never go down. Returns OpeningCredit of what is new.
+-- Locks the accounts, which must be new or locked already.
+WITH entry AS (
+    INSERT INTO loyalty_transaction
+           (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note,
+            "createdAt", "updatedAt")
+    SELECT a.account, a.points, 0, 0, 'earned', %(reason_id)s::text, %(note)s::text,
+           %(at)s::timestamptz, %(at)s::timestamptz
+      FROM unnest(%(accounts)s::bigint[], %(points)s::numeric[]) AS a (account, points)
+     ORDER BY a.account
+        ON CONFLICT (user_point_id, reason_id) DO NOTHING
+    RETURNING loyalty_transaction_id, user_point_id, points_earned
+), reached AS (
+    SELECT e.*, m.current_level AS level_before,
+           coalesce((SELECT l.name FROM loyalty_brandlevel l
+                      WHERE l.brand_id = m.brand_id AND l.threshold <= m.points_earned - m.points_returned + e.points_earned
+                        AND l.threshold > coalesce((SELECT held.threshold FROM loyalty_brandlevel held
+                                                     WHERE held.brand_id = m.brand_id AND held.name = m.current_level),
+                                                   '-Infinity'::numeric)
+                      ORDER BY l.threshold DESC LIMIT 1), m.current_level) AS level
+      FROM entry e
+      JOIN user_points m USING (user_point_id)
+)
+UPDATE user_points m
+   SET points = m.points + r.points_earned, points_earned = m.points_earned + r.points_earned, current_level = r.level,
+       "updatedAt" = %(at)s::timestamptz
+  FROM reached r
+ WHERE m.user_point_id = r.user_point_id
+RETURNING m.user_point_id AS account, m.user_id, r.loyalty_transaction_id, r.points_earned AS points, m.points AS balance,
+          m.points_earned - m.points_returned AS lifetime, m.current_level, r.level_before

@@ -1,0 +1,5 @@
+-- set: each import of members. External ids of accounts that have none, parallel arrays. Locks the accounts.
+UPDATE user_points m
+   SET external_id = a.external_id, "updatedAt" = %(at)s::timestamptz
+  FROM unnest(%(accounts)s::bigint[], %(external_ids)s::text[]) AS a (account, external_id)
+ WHERE m.user_point_id = a.account AND m.external_id = ''

@@ -186,6 +186,7 @@ SECTIONS: tuple[Section, ...] = (
             "valid_until",
             "code_days",
             "is_active",
+            "uses_pool",
         ),
         only_new=frozenset({"stock"}),
         off={"is_active": False},

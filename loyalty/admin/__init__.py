@@ -14,6 +14,7 @@ from loyalty.admin import (
 )
 from loyalty.admin.members import members
 from loyalty.admin.notifications import deliveries, sender_domains, settings, suppressed_addresses, templates
+from loyalty.admin.partner_codes import pool_codes
 
 __all__ = [
     "approvals",
@@ -23,6 +24,7 @@ __all__ = [
     "ledger",
     "levels",
     "members",
+    "pool_codes",
     "redemptions",
     "rewards",
     "sender_domains",

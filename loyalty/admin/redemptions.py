@@ -30,7 +30,7 @@ class RedemptionAdmin(Till, ExportingAdmin):
     pages_by_key = True
     list_display = ("created_at", "customer", "name", "cost", "state", "code_masked", "expires_at", "used_at")
     list_filter = (("status", ChoicesFilter), ("created_at", DayFilter))
-    list_select_related = ("user_point__user",)
+    list_select_related = ("user_point__user", "pool_code")
     search_fields = ("code__exact",)
     search_help_text = gettext_lazy("A code, or parts of a customer's name or e-mail address.")
     fieldsets = (
@@ -50,7 +50,8 @@ class RedemptionAdmin(Till, ExportingAdmin):
 
     @display(description=gettext_lazy("code"))
     def code_masked(self, redemption: Redemption) -> str:
-        return codes.masked(redemption.code)
+        partner = getattr(redemption, "pool_code", None)
+        return _("partner code %(code)s") % {"code": partner} if partner else codes.masked(redemption.code)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -69,6 +70,11 @@ class RedemptionAdmin(Till, ExportingAdmin):
     )
     def cancel(self, request: HttpRequest, object_id: str) -> HttpResponse:
         words = _("The code becomes invalid. The points are refunded and the reward returns to stock.")
+        if getattr(self.get_object(request, object_id), "pool_code", None):
+            words = _(
+                "The points are refunded. The partner's code, which the member has seen, does not return to the pool: "
+                "ask the partner to void it."
+            )
         return self.put_right(request, object_id, cancellation.cancel, _("Cancel this redemption"), words)
 
     @action(description=gettext_lazy("Undo use"), url_path="take-back", icon="history", permissions=["put_right"])

@@ -59,6 +59,7 @@ class RewardResource(TenantResource):
     valid_until = column(Reward, "valid_until")
     code_days = column(Reward, "code_days")
     active = column(Reward, "is_active", "active")
+    partner_codes = column(Reward, "uses_pool", "partner_codes")
 
     has_id = True
     required = ("cost",)
@@ -75,6 +76,7 @@ class RewardResource(TenantResource):
         "valid_until": "2026-12-31 23:59:59",
         "code_days": "90",
         "active": "yes",
+        "partner_codes": "no",
     }
     notes: ClassVar[dict[str, Any]] = {
         "name": _("Required. Finds the reward to change where the id is empty; a new name makes a new reward."),
@@ -86,6 +88,7 @@ class RewardResource(TenantResource):
         "valid_until": MOMENT,
         "code_days": _("Days until an unused code expires. Leave empty for no expiry."),
         "active": _("yes or no."),
+        "partner_codes": _("yes or no. With yes leave the stock empty: it is what the pool of codes has left."),
     }
 
     class Meta:

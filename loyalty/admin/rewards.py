@@ -3,14 +3,24 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from loyalty.admin.resources import RewardResource
-from loyalty.models.rewards import Reward
+from loyalty.models.rewards import PoolCode, Reward
+from loyalty.rewards import pools
+from portal.base.badges import badge
 from portal.base.forms import TenantForm
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.importable import ImportingAdmin
+from portal.lists.number_columns import format_number
+from portal.unfold import display
 
 
 class RewardForm(TenantForm):
@@ -43,10 +53,11 @@ class RewardAdmin(ImportingAdmin, TranslationsAdmin):
     sidebar = SidebarEntry(PROGRAMME, 3, "featured_seasonal_and_gifts")
     resource = RewardResource
     form = translated_form(RewardForm, Reward)
-    list_display = ("name", "cost", "stock", "minimum_level", "is_active", "valid_from", "valid_until")
+    list_display = ("name", "cost", "stock_left", "minimum_level", "is_active", "valid_from", "valid_until")
     list_filter = ("is_active",)
     list_select_related = ("minimum_level",)
     search_fields = ("name",)
+    readonly_fields = ("codes_left",)
     fieldsets = (
         (
             None,
@@ -56,6 +67,7 @@ class RewardAdmin(ImportingAdmin, TranslationsAdmin):
                     "name",
                     "description",
                     ("cost", "stock"),
+                    ("uses_pool", "codes_left"),
                     ("minimum_level", "limit_per_member"),
                     "valid_from",
                     "valid_until",
@@ -64,3 +76,27 @@ class RewardAdmin(ImportingAdmin, TranslationsAdmin):
             },
         ),
     )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Each with the number of codes that its pool has left."""
+        codes = PoolCode.objects.available(timezone.now()).filter(reward=OuterRef("pk")).order_by().values("reward")
+        left = Subquery(codes.annotate(many=Count("pk")).values("many"))
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows.annotate(left=Coalesce(left, 0))
+
+    @display(description=gettext_lazy("stock"), ordering="stock")
+    def stock_left(self, reward: Any) -> SafeString | str:
+        if not reward.uses_pool:
+            return "" if reward.stock is None else format_number(reward.stock)
+        return self.codes_left(reward)
+
+    @display(description=gettext_lazy("partner codes left"))
+    def codes_left(self, reward: Any) -> SafeString | str:
+        """What the pool has; a pool that runs low is marked."""
+        if not (reward.pk and reward.uses_pool):
+            return "—"
+        number = format_number(reward.left)
+        if reward.left > pools.LOW:
+            return number
+        text = _("%(number)s left: import more") % {"number": number} if reward.left else _("None left: import more")
+        return badge("warning" if reward.left else "danger", text)

@@ -24,7 +24,7 @@ from core.errors import Invalid
 from core.redis import rate_limits
 from core.translations import in_language
 from loyalty.models.rewards import Redemption
-from loyalty.rewards import codes, redeem, till, undo
+from loyalty.rewards import codes, pools, redeem, till, undo
 from loyalty.rewards.redeem import RedemptionRequest
 
 NEEDED_KEY = OpenApiParameter(
@@ -36,18 +36,34 @@ NEEDED_KEY = OpenApiParameter(
 )
 
 
+PARTNER = "The code is a partner's: it is used there, and unknown to the brand's own till."
 STATES = ["good", "used", "expired", "cancelled", "blocked"]
 
 
-REDEEMED = {"redemption_id": 4711, "code": CODE, "cost": 250, "new_balance": 70, "expires_at": WHEN, "undo_until": WHEN}
+REDEEMED = {
+    "redemption_id": 4711,
+    "code": CODE,
+    "is_partner_code": False,
+    "cost": 250,
+    "new_balance": 70,
+    "expires_at": WHEN,
+    "undo_until": WHEN,
+}
 UNDONE = {"redemption_id": 4711, "points": 250, "new_balance": 320}
 
 
 class CodeField(serializers.CharField):
-    """A code for the till, in groups."""
+    """A code for the brand's till, in groups, or a partner's as it is."""
 
-    def to_representation(self, value: str) -> str:
-        return codes.grouped(value)
+    def get_attribute(self, instance: Redemption) -> str:
+        return pools.code_of(instance) or codes.grouped(instance.code)
+
+
+class PartnerCodeField(serializers.BooleanField):
+    """Whether the code is a partner's."""
+
+    def get_attribute(self, instance: Redemption) -> bool:
+        return pools.code_of(instance) is not None
 
 
 class StateField(serializers.ChoiceField):
@@ -70,6 +86,7 @@ class UndoUntilField(TimestampField):
 class RedeemedData(Output):
     redemption_id = serializers.IntegerField(source="pk")
     code = CodeField(help_text="For the till; also as a QR code, exactly like this.")
+    is_partner_code = PartnerCodeField(help_text=PARTNER)
     cost = PointsField(help_text="Points.")
     new_balance = PointsField(source="balance_after", help_text="The balance after it.")
     expires_at = TimestampField(allow_null=True, help_text="When the code is worth nothing; null: never.")
@@ -96,6 +113,7 @@ class RedemptionOutput(Output):
     name = NameField(help_text="Of the reward, as it was called at the time.")
     cost = PointsField()
     code = CodeField()
+    is_partner_code = PartnerCodeField(help_text=PARTNER)
     state = StateField()
     created_at = TimestampField()
     expires_at = TimestampField(allow_null=True)
@@ -201,6 +219,7 @@ LIST_REDEMPTIONS_EXAMPLES = [
                     "name": "Enamel mug",
                     "cost": 250,
                     "code": CODE,
+                    "is_partner_code": False,
                     **GOOD,
                     "undo_until": None,
                 }
@@ -235,6 +254,6 @@ class Redemptions(ListView):
         """The rewards that the customer took or won at the token's brand, newest first, with their codes."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
-        theirs = Redemption.objects.select_related("user_point", "reward")
+        theirs = Redemption.objects.select_related("user_point", "reward", "pool_code")
         mine = theirs.filter(user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id)
         return Response(RedemptionsOutput.serialize(self.page_of(mine)))

@@ -14,7 +14,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts, levels
 from loyalty.points.levels import Level, levels_of
-from loyalty.rewards import redeem, rules
+from loyalty.rewards import pools, redeem, rules
 from loyalty.rewards.rules import MemberState
 
 ZERO = Decimal(0)
@@ -44,11 +44,14 @@ class Offer:
 
 
 def offers_to(*, user_id: int, brand: Brand, rewards: Sequence[Reward], at: datetime) -> list[Offer]:
-    """The rewards as the customer finds them. Three statements."""
+    """The rewards as the customer finds them, with what pools have left. Three statements; a fourth for pools."""
     account = accounts.account_of(brand_id=brand.pk, user_id=user_id)
     ladder = levels_of(brand)
     taken = taken_by(account, rewards)
     members = [member_state(brand, account, ladder, taken.get(reward.pk, 0)) for reward in rewards]
+    left = pools.left(rewards, at=at)
+    for reward in rewards:
+        reward.stock = left.get(reward.pk, reward.stock)
     return [
         Offer(reward, member, rules.ineligibility(redeem.offer_of(reward), member, at))
         for reward, member in zip(rewards, members, strict=True)

@@ -20,7 +20,7 @@ from loyalty.models.rewards import Redemption, Reward
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import accounts
 from loyalty.points.balance_events import balance_changed
-from loyalty.rewards import codes, rules
+from loyalty.rewards import codes, pools, rules
 from loyalty.rewards.returns import FOLLOWING, ZERO, following_id
 from loyalty.rewards.rules import MemberState, RewardTerms
 
@@ -45,6 +45,7 @@ class RedemptionSnapshot:
     offer: RewardTerms | None
     name: str
     code_days: int | None
+    uses_pool: bool
     earlier_id: int | None
     redemption_id: int
     has_passes: bool
@@ -66,6 +67,7 @@ class SnapshotRow:
     valid_from: datetime | None
     valid_until: datetime | None
     stock: int | None
+    uses_pool: bool | None
     limit_per_member: int | None
     code_days: int | None
     needed_level: str
@@ -115,6 +117,7 @@ def error_for_outsider(request: RedemptionRequest) -> Exception:
         return RewardNotFound()
     brand = Brand.objects.get(pk=request.brand_id)
     nobody = MemberState(brand.loyalty_active, blocked=False, balance=ZERO, level_threshold=ZERO, taken=0)
+    reward.stock = pools.stock_of(reward, at=request.at)
     return rules.ineligibility(offer_of(reward), nobody, request.at) or RewardNotAvailable()
 
 
@@ -133,7 +136,7 @@ def offer_of(reward: Reward) -> RewardTerms:
 
 
 def read_snapshot(account: int, request: RedemptionRequest) -> RedemptionSnapshot:
-    row = FETCH_SNAPSHOT.first(account=account, reward_id=request.reward_id, request_key=request.key)
+    row = FETCH_SNAPSHOT.first(account=account, reward_id=request.reward_id, request_key=request.key, at=request.at)
     assert row is not None  # noqa: S101 - the account is locked, so it is there
     is_blocked = row.status == UserPoints.Status.BLOCKED
     return RedemptionSnapshot(
@@ -142,6 +145,7 @@ def read_snapshot(account: int, request: RedemptionRequest) -> RedemptionSnapsho
         offer=terms_of(row) if row.name is not None else None,
         name=row.name or "",
         code_days=row.code_days,
+        uses_pool=bool(row.uses_pool),
         earlier_id=row.earlier_id,
         redemption_id=row.redemption_id,
         has_passes=row.has_passes,
@@ -177,7 +181,8 @@ def write(account: int, snapshot: RedemptionSnapshot, offer: RewardTerms, reques
         "account": account,
         "brand_id": request.brand_id,
         "reward_id": request.reward_id,
-        "limited": offer.stock is not None,
+        "limited": offer.stock is not None and not snapshot.uses_pool,
+        "from_pool": snapshot.uses_pool,
         "redemption_id": snapshot.redemption_id,
         "name": snapshot.name,
         "cost": offer.cost,

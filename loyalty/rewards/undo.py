@@ -13,6 +13,7 @@ from core.errors import Invalid, NotFound, raises
 from loyalty.errors import MemberBlocked, RedemptionUsed, UndoNotPossible
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
+from loyalty.rewards import pools
 from loyalty.rewards.returns import reverse
 
 # For so long the customer may give back what they took by mistake.
@@ -63,9 +64,10 @@ def undo(*, brand_id: int, user_id: int, redemption_id: int, at: datetime) -> Un
 
 
 def undo_until(redemption: Redemption, at: datetime) -> datetime | None:
-    """Until when the customer may give it back; None if they cannot."""
+    """Until when the customer may give it back; None if they cannot, such as a partner's code, which they have seen."""
     end = redemption.created_at + timedelta(minutes=UNDO_MINUTES)
-    return end if redemption.cost and redemption.status == Redemption.Status.ISSUED and at < end else None
+    may = redemption.cost and redemption.status == Redemption.Status.ISSUED and at < end
+    return end if may and pools.code_of(redemption) is None else None
 
 
 def may_undo(redemption: Redemption, at: datetime) -> bool:

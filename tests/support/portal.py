@@ -49,9 +49,9 @@ from loyalty.models.notifications import (
     SuppressedAddress,
 )
 from loyalty.models.orders import CurrencyRate
-from loyalty.models.rewards import Redemption
+from loyalty.models.rewards import PoolCode, Redemption
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
-from loyalty.rewards import codes
+from loyalty.rewards import codes, pools
 from loyalty.wallets import passes
 from tests.support import factories, wallets
 
@@ -71,6 +71,7 @@ READ_ONLY = [
     "loyalty.loyaltytransaction",
     "loyalty.notificationdelivery",
     "loyalty.pointsapproval",
+    "loyalty.poolcode",
     "loyalty.redemption",
     "loyalty.suppressedaddress",
     "loyalty.webhookdelivery",
@@ -215,6 +216,9 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         ),
         "events.event": event(brand, source=f"{marker}.customer-app", detail={"payload": {"note": marker}}),
         "loyalty.reward": reward,
+        "loyalty.poolcode": PoolCode.objects.create(
+            brand=brand, reward=reward, code=f"{marker}-voucher", digest=pools.digest(marker), ending=marker[-4:]
+        ),
         "loyalty.redemption": Redemption.objects.create(
             brand=brand,
             user_point=account,

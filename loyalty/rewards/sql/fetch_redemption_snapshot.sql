@@ -1,8 +1,13 @@
 -- hot: each redemption. Everything that decides about it, and who hears of it; read after the account is locked, so that
--- whatever the member did at the same time is seen. Returns SnapshotRow; `name` is NULL where the brand has no such reward.
+-- whatever the member did at the same time is seen. Returns SnapshotRow; `name` is NULL where the brand has no such reward,
+-- `stock` of a reward that hands out partner codes is 1 while its pool has any.
 SELECT b.loyalty_active, m.status, m.points AS balance, coalesce(m.current_level, '') AS level,
        coalesce(held.threshold, lowest.threshold, 0) AS level_threshold,
-       r.name, r.cost, r.is_active, r.valid_from, r.valid_until, r.stock, r.limit_per_member, r.code_days,
+       r.name, r.cost, r.is_active, r.valid_from, r.valid_until,
+       CASE WHEN r.uses_pool THEN EXISTS (SELECT FROM loyalty_poolcode c
+                                           WHERE c.reward_id = r.id AND c.redemption_id IS NULL
+                                             AND (c.expires_at IS NULL OR c.expires_at > %(at)s::timestamptz))::int
+            ELSE r.stock END AS stock, r.uses_pool, r.limit_per_member, r.code_days,
        coalesce(needed.name, '') AS needed_level, needed.threshold AS needed_threshold,
        (SELECT count(*) FROM loyalty_redemption t
          WHERE t.user_point_id = m.user_point_id AND t.reward_id = r.id AND t.status <> 'cancelled') AS taken,

@@ -1,0 +1,1 @@
+"""Codes of partners that rewards hand out."""

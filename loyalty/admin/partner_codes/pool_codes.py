@@ -1,0 +1,39 @@
+"""Page: codes of partners that rewards hand out. Nobody reads a code here: who got one sees it in their own app."""
+
+from typing import ClassVar
+
+from django.contrib import admin
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from loyalty.admin.partner_codes.resource import PoolCodeResource
+from loyalty.models.rewards import PoolCode
+from portal.base.badges import badge
+from portal.base.sidebar import PROGRAMME, SidebarEntry
+from portal.import_export.importable import ImportingAdmin
+from portal.unfold import display
+
+
+@admin.register(PoolCode)
+class PoolCodeAdmin(ImportingAdmin):
+    role_permissions: ClassVar = {"owner": "view act", "manager": "view act"}
+    sidebar = SidebarEntry(PROGRAMME, 4, "local_activity")
+    resource = PoolCodeResource
+    list_display = ("reward", "shown", "state", "expires_at", "imported_at")
+    list_filter = ("reward",)
+    list_select_related = ("reward", "redemption")
+    fieldsets = ((None, {"fields": ("brand", "reward", "shown", "state", "expires_at", "imported_at")}),)
+
+    @display(description=gettext_lazy("code"))
+    def shown(self, code: PoolCode) -> str:
+        return str(code)
+
+    @display(description=gettext_lazy("state"))
+    def state(self, code: PoolCode) -> SafeString:
+        if code.redemption_id is not None:
+            return badge("info", _("Handed out"))
+        if code.expires_at is not None and code.expires_at <= timezone.now():
+            return badge("warning", _("Expired"))
+        return badge("success", _("In the pool"))

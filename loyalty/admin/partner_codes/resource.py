@@ -1,0 +1,173 @@
+"""Codes of partners as files, into the pools of rewards."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands import audit_log
+from brands.audit_log import AuditContext, NamedChange
+from brands.identity.roles import ACT
+from core.moments import MomentField
+from loyalty.models.rewards import MAX_PARTNER_CODE_LENGTH, PoolCode, Reward
+from loyalty.rewards import pools
+from portal.import_export.cells import Cell
+from portal.import_export.plans import Outcome, Plan, PlannedRow
+from portal.import_export.resource import TenantResource
+from portal.import_export.tables import Table
+
+COLUMNS = ("reward", "code", "expires_at")
+CODE = re.compile(r"[\x21-\x7e]+( [\x21-\x7e]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file whose cells are good, and the digest of its code."""
+
+    reward: Reward
+    code: str
+    digest: str
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCode:
+    """What the preview calls a line's code."""
+
+    pk: int | None
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PoolCodeResource(TenantResource):
+    """Codes by reward. One that is in the pool already stays as it is."""
+
+    required = ("reward", "code")
+    add_verb = change_verb = ACT  # codes come as files alone
+    exports = False  # a code is for the member who gets it
+    example: ClassVar[dict[str, str]] = {
+        "reward": "Free coffee",
+        "code": "PARTNER-7K2M",
+        "expires_at": "2026-12-31 23:59:59",
+    }
+    notes: ClassVar[dict[str, Any]] = {
+        "reward": gettext_lazy("Required. The name of a reward that hands out partner codes, or # and its id: #12."),
+        "code": gettext_lazy("Required. As the member shows it to the partner; letters, digits and signs, up to 200."),
+        "expires_at": gettext_lazy("Not handed out after this. A day alone means its end, in the brand's time zone."),
+    }
+    note = gettext_lazy("Codes are stored encrypted. Neither this list nor an export shows them again.")
+
+    class Meta:
+        model = PoolCode
+        import_id_fields = ()
+
+    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - the base's
+        return list(COLUMNS)
+
+    def known_columns(self) -> Iterable[str]:
+        return COLUMNS
+
+    def required_columns(self) -> list[str]:
+        return list(self.required)
+
+    def plan(self, table: Table, *, lock: bool = False) -> Plan:  # noqa: ARG002 - only new rows are written
+        self.check_table(table)
+        planned = [PlannedRow(row.line, row.values) for row in table.rows]
+        cells = [dict(zip(table.columns, (cell.strip() for cell in row.values), strict=True)) for row in table.rows]
+        rewards = self._rewards(cells)
+        moment = Cell(MomentField(null=True, blank=True).formfield(required=False), is_end=True)
+        for row, mine in zip(planned, cells, strict=True):
+            self._read(row, mine, rewards, moment)
+        self._check_repeated_codes(planned)
+        self._compare(planned)
+        return Plan(table.columns, planned)
+
+    def _rewards(self, cells: Sequence[Mapping[str, str]]) -> dict[str, list[Reward]]:
+        """The brand's rewards, as files name them."""
+        found: dict[str, list[Reward]] = defaultdict(list)
+        named = {each["reward"] for each in cells}
+        for reward in Reward.objects.filter(brand=self.brand):
+            for name in {reward.name, f"#{reward.pk}"} & named:
+                found[name].append(reward)
+        return found
+
+    def _read(
+        self, row: PlannedRow, cells: Mapping[str, str], rewards: Mapping[str, list[Reward]], moment: Cell
+    ) -> None:
+        named, code, expires_at = rewards.get(cells["reward"], []), cells["code"], None
+        if not named:
+            message = _("There is no “%(name)s” in this brand.") % {"name": cells["reward"][:80]}
+            row.add_error("reward", message)
+        elif len(named) > 1:
+            row.add_error("reward", _("Several rewards have this name. Write # and the id."))
+        elif not named[0].uses_pool:
+            row.add_error("reward", _("This reward hands out its own codes. Switch its page to partner codes first."))
+        if not CODE.fullmatch(code) or len(code) > MAX_PARTNER_CODE_LENGTH:
+            row.add_error(
+                "code", _("Enter 1 to %(most)d letters, digits and signs.") % {"most": MAX_PARTNER_CODE_LENGTH}
+            )
+        if cells.get("expires_at"):
+            try:
+                expires_at = moment.clean(cells["expires_at"])
+            except ValidationError as error:
+                row.add_error("expires_at", " ".join(error.messages))
+        if expires_at is not None and expires_at <= timezone.now():
+            row.add_error("expires_at", _("This is in the past."))
+        row.instance = NamedCode(None, f"{cells['reward'][:80]}: •••{pools.ending(code)}")
+        if not row.errors:
+            row.more = Line(named[0], code, pools.digest(code), expires_at)
+
+    def _check_repeated_codes(self, planned: Sequence[PlannedRow]) -> None:
+        same: dict[tuple[int, str], list[PlannedRow]] = defaultdict(list)
+        for row in planned:
+            if not row.errors:
+                same[row.more.reward.pk, row.more.digest].append(row)
+        for rows in same.values():
+            lines = ", ".join(str(row.line) for row in rows[:10])
+            for row in rows if len(rows) > 1 else ():
+                row.add_error("code", _("Lines %(lines)s have the same code.") % {"lines": lines})
+
+    def _compare(self, planned: Sequence[PlannedRow]) -> None:
+        """With what the pools have."""
+        good = [row for row in planned if not row.errors]
+        stored = PoolCode.objects.filter(brand=self.brand, digest__in=[row.more.digest for row in good])
+        known = {(code.reward_id, code.digest): code for code in stored.only("pk", "reward_id", "digest", "expires_at")}
+        for row in good:
+            if code := known.get((row.more.reward.pk, row.more.digest)):
+                row.instance = row.before = NamedCode(code.pk, str(row.instance))
+                if code.expires_at != row.more.expires_at:
+                    row.add_error("expires_at", _("The pool has this code with another expiry."))
+            elif not self.may_add:
+                row.add_error("", _("Your role may not add rows."))
+            else:
+                row.changes["code"] = ("", f"•••{pools.ending(row.more.code)}")
+
+    def write(self, plan: Plan, *, context: AuditContext) -> None:
+        made = [
+            PoolCode(
+                brand=self.brand,
+                reward=row.more.reward,
+                code=row.more.code,
+                digest=row.more.digest,
+                ending=pools.ending(row.more.code),
+                expires_at=row.more.expires_at,
+                imported_at=context.at,
+            )
+            for row in plan.of(Outcome.NEW)
+        ]
+        pools.add(made)
+        rows = [
+            NamedChange(code.pk, str(code), {"reward": (None, f"{code.reward} (#{code.reward_id})")}) for code in made
+        ]
+        audit_log.record_many(
+            audit_context=context, action=audit_log.ADDED, brand_id=self.brand.pk, model=PoolCode, rows=rows
+        )

@@ -7,6 +7,52 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+# As in 0002_triggers_and_storage, but for how it asks whether the words of a new account are there.
+WORDS_OF_ACCOUNT = r"""
+CREATE OR REPLACE FUNCTION write_words_of_account() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+    person bigint;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        PERFORM FROM brands_user WHERE id = NEW.user_id FOR KEY SHARE;
+        -- By the person's words, which are few: without the + 0 a table of which PostgreSQL has no counts yet is read by
+        -- the brand's, and an import of many members by all of them for each.
+        IF NOT EXISTS (SELECT FROM brands_customerword
+                        WHERE user_id = NEW.user_id AND brand_id + 0 = NEW.brand_id) THEN
+            INSERT INTO brands_customerword (brand_id, user_id, word)
+            SELECT NEW.brand_id, u.id, w.word
+              FROM brands_user u,
+                   LATERAL customer_words(concat_ws(' ', u.email, coalesce(NEW.first_name, u.first_name),
+                                                    coalesce(NEW.last_name, u.last_name))) AS w (word)
+             WHERE u.id = NEW.user_id
+                ON CONFLICT DO NOTHING;
+        END IF;
+        RETURN NULL;
+    END IF;
+    FOREACH person IN ARRAY CASE TG_OP WHEN 'DELETE' THEN ARRAY[OLD.user_id] ELSE ARRAY[OLD.user_id, NEW.user_id] END
+    LOOP
+        PERFORM FROM brands_user WHERE id = person FOR UPDATE;
+        DELETE FROM brands_customerword WHERE user_id = person;
+        INSERT INTO brands_customerword (brand_id, user_id, word)
+        SELECT b.id, u.id, w.word
+          FROM brands_user u,
+               LATERAL (SELECT u.registered_brand_id AS id WHERE u.registered_brand_id IS NOT NULL
+                         UNION SELECT brand_id FROM user_points WHERE user_id = u.id) b
+          LEFT JOIN user_points p ON p.brand_id = b.id AND p.user_id = person,
+               LATERAL customer_words(concat_ws(' ', u.email, coalesce(p.first_name, u.first_name),
+                                                coalesce(p.last_name, u.last_name))) AS w (word)
+         WHERE u.id = person
+            ON CONFLICT DO NOTHING;
+    END LOOP;
+    RETURN NULL;
+END $$;
+
+DO $$
+BEGIN
+    EXECUTE format('ALTER FUNCTION write_words_of_account() SET search_path = %I, pg_temp', current_schema());
+END $$;
+"""
+
 
 class Migration(migrations.Migration):
 
@@ -102,4 +148,5 @@ class Migration(migrations.Migration):
             model_name='poolcode',
             constraint=models.UniqueConstraint(fields=('reward', 'digest'), name='pool_code_once_per_reward'),
         ),
+        migrations.RunSQL(WORDS_OF_ACCOUNT, migrations.RunSQL.noop),
     ]

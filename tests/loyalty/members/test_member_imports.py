@@ -1,16 +1,12 @@
 """Members with opening balances as files."""
 
-from decimal import Decimal
-
 import pytest
 from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
 from events.models import Event
-from loyalty.members import confirmations, sessions
-from loyalty.members.moving_in import opening_balances
-from loyalty.models.accounts import OpeningBalance, UserPoints
+from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import NotificationPreference, Topic
 from loyalty.notifications import preferences
@@ -22,24 +18,6 @@ LABEL = "loyalty.userpoints"
 HEADER = "email,first_name,last_name,external_id,phone,language,wants_notices,opening_balance\n"
 ADA = "ada@example.com,Ada,Lovelace,CRM-1,+4930123456,de,yes,120\n"
 BOB = "bob@example.com,Bob,,,,,no,0\n"
-
-
-@pytest.fixture(autouse=True)
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path
-
-
-@pytest.fixture
-def brand(db):
-    made = factories.brand(auto_enroll=False)
-    factories.level(made, "Bronze", 0)
-    factories.level(made, "Silver", 100)
-    return made
-
-
-@pytest.fixture
-def owner(brand):
-    return staff(brand)
 
 
 def balances(brand):
@@ -296,65 +274,3 @@ def test_balances_that_wait_use_the_limit_up_too(brand, owner):
     imported(owner, LABEL, brand, "email,opening_balance\na@example.com,99\n")
 
     assert "1 of 100" in faults(preview(owner, LABEL, brand, "email,opening_balance\nb@example.com,2\n"))[2]
-
-
-# --- Confirmed addresses
-
-
-@pytest.fixture
-def careful(brand):
-    brand.requires_confirmed_email = True
-    brand.save()
-    return brand
-
-
-def test_a_balance_waits_for_the_confirmed_address(careful, owner, deliver):
-    imported(owner, LABEL, careful, HEADER + ADA)
-    user = User.objects.get(email="ada@example.com")
-    assert balances(careful) == {"ada@example.com": 0}
-    assert OpeningBalance.objects.get().points == 120
-    assert counts(preview(owner, LABEL, careful, HEADER + ADA)) == {"Unchanged": 1}
-
-    confirmations.verify_address(user=user, at=timezone.now())
-    deliver()
-
-    assert balances(careful) == {"ada@example.com": 120}
-    assert not OpeningBalance.objects.exists()
-    assert factories.account(user, careful).current_level == "Silver"
-    confirmations.release_points(user_id=user.pk)
-    deliver()
-    assert counts(preview(owner, LABEL, careful, HEADER + ADA)) == {"Unchanged": 1}
-    assert balances(careful) == {"ada@example.com": 120}
-
-
-def test_that_an_address_was_confirmed_elsewhere_is_not_told(careful, owner, deliver):
-    elsewhere = factories.brand()
-    person = factories.customer(
-        elsewhere, email="ada@example.com", password=factories.PASSWORD, email_verified_at=timezone.now()
-    )
-    imported(owner, LABEL, careful, HEADER + ADA)
-    assert balances(careful) == {"ada@example.com": 0}
-
-    sessions.log_in(user=person, brand=careful, channel="app", at=timezone.now())
-    deliver()
-
-    assert balances(careful)["ada@example.com"] == 120
-
-
-def test_a_member_who_has_confirmed_gets_the_balance_at_once(careful, owner):
-    factories.customer(careful, email="ada@example.com", email_verified_at=timezone.now())
-
-    imported(owner, LABEL, careful, HEADER + ADA)
-
-    assert balances(careful) == {"ada@example.com": 120}
-
-
-def test_what_waits_follows_when_the_brand_asks_no_more(careful, owner):
-    imported(owner, LABEL, careful, HEADER + ADA)
-    assert opening_balances.release_where_not_needed(at=timezone.now()) == 0
-    careful.requires_confirmed_email = False
-    careful.save()
-
-    assert opening_balances.release_where_not_needed(at=timezone.now()) == 1
-
-    assert balances(careful) == {"ada@example.com": Decimal(120)}

@@ -89,18 +89,18 @@ class BroughtAlong:
     user_id: int
     language: str
     phone: str
-    wants_notices: bool
+    wants_notifications: bool
 
 
-def add_many(*, brand_id: int, wishes: Sequence[BroughtAlong], at: datetime) -> None:
-    """Keep the checked wishes of customers who said nothing here yet. Joins a transaction."""
+def add_many(*, brand_id: int, rows: Sequence[BroughtAlong], at: datetime) -> None:
+    """Keep the checked preferences of customers who said nothing here yet. Joins a transaction."""
     everything = [f"{topic.value}/{channel.value}" for topic in Topic for channel in Channel]
     INSERT_PREFERENCES.run(
         brand_id=brand_id,
-        user_ids=[each.user_id for each in wishes],
-        languages=[each.language for each in wishes],
-        phones=[each.phone for each in wishes],
-        wants_notices=[each.wants_notices for each in wishes],
+        user_ids=[each.user_id for each in rows],
+        languages=[each.language for each in rows],
+        phones=[each.phone for each in rows],
+        wants_notifications=[each.wants_notifications for each in rows],
         opted_out=sorted(set(everything) - {f"{Topic.SAFETY.value}/{channel.value}" for channel in Channel}),
         at=at,
     )

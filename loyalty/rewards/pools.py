@@ -15,7 +15,7 @@ from core.db import row_guard
 from loyalty.models.rewards import PoolCode, Redemption, Reward
 
 SALT = "loyalty.rewards.pools"
-SHOWN = 4  # characters of a code that staff see
+MAX_ENDING = 4  # characters of a code that staff see
 LOW = 10  # codes left, and fewer: staff are warned
 
 
@@ -26,8 +26,8 @@ def digest(code: str) -> str:
 
 def ending(code: str) -> str:
     """Enough to recognise a code by, and never more than a third of it."""
-    shown = min(SHOWN, len(code) // 3)
-    return code[-shown:] if shown else ""
+    length = min(MAX_ENDING, len(code) // 3)
+    return code[-length:] if length else ""
 
 
 def left(rewards: Iterable[Reward], *, at: datetime) -> dict[int, int]:

@@ -101,13 +101,18 @@ def redeem(request: RedemptionRequest) -> Redemption:
         accounts.lock(account=account.pk)
         facts = read_snapshot(account.pk, request)
         if facts.earlier_id is not None:
-            return the_same(Redemption.objects.get(pk=facts.earlier_id), request)
+            return the_same(read_back(facts.earlier_id), request)
         if facts.offer is None:
             raise RewardNotFound
         if refusal := rules.ineligibility(facts.offer, facts.holder, request.at):
             raise refusal
         write(account.pk, facts, facts.offer, request)
-        return Redemption.objects.get(pk=facts.redemption_id)
+        return read_back(facts.redemption_id)
+
+
+def read_back(redemption_id: int) -> Redemption:
+    """With the partner's code that it took, if there is one."""
+    return Redemption.objects.select_related("pool_code").get(pk=redemption_id)
 
 
 def error_for_outsider(request: RedemptionRequest) -> Exception:

@@ -48,7 +48,8 @@ def undo(*, brand_id: int, user_id: int, redemption_id: int, at: datetime) -> Un
 
     Raises NotFound, MemberBlocked, RedemptionUsed and UndoNotPossible. Owns the transaction.
     """
-    mine = Redemption.objects.filter(user_point__user_id=user_id, user_point__brand_id=brand_id)
+    mine = Redemption.objects.select_related("pool_code")
+    mine = mine.filter(user_point__user_id=user_id, user_point__brand_id=brand_id)
     if not mine.filter(pk=redemption_id).exists():
         raise NotFound
     with transaction.atomic():

@@ -10,7 +10,7 @@ from loyalty.models.rewards import PoolCode
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
 
-MEMBERS = "email,first_name,last_name,phone,wants_notices,opening_balance\n"
+MEMBERS = "email,first_name,last_name,phone,wants_notifications,opening_balance\n"
 GOOD = "ada@example.com,Ada,Lovelace,+4930123456,yes,120\nbob@example.com,Bob,,,no,12.5\n"
 CODES = "reward,code,expires_at\nVoucher,PARTNER-0001,2190-12-31\nVoucher,PARTNER-0002,\n"
 

@@ -67,6 +67,7 @@ def test_reward_is_taken_for_points(mine, brand, customer):
     assert response.json()["data"] == {
         "redemption_id": made.pk,
         "code": "-".join(made.code[start : start + 4] for start in (0, 4, 8, 12)),
+        "is_partner_code": False,
         "cost": 12.5,
         "new_balance": 17.5,
         "expires_at": (made.created_at + timedelta(days=10)).isoformat(timespec="milliseconds").replace("+00:00", "Z"),

@@ -37,7 +37,7 @@ COLUMNS = (
     "external_id",
     "phone",
     "language",
-    "wants_notices",
+    "wants_notifications",
     "opening_balance",
     "opening_source",
 )
@@ -66,8 +66,8 @@ class MemberResource(TenantResource):
     add_verb = change_verb = ACT
     exports = False  # members have an export of their own
     note = gettext_lazy(
-        "Nobody is told: no mail, message or push goes out. Opening balances count as points that you add by hand, for "
-        "which there is a most per day; the operator imports more. Where points are for confirmed addresses, a balance "
+        "Nobody is notified: no mail, message or push is sent. Opening balances count as points that you add by hand, "
+        "which have a daily limit; the operator imports more. Where points are for confirmed addresses, a balance "
         "waits until the member confirms the address or logs in."
     )
     example: ClassVar[dict[str, str]] = {
@@ -77,7 +77,7 @@ class MemberResource(TenantResource):
         "external_id": "CRM-1007",
         "phone": "+4930123456",
         "language": "en",
-        "wants_notices": "yes",
+        "wants_notifications": "yes",
         "opening_balance": "120",
         "opening_source": "import",
     }
@@ -88,12 +88,12 @@ class MemberResource(TenantResource):
         "external_id": gettext_lazy("The member's number in your own systems. Noted where there is none yet."),
         "phone": gettext_lazy("With country code, such as +4930123456. Of new members only."),
         "language": gettext_lazy("en, de or ar; leave empty for the brand's. Of new members only."),
-        "wants_notices": gettext_lazy(
+        "wants_notifications": gettext_lazy(
             "yes or no. Write no for who unsubscribed: only recalls are sent then. Of new members only."
         ),
         "opening_balance": gettext_lazy("Points, such as 120 or 12.5. Credited once for each opening_source."),
         "opening_source": gettext_lazy(
-            "Where the points come from, in small letters, digits and hyphens; the same in every line. Empty: import."
+            "Where the points come from: small letters, digits and hyphens, the same in every line. Leave empty for import."
         ),
     }
 
@@ -147,10 +147,10 @@ class MemberResource(TenantResource):
 
     def _compare(self, row: PlannedRow, known: KnownMember | None) -> None:
         """What the line would change of what the brand has."""
-        wanted: MemberRow = row.more
+        member: MemberRow = row.more
         is_member = known is not None and known.account is not None
         if known is not None and is_member:
-            row.instance = row.before = ImportedMember(known.account, wanted)
+            row.instance = row.before = ImportedMember(known.account, member)
         if not is_member and not self.may_add:
             row.add_error("", _("Your role may not add rows."))
         if row.errors:
@@ -159,12 +159,12 @@ class MemberResource(TenantResource):
             _check_known(row, known)
         had = known.opening_balance if known is not None else None
         if known is not None and is_member:
-            if wanted.external_id and not known.external_id:
-                row.changes["external_id"] = ("", wanted.external_id)
+            if member.external_id and not known.external_id:
+                row.changes["external_id"] = ("", member.external_id)
         else:
-            row.changes.update(_new_cells(wanted))
-        if wanted.points and had is None:
-            row.changes["opening_balance"] = ("", f"{wanted.points:f}")
+            row.changes.update(_new_cells(member))
+        if member.points and had is None:
+            row.changes["opening_balance"] = ("", f"{member.points:f}")
 
     def _check_external_ids(self, planned: Sequence[PlannedRow]) -> None:
         """One is one member's."""
@@ -201,7 +201,7 @@ def parsed(cells: Mapping[str, str]) -> MemberRow:
         external_id=good.get("external_id", ""),
         phone=checked_phone(good.get("phone", "")),
         language=good.get("language", ""),
-        wants_notices=BOOLEANS[good.get("wants_notices", "").lower() or YES],
+        wants_notifications=BOOLEANS[good.get("wants_notifications", "").lower() or YES],
         points=Decimal(good.get("opening_balance", "") or 0),
     )
 
@@ -253,30 +253,30 @@ FAULTS = {
     "email": _address_fault,
     "phone": _phone_fault,
     "language": _language_fault,
-    "wants_notices": _boolean_fault,
+    "wants_notifications": _boolean_fault,
     "opening_balance": _amount_fault,
 }
 
 
 def _check_known(row: PlannedRow, known: KnownMember) -> None:
-    wanted: MemberRow = row.more
+    member: MemberRow = row.more
     if not known.is_active:
         row.add_error("email", _("This account is switched off."))
-    if wanted.external_id and known.external_id and wanted.external_id != known.external_id:
+    if member.external_id and known.external_id and member.external_id != known.external_id:
         row.add_error("external_id", _("This member has another external id."))
-    if wanted.points and known.opening_balance is not None and wanted.points != known.opening_balance:
+    if member.points and known.opening_balance is not None and member.points != known.opening_balance:
         message = _("This member already has an opening balance of %(points)s from this source. Adjust it by hand.")
         row.add_error("opening_balance", message % {"points": f"{known.opening_balance:f}"})
-    if wanted.points and known.status == UserPoints.Status.BLOCKED and known.opening_balance is None:
+    if member.points and known.status == UserPoints.Status.BLOCKED and known.opening_balance is None:
         row.add_error("opening_balance", _("This member is blocked and earns nothing. Unblock them first."))
 
 
-def _new_cells(wanted: MemberRow) -> Iterator[tuple[str, tuple[str, str]]]:
+def _new_cells(member: MemberRow) -> Iterator[tuple[str, tuple[str, str]]]:
     for name in ("first_name", "last_name", "external_id", "phone", "language"):
-        if text := getattr(wanted, name):
+        if text := getattr(member, name):
             yield name, ("", text)
-    if not wanted.wants_notices:
-        yield "wants_notices", ("", _("no"))
+    if not member.wants_notifications:
+        yield "wants_notifications", ("", _("no"))
 
 
 def _check_repeated(planned: Sequence[PlannedRow], column: str, key: Any) -> None:

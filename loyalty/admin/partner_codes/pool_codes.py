@@ -21,13 +21,13 @@ class PoolCodeAdmin(ImportingAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act"}
     sidebar = SidebarEntry(PROGRAMME, 4, "local_activity")
     resource = PoolCodeResource
-    list_display = ("reward", "shown", "state", "expires_at", "imported_at")
+    list_display = ("reward", "masked_code", "state", "expires_at", "imported_at")
     list_filter = ("reward",)
     list_select_related = ("reward", "redemption")
-    fieldsets = ((None, {"fields": ("brand", "reward", "shown", "state", "expires_at", "imported_at")}),)
+    fieldsets = ((None, {"fields": ("brand", "reward", "masked_code", "state", "expires_at", "imported_at")}),)
 
     @display(description=gettext_lazy("code"))
-    def shown(self, code: PoolCode) -> str:
+    def masked_code(self, code: PoolCode) -> str:
         return str(code)
 
     @display(description=gettext_lazy("state"))

@@ -53,12 +53,12 @@ class MemberRow:
     external_id: str = ""
     phone: str = ""
     language: str = ""
-    wants_notices: bool = True
+    wants_notifications: bool = True
     points: Decimal = ZERO
 
     @property
-    def has_wishes(self) -> bool:
-        return bool(self.phone or self.language or not self.wants_notices)
+    def has_preferences(self) -> bool:
+        return bool(self.phone or self.language or not self.wants_notifications)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +151,13 @@ def _write_portion(
         raise Invalid(str(CHANGED))
     now = known(brand=brand, addresses=[row.address for row in rows], source=source)
     _note_external_ids(brand, rows, before, now, at)
-    wishes = [
-        BroughtAlong(now[row.address].user_id, row.language, row.phone, row.wants_notices)
+    brought = [
+        BroughtAlong(now[row.address].user_id, row.language, row.phone, row.wants_notifications)
         for row in new
-        if row.has_wishes
+        if row.has_preferences
     ]
-    if wishes:
-        preferences.add_many(brand_id=brand.pk, wishes=wishes, at=at)
+    if brought:
+        preferences.add_many(brand_id=brand.pk, rows=brought, at=at)
     _publish_enrolled(brand, [now[row.address].user_id for row in new], at)
     owed = [row for row in rows if _is_owed(row, before)]
     waiting = {row.address for row in owed if brand.requires_confirmed_email and not _may_earn(row, before)}

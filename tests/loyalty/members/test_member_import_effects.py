@@ -21,7 +21,7 @@ from tests.support.concurrency import at_once
 from tests.support.imports import counts, imported, preview
 
 LABEL = "loyalty.userpoints"
-HEADER = "email,first_name,last_name,external_id,phone,language,wants_notices,opening_balance\n"
+HEADER = "email,first_name,last_name,external_id,phone,language,wants_notifications,opening_balance\n"
 ADA = "ada@example.com,Ada,Lovelace,CRM-1,+4930123456,de,yes,120\n"
 BOB = "bob@example.com,Bob,,,,,no,0\n"
 

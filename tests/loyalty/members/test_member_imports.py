@@ -15,7 +15,7 @@ from tests.support.imports import confirm, counts, faults, imported, preview, pr
 from tests.support.portal import address, browser, staff, text
 
 LABEL = "loyalty.userpoints"
-HEADER = "email,first_name,last_name,external_id,phone,language,wants_notices,opening_balance\n"
+HEADER = "email,first_name,last_name,external_id,phone,language,wants_notifications,opening_balance\n"
 ADA = "ada@example.com,Ada,Lovelace,CRM-1,+4930123456,de,yes,120\n"
 BOB = "bob@example.com,Bob,,,,,no,0\n"
 
@@ -129,7 +129,7 @@ def test_levels_never_go_down(brand, owner):
         ("a@example.com,,,,030 123,,,", "phone"),
         ("a@example.com,,,,+٤٩٣٠١٢٣٤٥,,,", "phone"),
         ("a@example.com,,,,,fr,,", "language"),
-        ("a@example.com,,,,,,maybe,", "wants_notices"),
+        ("a@example.com,,,,,,maybe,", "wants_notifications"),
         (f"a@example.com,{'x' * 151},,,,,,", "first_name"),
         (f"a@example.com,,,{'x' * 65},,,,", "external_id"),
         ('a@example.com,,,"a\nb",,,,', "external_id"),

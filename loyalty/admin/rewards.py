@@ -81,8 +81,8 @@ class RewardAdmin(ImportingAdmin, TranslationsAdmin):
         """Each with the number of codes that its pool has left."""
         codes = PoolCode.objects.available(timezone.now()).filter(reward=OuterRef("pk")).order_by().values("reward")
         left = Subquery(codes.annotate(many=Count("pk")).values("many"))
-        rows: QuerySet[Any] = super().get_queryset(request)
-        return rows.annotate(left=Coalesce(left, 0))
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(left=Coalesce(left, 0))
+        return rows
 
     @display(description=gettext_lazy("stock"), ordering="stock")
     def stock_left(self, reward: Any) -> SafeString | str:

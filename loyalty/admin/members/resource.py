@@ -93,7 +93,7 @@ class MemberResource(TenantResource):
         ),
         "opening_balance": gettext_lazy("Points, such as 120 or 12.5. Credited once for each opening_source."),
         "opening_source": gettext_lazy(
-            "Where the points come from: small letters, digits and hyphens, the same in every line. Leave empty for import."
+            "Where the points come from: small letters, digits, hyphens; the same in all lines. Leave empty for import."
         ),
     }
 

@@ -58,7 +58,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('brands', '0007_saved_lists'),
-        ('loyalty', '0005_translations'),
+        ('loyalty', '0006_ledger_by_reason'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

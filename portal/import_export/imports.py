@@ -84,7 +84,8 @@ def plans(
 def rights(upload: StagedUpload, resource: type[TenantResource]) -> tuple[bool, bool]:
     """Whether who uploaded it may add rows, and change them, now."""
     if upload.user is not None:
-        scopes = (roles.full_scope(upload.user, verb, upload.resource) for verb in (resource.add_verb, resource.change_verb))
+        verbs = (resource.add_verb, resource.change_verb)
+        scopes = (roles.full_scope(upload.user, verb, upload.resource) for verb in verbs)
         may_add, may_change = (upload.brand_id in scope for scope in scopes)
         return may_add, may_change
     usable = ApiKey.objects.filter(pk=upload.api_key_id or 0, revoked_at=None, scopes__contains=[resource.write_scope])

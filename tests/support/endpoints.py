@@ -26,8 +26,8 @@ from brands.models.credentials import ApiKey, LoginSession
 from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
-from core.errors import DomainError
 from campaigns.models.earning_rules import EarningRule
+from core.errors import DomainError
 from events.models import Event
 from jobs.models import Job, StagedUpload
 from loyalty.members import confirmations

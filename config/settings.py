@@ -218,6 +218,7 @@ CELERY_BEAT_SCHEDULE = {
     "check-sender-domains": {"task": "loyalty.tasks.check_sender_domains", "schedule": 3_600},
     "check-wallets": {"task": "loyalty.tasks.check_wallets", "schedule": 86_400},
     # Each brand's night begins when its day does; what is done for the day is asked for in vain.
+    "release-points": {"task": "loyalty.tasks.release_points", "schedule": 60, "options": {"expires": 60}},
     "expire-points": {"task": "loyalty.tasks.expire_points", "schedule": 600, "options": {"expires": 600}},
     "send-staff-mails": {"task": "brands.tasks.send_staff_mails", "schedule": 60, "options": {"expires": 60}},
     "store-stopped-attempts": {
@@ -249,6 +250,8 @@ OUTGOING_WORKERS = env.integer("OUTGOING_WORKERS", 4, minimum=2)
 OUTGOING_PER_BRAND = env.integer("OUTGOING_PER_BRAND", 6, minimum=1)
 EVENT_LEASE_SECONDS = 8
 EVENT_RETRY_HOURS = 24
+# A return or a delivery may be reported before its order: so long it waits for the order, and is rejected then.
+ORDER_WAIT_HOURS = 72
 # Longer than anything is tried (72 hours), and than a stored answer is replayed.
 EVENT_LOG_DAYS = 30
 # 0 keeps them for ever. Far longer than a sender repeats an event; campaigns/progress/consistency.py counts on 30 days.

@@ -215,8 +215,18 @@ def retry_later(delivery: LeasedEvent, error: Exception) -> bool:
     if over:
         held.update(status=Event.Status.DEAD, last_error=what, finished_at=now)
     else:
-        held.update(due_at=now + wait, last_error=what, crashes=0)
+        hours = error.retry_hours if isinstance(error, RetryLater) else 0
+        longest = Greatest(F("give_up_at"), F("created_at") + timedelta(hours=hours))
+        held.update(due_at=now + wait, last_error=what, crashes=0, give_up_at=longest)
     return over
+
+
+def hasten(event_ids: Sequence[int], *, at: datetime) -> None:
+    """What these events waited for has come about: those that are still pending are tried now."""
+    waiting = Event.objects.pending().filter(pk__in=event_ids, due_at__gt=at)
+    for lane in set(waiting.values_list("lane", flat=True)):
+        transaction.on_commit(partial(call_worker, lane))
+    waiting.update(due_at=at)
 
 
 def reroute(delivery: LeasedEvent, error: RerouteEvent) -> None:

@@ -34,11 +34,14 @@ class CrashedTooOften(Exception):
 
 
 class RetryLater(Exception):
-    """Raised by a handler that wants its next attempt `after` so long, such as what a receiver asked for."""
+    """Raised by a handler that wants its next attempt `after` so long, such as what a receiver asked for.
 
-    def __init__(self, message: str, *, after: timedelta) -> None:
+    `retry_hours`: the event is tried for so long at least, from when it was stored; the handler ends it before.
+    """
+
+    def __init__(self, message: str, *, after: timedelta, retry_hours: int = 0) -> None:
         super().__init__(message)
-        self.after = after
+        self.after, self.retry_hours = after, retry_hours
 
 
 class OnHold(Exception):

@@ -62,6 +62,24 @@ class OrderOfAnother(DomainError):
     default_message = _("This order was credited to another customer.")
 
 
+class OrderUnknown(DomainError):
+    code = "ORDER_UNKNOWN"
+    status = 404
+    default_message = _("This brand credited no order with this id. Send the order first, or check its id.")
+
+
+class ReturnExceedsOrder(DomainError):
+    code = "RETURN_EXCEEDS_ORDER"
+    status = 422
+    default_message = _("More was returned than was bought and not yet returned.")
+
+
+class ReturnIdReused(DomainError):
+    code = "RETURN_ID_REUSED"
+    status = 409
+    default_message = _("A return with this id was reported before, with other content.")
+
+
 class NotEnoughPoints(Invalid):
     default_message = _("The account does not have enough points.")
 

@@ -16,9 +16,9 @@ from loyalty.members import confirmations
 from loyalty.members.moving_in import opening_balances
 from loyalty.models.accounts import OpeningBalance, UserPoints
 from loyalty.models.consents import Consent
-from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.ledger import AMOUNTS, LoyaltyTransaction
 from loyalty.models.notifications import Channel, Device, NotificationDelivery
-from loyalty.models.orders import CreditedOrder
+from loyalty.models.orders import CreditedOrder, OrderReturn
 from loyalty.models.rewards import Redemption
 from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookDelivery
@@ -120,6 +120,9 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
         "points_earned",
         "points_redeemed",
         "points_expired",
+        "points_reversed",
+        "points_pending",
+        "points_owed",
         "current_level",
         "status",
         "enrolled_at",
@@ -127,17 +130,17 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
         "first_name",
         "last_name",
     )
-    lines = LoyaltyTransaction.objects.filter(**here).values(
-        "created_at", "reason", "reason_id", "points_earned", "points_redeemed", "points_expired", "note"
-    )
+    lines = LoyaltyTransaction.objects.filter(**here).values("created_at", "reason", "reason_id", *AMOUNTS, "note")
     bought = CreditedOrder.objects.filter(**at_brand).order_by("id")
+    returned = OrderReturn.objects.filter(**at_brand).order_by("id")
     taken = Redemption.objects.filter(**here)
     return {
         "person": {"email": person.email, "first_name": first_name, "last_name": last_name},
         "account": account.first(),
         "transactions": rows(lines),
         "opening_balances": rows(OpeningBalance.objects.filter(**at_brand).values("points", "note", "created_at")),
-        "orders": rows(bought.values("order_id", "credited_at")),
+        "orders": rows(bought.values("order_id", "amount", "currency", "items", "credited_at")),
+        "returns": rows(returned.values("order_id", "return_id", "kind", "status", "amount", "created_at")),
         "redemptions": rows(taken.values("name", "cost", "code", "status", "created_at", "used_at", "cancelled_at")),
     }
 

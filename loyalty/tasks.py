@@ -1,4 +1,4 @@
-"""Celery tasks that expire points, check wallets and domains, and delete what is over."""
+"""Celery tasks that release and expire points, check wallets and domains, and delete what is over."""
 
 from datetime import timedelta
 from functools import partial
@@ -11,6 +11,7 @@ from loyalty.integrations import webhook_events
 from loyalty.members import confirmations
 from loyalty.members.moving_in import opening_balances
 from loyalty.notifications import sender_domains
+from loyalty.orders import releases
 from loyalty.points import expiry
 from loyalty.wallets import selfcheck
 
@@ -52,3 +53,9 @@ def check_sender_domains() -> int:
 def expire_points() -> int:
     """Every few minutes: the night's work of brands whose day has begun; returns how many accounts it changed."""
     return with_fresh_connection(lambda: expiry.catch_up(at=timezone.now()))
+
+
+@shared_task
+def release_points() -> int:
+    """Every minute: make pending points that are due part of the balance; returns how many orders' points."""
+    return with_fresh_connection(lambda: releases.catch_up(at=timezone.now()))

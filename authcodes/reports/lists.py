@@ -77,6 +77,9 @@ MEMBERS = Report(
         "points_earned": (NUMBER, F("points_earned")),
         "points_redeemed": (NUMBER, F("points_redeemed")),
         "points_expired": (NUMBER, F("points_expired")),
+        "points_reversed": (NUMBER, F("points_reversed")),
+        "points_pending": (NUMBER, F("points_pending")),
+        "points_owed": (NUMBER, F("points_owed")),
         "enrolled_date": (MOMENT, F("enrolled_at")),
     },
 )
@@ -86,7 +89,7 @@ LEDGER = Report(
         "transaction_date": (MOMENT, F("created_at")),
         "customer_email": (TEXT, F("user_point__user__email")),
         "reason": (TEXT, F("reason")),
-        "points": (NUMBER, F("points_earned") - F("points_redeemed") - F("points_expired")),
+        "points": (NUMBER, F("points_earned") - F("points_redeemed") - F("points_expired") - F("points_reversed")),
         "reason_id": (TEXT, F("reason_id")),
         "note": (TEXT, F("note")),
     },

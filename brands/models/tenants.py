@@ -91,6 +91,15 @@ class Brand(models.Model):
         MONTH_END = "month_end", _("At the end of a month")
         YEAR_END = "year_end", _("At the end of a year")
 
+    class OrderPoints(models.TextChoices):
+        AT_ONCE = "at_once", _("At once")
+        AFTER_DAYS = "after_days", _("A number of days after the order")
+        AFTER_DELIVERY = "after_delivery", _("When the order's delivery is confirmed")
+
+    class AfterReturn(models.TextChoices):
+        RETAIN = "retain", _("Level and progress stay as they are")
+        RECOMPUTE = "recompute", _("Both are computed again without the order")
+
     name = models.CharField(max_length=120)
     slug = models.SlugField(max_length=60, unique=True)
     time_zone = models.CharField(max_length=64, default="UTC", validators=[validate_time_zone])
@@ -153,6 +162,28 @@ class Brand(models.Model):
         validators=[MaxValueValidator(90)],
         help_text=_("Days before expiry on which members are notified. Enter 0 to send no notification."),
     )
+    order_points = models.CharField(
+        _("points of orders"),
+        max_length=14,
+        choices=OrderPoints.choices,
+        default=OrderPoints.AT_ONCE,
+        db_default=OrderPoints.AT_ONCE.value,
+        help_text=_("When customers can spend them. Until then they are shown as pending."),
+    )
+    order_points_days = models.PositiveSmallIntegerField(
+        _("days pending"),
+        default=0,
+        db_default=0,
+        help_text=_("With delivery: the most days to wait for the confirmation, 0 for no limit."),
+    )
+    after_return = models.CharField(
+        _("after a return"),
+        max_length=9,
+        choices=AfterReturn.choices,
+        default=AfterReturn.RETAIN,
+        db_default=AfterReturn.RETAIN.value,
+        help_text=_("What becomes of levels and campaign progress. The points of the order go back in any case."),
+    )
     colour_background = colour_field(_("background colour"), "#ffffff", _("Colour of the page background."))
     colour_text = colour_field(_("text colour"), "#1f2328", _("Must be easy to read on the background."))
     colour_accent = colour_field(_("accent colour"), "#0b57d0", _("Buttons, links and bars."))
@@ -212,6 +243,18 @@ class Brand(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(expiry_warning_days__lte=90), name="brand_expiry_warning_in_time"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(order_points="at_once", order_points_days=0)
+                | models.Q(order_points="after_days", order_points_days__range=(1, 365))
+                | models.Q(order_points="after_delivery", order_points_days__lte=365),
+                name="brand_order_points_make_sense",
+                violation_error_message=_(
+                    "Points of orders are pending for 1 to 365 days. Enter 0 days where they are credited at once."
+                ),
+            ),
+            models.CheckConstraint(
+                condition=models.Q(after_return__in=["retain", "recompute"]), name="brand_after_return_known"
             ),
         ]
 

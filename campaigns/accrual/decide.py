@@ -12,9 +12,12 @@ from core.errors import DomainError
 from events import messages
 from loyalty.errors import EmailNotConfirmed, LoyaltyDisabled, MemberBlocked, PointsAlreadyClaimed, UserNotEnrolled
 from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import accounts, levels, point_limits
 from loyalty.points.ledger import LedgerEntry
 from loyalty.points.point_limits import RemainingLimit
+
+Reason = LoyaltyTransaction.Reason
 
 
 def needs_no_lock(action: QualifyingAction, state: AccrualSnapshot) -> bool:
@@ -83,12 +86,16 @@ def binding_limit(account: int, state: AccrualSnapshot, action: QualifyingAction
 def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLimit | None) -> AccrualResult:
     """Steps 4 and 7 to 10. It reads nothing and writes nothing."""
     points = points_per_reason(action, state)  # 4
+    kind = Reason.PENDING if action.hold else Reason.EARNED
+    release_at = action.hold.release_at(action.at) if action.hold else None
     allocated = allocate(points, unclaimed(action, state), limit)
     entries = tuple(  # 7: the ledger
-        LedgerEntry(number, share, reason.reason_id, reason.note)
+        LedgerEntry(number, share, reason.reason_id, reason.note, kind, release_at)
         for number, (reason, share) in zip(state.numbers, allocated, strict=False)
     )
-    awarded = sum((entry.points for entry in entries), ZERO)
+    total = sum((entry.points for entry in entries), ZERO)
+    awarded, pending = (ZERO, total) if action.hold else (total, ZERO)
+    settled = min(state.owed, awarded)
     progress = advance(state.campaigns) if entries else ()  # 8, 9: campaigns, milestones
     lifetime = state.lifetime + awarded
     level = state.current_level
@@ -98,7 +105,7 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
     return AccrualResult(
         entries=entries,
         points_earned=awarded,
-        new_balance=state.balance + awarded,
+        new_balance=state.balance + awarded - settled,
         progress=progress,
         own_campaign_id=action.own_campaign_id,
         level_updated=level != state.current_level
@@ -106,6 +113,9 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
         current_level=level,
         next_level_threshold=next_level.threshold if next_level else None,
         limit=limit,
+        points_pending=pending,
+        settled=settled,
+        release_at=release_at,
     )
 
 

@@ -4,9 +4,11 @@ from typing import Any
 
 from campaigns.accrual.snapshot import AccrualSnapshot
 from campaigns.accrual.types import AccrualResult, QualifyingAction, serialize_progress
+from core import json_values
 from core.json_values import plain
 from events import messages
 from loyalty.integrations import webhook_events
+from loyalty.models.webhooks import WebhookType
 from loyalty.points.balance_events import balance_changed
 
 TEMPLATE = "NOTIFY_CAMPAIGN_SUCCESS"
@@ -109,4 +111,26 @@ def webhook_events_of(
         cause=str(event.event_id),
         at=action.at,
     )
-    return webhook_events.of_credit(credit, listened=state.listened, ids=event.following_id)
+    events = webhook_events.of_credit(credit, listened=state.listened, ids=event.following_id)
+    kind = WebhookType.POINTS_PENDING
+    if result.points_pending and kind in state.listened:
+        data = {
+            "points_pending": plain(result.points_pending),
+            "release_at": json_values.iso(result.release_at) if result.release_at else None,
+            "new_balance": plain(result.new_balance),
+            "transaction_id": str(result.transaction_id),
+            "reason_ids": credit.reason_ids,
+            "note": credit.note,
+            "current_level": credit.current_level,
+            "cause": credit.cause,
+        }
+        pending = webhook_events.webhook_event(
+            kind,
+            data,
+            brand_id=action.brand_id,
+            user_id=action.user_id,
+            event_id=event.following_id(f"announce:{kind}"),
+            at=action.at,
+        )
+        events.append(pending)
+    return events

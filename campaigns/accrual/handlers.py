@@ -15,9 +15,11 @@ from campaigns.earning.rates import rate_for
 from campaigns.models.campaigns import Campaign
 from campaigns.progress import claims
 from core.errors import raises
-from events import messages
+from events import leases, messages
 from events.messages import LeasedEvent, RetryLater
 from loyalty.errors import CurrencyNotAccepted, LoyaltyDisabled, MemberBlocked, NotEligible, OrderOfAnother
+from loyalty.orders import returns
+from loyalty.orders.holds import Hold, hold_of_orders
 from loyalty.points import ledger, orders
 from loyalty.points.levels import Level
 from loyalty.points.orders import Order
@@ -34,9 +36,12 @@ def on_order_complete(event: LeasedEvent) -> None:
 
     def hold_order() -> None:
         user_id = event.arguments["user_id"]
-        orders.hold(order, brand_id=event.brand_id, user_id=user_id, at=timezone.now())
+        orders.hold(order, brand_id=event.brand_id, user_id=user_id, event_id=event.event_id, at=timezone.now())
 
-    _accrue(event, Campaign.Type.ORDER, [reason], amount=amount, begin=hold_order)
+    pending = hold_of_orders(Brand.objects.get(pk=event.brand_id))
+    _accrue(event, Campaign.Type.ORDER, [reason], amount=amount, begin=hold_order, hold=pending)
+    if waiting := returns.events_waiting_for(brand_id=event.brand_id, order_id=order.order_id):
+        leases.hasten(waiting, at=timezone.now())
 
 
 @raises(*ACCRUAL_ERRORS, NotEligible)
@@ -97,13 +102,15 @@ def _accrue(
     *,
     amount: Decimal = ZERO,
     begin: Callable[[], None] | None = None,
+    hold: Hold | None = None,
 ) -> None:
     rate = rate_for(event, campaign_type)
 
     def points_for(_level: Level | None) -> Decimal:
         return rate.on(amount)
 
-    accrue(AccrualRequest(event, _action(event, campaign_type, reasons, points_for)), begin=begin)
+    action = replace(_action(event, campaign_type, reasons, points_for), hold=hold)
+    accrue(AccrualRequest(event, action), begin=begin)
 
 
 def _action(

@@ -11,6 +11,7 @@ from brands.errors import UserNotFound
 from campaigns.progress.advance import ActiveCampaign, parse_running
 from core.db.statements import query
 from core.json_values import ENCODER
+from loyalty.points import ledger
 from loyalty.points.levels import Level
 
 ZERO = Decimal(0)
@@ -48,6 +49,7 @@ class AccrualSnapshot:
     current_level: str
     balance: Decimal
     lifetime: Decimal
+    owed: Decimal
     levels: tuple[Level, ...]
     campaigns: tuple[ActiveCampaign, ...]
     claimed: frozenset[str]
@@ -79,6 +81,7 @@ class SnapshotRow:
     current_level: str
     balance: Decimal | None
     lifetime: Decimal | None
+    owed: Decimal | None
     levels: list[tuple[str, str, str, str]] | None
     campaigns: list[dict[str, Any]] | None
     claimed: list[str]
@@ -90,7 +93,9 @@ class SnapshotRow:
     unconfirmed: bool
 
 
-FETCH_SNAPSHOTS = query("campaigns/accrual/sql/fetch_snapshots.sql", returns=SnapshotRow)
+FETCH_SNAPSHOTS = query(
+    "campaigns/accrual/sql/fetch_snapshots.sql", returns=SnapshotRow, lifetime=ledger.lifetime_of("m")
+)
 
 
 def fetch_one(lookup: AccrualLookup) -> AccrualSnapshot:
@@ -133,6 +138,7 @@ def _snapshot(row: SnapshotRow) -> AccrualSnapshot:
         current_level=row.current_level,
         balance=row.balance or ZERO,
         lifetime=row.lifetime or ZERO,
+        owed=row.owed or ZERO,
         levels=tuple(
             Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in row.levels or ()
         ),

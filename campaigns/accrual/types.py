@@ -12,6 +12,7 @@ from core import json_values
 from core.db.sql import Fragment
 from core.json_values import plain
 from events import messages
+from loyalty.orders.holds import Hold
 from loyalty.points.ledger import LedgerEntry
 from loyalty.points.levels import Level
 from loyalty.points.point_limits import RemainingLimit
@@ -34,7 +35,7 @@ class QualifyingAction:
     `happened_at` decides which campaigns were running; `at` is when the points are credited. An action that
     is not `limited` is credited in full, whatever the brand's daily and monthly limits are. `needs_approval`: the
     brand's external loyalty system is asked first, if it has one. `needs_confirmed_email`: the brand may require a
-    confirmed address.
+    confirmed address. `hold`: its points are pending at first.
     """
 
     brand_id: int
@@ -48,6 +49,7 @@ class QualifyingAction:
     limited: bool = True
     needs_approval: bool = True
     needs_confirmed_email: bool = True
+    hold: Hold | None = None
 
     @property
     def reason_ids(self) -> list[str]:
@@ -77,6 +79,9 @@ class AccrualResult:
     current_level: str
     next_level_threshold: Decimal | None
     limit: RemainingLimit | None
+    points_pending: Decimal = ZERO
+    settled: Decimal = ZERO  # of what the account owed, taken from the points earned
+    release_at: datetime | None = None
 
     @property
     def transaction_id(self) -> int | None:
@@ -92,6 +97,11 @@ class AccrualResult:
             "current_level": self.current_level,
             "next_level_threshold": plain(self.next_level_threshold),
         }
+        if self.points_pending:
+            release_at = json_values.iso(self.release_at) if self.release_at else None
+            answer["pending"] = {"points": plain(self.points_pending), "release_at": release_at}
+        if self.settled:
+            answer["points_settled"] = plain(self.settled)
         if self.progress:
             campaigns = [serialize_progress(step) for step in self.progress]
             own = [each for each in campaigns if each["campaign_id"] == self.own_campaign_id]

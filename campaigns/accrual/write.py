@@ -40,7 +40,9 @@ def write(accruals: Sequence[PendingAccrual]) -> set[int]:
     written = statement_with(extra_statement(accruals[0])).all(
         items=json.dumps(items),
         at=at,
-        **ledger.posting([(accrual.result.entries, accrual.result.current_level) for accrual in accruals]),
+        **ledger.posting(
+            [(accrual.result.entries, accrual.result.settled, accrual.result.current_level) for accrual in accruals]
+        ),
         **steps([(accrual.request.action.user_id, accrual.result.progress) for accrual in accruals]),
         **leases.endings(
             [(accrual.request.event, accrual.result.answer(), accrual.followups) for accrual in accruals], at=at

@@ -62,6 +62,60 @@ class OrderPayload(Input):
     timestamp = MomentInput(required=False)
 
 
+class OrderIdInput(Input):
+    orderId = serializers.RegexField(r"^[\w.:/-]{1,200}$")  # noqa: N815
+    currency = serializers.RegexField(r"^[A-Z]{3}$", required=False)
+
+
+class ReturnedItemInput(Input):
+    """So many of an item of the order, which is named as the order named it."""
+
+    productId = serializers.IntegerField(required=False, **ID)  # noqa: N815
+    sku = serializers.CharField(required=False, max_length=64)
+    quantity = serializers.IntegerField(min_value=1, max_value=1_000_000)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "productId" not in attrs and "sku" not in attrs:
+            raise serializers.ValidationError(_("Send productId or sku."))
+        return attrs
+
+
+class OrderReturnPayload(Input):
+    """An order that comes back: by `amount`, in the order's currency, by `items`, or with neither all that is left."""
+
+    type = serializers.ChoiceField(choices=["order-return"])
+    order = OrderIdInput()
+    returnId = serializers.RegexField(r"^[\w.:/-]{1,40}$", required=False)  # noqa: N815
+    amount = serializers.DecimalField(required=False, **MONEY)
+    items = ReturnedItemInput(many=True, required=False)
+    timestamp = MomentInput(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        is_partial = "amount" in attrs or bool(attrs.get("items"))
+        if "amount" in attrs and attrs.get("items"):
+            raise serializers.ValidationError({"items": _("Send amount or items, not both.")})
+        if is_partial and "returnId" not in attrs:
+            raise serializers.ValidationError({"returnId": _("A partial return needs an id of its own.")})
+        if "amount" in attrs and not attrs["amount"]:
+            raise serializers.ValidationError({"amount": _("Send an amount above 0.")})
+        return attrs
+
+
+class OrderCancellationPayload(Input):
+    """An order that is cancelled as a whole."""
+
+    type = serializers.ChoiceField(choices=["order-cancellation"])
+    order = OrderIdInput()
+    returnId = serializers.RegexField(r"^[\w.:/-]{1,40}$", required=False)  # noqa: N815
+    timestamp = MomentInput(required=False)
+
+
+class OrderDeliveryPayload(Input):
+    type = serializers.ChoiceField(choices=["order-delivery"])
+    order = OrderIdInput()
+    timestamp = MomentInput(required=False)
+
+
 class ProfilePayload(Input):
     """Names of fields only: what a customer wrote in them is nobody's business here."""
 
@@ -85,6 +139,9 @@ class LoginPayload(Input):
 PAYLOADS: dict[str, type[Input]] = {
     "scan-auth": ScanPayload,
     "order-complete": OrderPayload,
+    "order-returned": OrderReturnPayload,
+    "order-cancelled": OrderCancellationPayload,
+    "order-delivered": OrderDeliveryPayload,
     "log-user-profile-update": ProfilePayload,
     "log-user-login": LoginPayload,
 }

@@ -26,8 +26,15 @@ from portal.lists import local_time
 from portal.lists.number_columns import format_number, format_points
 from portal.unfold import ChoicesFilter, display
 
-SIGNS = {"earned": 1, "redeemed": -1, "expired": -1}
-COLOURS = {"earned": "success", "redeemed": "info", "expired": "warning"}
+COLOURS = {
+    "earned": "success",
+    "redeemed": "info",
+    "expired": "warning",
+    "reversed": "danger",
+    "pending": "",
+    "released": "success",
+    "cancelled": "",
+}
 
 
 @admin.register(LoyaltyTransaction)
@@ -64,7 +71,9 @@ class LedgerAdmin(ExportingAdmin):
     def balance_after(self, line: LoyaltyTransaction) -> str:
         later = LoyaltyTransaction.objects.filter(user_point=line.user_point_id, pk__gt=line.pk)
         moved = later.aggregate(
-            sum=Coalesce(Sum(F("points_earned") - F("points_redeemed") - F("points_expired")), Decimal(0))
+            sum=Coalesce(
+                Sum(F("points_earned") - F("points_redeemed") - F("points_expired") - F("points_reversed")), Decimal(0)
+            )
         )
         balance = UserPoints.objects.values_list("points", flat=True).get(pk=line.user_point_id)
         return format_number(balance - Decimal(moved["sum"]))
@@ -100,8 +109,9 @@ def adjusters(account: int, lines: Sequence[LoyaltyTransaction]) -> dict[int, st
 
 
 def points_of(line: LoyaltyTransaction) -> Decimal:
-    """Negative where they went."""
-    return SIGNS[line.reason] * line.amount
+    """Negative where they went. Pending points are shown as they come and go, though they change no balance."""
+    sign = 1 if line.points_earned or line.points_pending else -1
+    return sign * line.amount
 
 
 def panel(customer: User, brand: Brand) -> Panel:
@@ -133,7 +143,7 @@ def balances_after(balance: Decimal, lines: Sequence[LoyaltyTransaction]) -> lis
     balances = []
     for line in lines:
         balances.append(balance)
-        balance -= points_of(line)
+        balance -= line.change
     return balances
 
 

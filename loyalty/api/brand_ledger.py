@@ -53,6 +53,9 @@ ENTRY = {
     "points_earned": 50,
     "points_redeemed": 0,
     "points_expired": 0,
+    "points_reversed": 0,
+    "points_pending": 0,
+    "points_cleared": 0,
     "note": "Points for scanning Alpine Jacket",
     "created_at": WHEN,
 }
@@ -152,6 +155,9 @@ class BrandTransactionOutput(Output):
     points_earned = PointsField()
     points_redeemed = PointsField()
     points_expired = PointsField()
+    points_reversed = PointsField(help_text="Taken back because an order was returned.")
+    points_pending = PointsField(help_text="Not yet part of the balance.")
+    points_cleared = PointsField(help_text="No longer pending: earned with `released`, gone with `cancelled`.")
     note = serializers.CharField(allow_blank=True)
     created_at = TimestampField()
 

@@ -51,6 +51,8 @@ class LevelField(serializers.CharField):
 
 class PointsData(Output):
     points = PointsField(help_text="Current balance.")
+    pending = PointsField(help_text="Earned by orders, but not yet part of the balance.")
+    owed = PointsField(help_text="Of returned orders, and spent before: the next points settle them.")
     lifetime = PointsField(help_text="Earned in all; what levels count.")
     redeemed = PointsField(help_text="Spent in all, without what came back.")
     expired = PointsField(help_text="Expired in all.")
@@ -81,6 +83,9 @@ class TransactionOutput(Output):
     points_earned = PointsField()
     points_redeemed = PointsField()
     points_expired = PointsField()
+    points_reversed = PointsField(help_text="Taken back because an order was returned.")
+    points_pending = PointsField(help_text="Not yet part of the balance.")
+    points_cleared = PointsField(help_text="No longer pending: earned with `released`, gone with `cancelled`.")
     note = NoteField(allow_blank=True)
     createdAt = TimestampField(source="created_at")  # noqa: N815 - the spec's name
 
@@ -98,6 +103,8 @@ READ_POINTS_EXAMPLES = [
             "success": True,
             "data": {
                 "points": 320,
+                "pending": 25,
+                "owed": 0,
                 "lifetime": 520,
                 "redeemed": 200,
                 "expired": 0,
@@ -162,6 +169,9 @@ LIST_TRANSACTIONS_EXAMPLES = [
                     "points_earned": 50,
                     "points_redeemed": 0,
                     "points_expired": 0,
+                    "points_reversed": 0,
+                    "points_pending": 0,
+                    "points_cleared": 0,
                     "note": "Points for scanning Alpine Jacket",
                     "createdAt": WHEN,
                 }

@@ -47,6 +47,36 @@ class PointsReturnedData(BalanceEventData):
     lifetime_points = PointsField(help_text=LIFETIME)
 
 
+class PointsReversedData(MemberEventData):
+    order_id = serializers.CharField()
+    return_id = serializers.CharField(help_text="`whole` where the shop named none.")
+    points_reversed = PointsField(help_text="Taken from the balance, or owed.")
+    pending_cancelled = PointsField(help_text="Taken from pending points.")
+    points_owed = PointsField(help_text="What the member owes in all after it.")
+    points_pending = PointsField(help_text="What is pending in all after it.")
+    new_balance = PointsField(help_text=NEW_BALANCE)
+    note = serializers.CharField()
+    current_level = serializers.CharField(allow_blank=True)
+    lifetime_points = PointsField(help_text=LIFETIME)
+    cause = serializers.CharField(help_text=CAUSE)
+
+
+class PointsPendingData(BalanceEventData):
+    points_pending = PointsField()
+    release_at = TimestampField(allow_null=True, help_text="Null: when the order's delivery is confirmed.")
+    reason_ids = serializers.ListField(child=serializers.CharField(), help_text="What earned them.")
+
+
+class PointsReleasedData(MemberEventData):
+    points_released = PointsField()
+    new_balance = PointsField(help_text=NEW_BALANCE)
+    transaction_id = serializers.CharField(help_text=TRANSACTION)
+    reason_id = serializers.CharField(help_text="What had earned them.")
+    current_level = serializers.CharField(allow_blank=True)
+    lifetime_points = PointsField(help_text=LIFETIME)
+    cause = serializers.CharField(help_text=CAUSE)
+
+
 class LevelReachedData(MemberEventData):
     current_level = serializers.CharField()
     lifetime_points = PointsField(help_text=LIFETIME)
@@ -151,6 +181,54 @@ POINTS_RETURNED = webhook(
         "note": "Cancelled: Enamel mug",
         **LEVEL,
         "cause": "redeem-undo:733",
+    },
+)
+POINTS_REVERSED = webhook(
+    "points.reversed",
+    "An order was returned or cancelled, and its points were taken back",
+    PointsReversedData,
+    {
+        "user_id": 42,
+        "order_id": "SO-17",
+        "return_id": "R-1",
+        "points_reversed": 25,
+        "pending_cancelled": 0,
+        "points_owed": 0,
+        "points_pending": 0,
+        "new_balance": 225,
+        "note": "Returned order SO-17",
+        **LEVEL,
+        "cause": "01985e9c-6d3a-7c41-9f0e-0d9a5c1b7e42",
+    },
+)
+POINTS_PENDING = webhook(
+    "points.pending",
+    "An order earned points that are not part of the balance yet",
+    PointsPendingData,
+    {
+        "user_id": 42,
+        "points_pending": 25,
+        "release_at": WHEN,
+        "new_balance": 320,
+        "transaction_id": "90215",
+        "reason_ids": ["order:SO-17"],
+        "note": "Points for order SO-17",
+        "current_level": "Silver",
+        "cause": "01985e9c-6d3a-7c41-9f0e-0d9a5c1b7e42",
+    },
+)
+POINTS_RELEASED = webhook(
+    "points.released",
+    "Pending points became part of the balance",
+    PointsReleasedData,
+    {
+        "user_id": 42,
+        "points_released": 25,
+        "new_balance": 345,
+        "transaction_id": "90240",
+        "reason_id": "order:SO-17",
+        **LEVEL,
+        "cause": "release:90215",
     },
 )
 LEVEL_REACHED = webhook(

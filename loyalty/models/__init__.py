@@ -23,7 +23,8 @@ from loyalty.models.notifications import (
     Template,
     Topic,
 )
-from loyalty.models.orders import CreditedOrder, CurrencyRate
+from loyalty.models.orders import CreditedOrder, CurrencyRate, OrderReturn
+from loyalty.models.pending import PendingPoints
 from loyalty.models.rewards import PoolCode, Redemption, Reward
 from loyalty.models.wallets import Platform, WalletDevice, WalletIssuer, WalletPass
 from loyalty.models.webhooks import (
@@ -54,6 +55,8 @@ __all__ = [
     "NotificationSettings",
     "NotificationTemplate",
     "OpeningBalance",
+    "OrderReturn",
+    "PendingPoints",
     "Platform",
     "PointsApproval",
     "PoolCode",

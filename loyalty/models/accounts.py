@@ -38,6 +38,27 @@ class UserPoints(models.Model):
         db_default=ZERO,
         help_text=_("Earned points that were refunded from cancelled redemptions. They do not count towards a level."),
     )
+    points_reversed = models.DecimalField(
+        max_digits=14,
+        decimal_places=2,
+        default=ZERO,
+        db_default=ZERO,
+        help_text=_("Points of returned orders that were taken back."),
+    )
+    points_owed = models.DecimalField(
+        max_digits=14,
+        decimal_places=2,
+        default=ZERO,
+        db_default=ZERO,
+        help_text=_("Points of returned orders that were spent already. The next points that come in settle them."),
+    )
+    points_pending = models.DecimalField(
+        max_digits=14,
+        decimal_places=2,
+        default=ZERO,
+        db_default=ZERO,
+        help_text=_("Earned by orders, but not yet part of the balance."),
+    )
     current_level = models.CharField(
         max_length=60, blank=True, help_text=_("Name of the level. Empty means the lowest level.")
     )
@@ -70,12 +91,20 @@ class UserPoints(models.Model):
                 fields=["brand", "external_id"], condition=~Q(external_id=""), name="external_id_unique_in_brand"
             ),
             models.CheckConstraint(
-                condition=Q(points=F("points_earned") - F("points_redeemed") - F("points_expired")),
+                condition=Q(
+                    points=F("points_earned") - F("points_redeemed") - F("points_expired") - F("points_reversed")
+                ),
                 name="balance_is_earned_minus_spent",
             ),
             models.CheckConstraint(
-                condition=Q(points__gte=0, points_earned__gte=0, points_redeemed__gte=0, points_expired__gte=0),
+                condition=Q(points__gte=0, points_earned__gte=0, points_redeemed__gte=0, points_expired__gte=0)
+                & Q(points_reversed__gte=0, points_owed__gte=0, points_pending__gte=0),
                 name="points_not_negative",
+            ),
+            models.CheckConstraint(condition=Q(points=0) | Q(points_owed=0), name="owes_only_without_balance"),
+            models.CheckConstraint(
+                condition=Q(points_earned__gte=F("points_returned") + F("points_reversed") + F("points_owed")),
+                name="lifetime_not_negative",
             ),
             models.CheckConstraint(
                 condition=Q(points_returned__gte=0, points_returned__lte=F("points_redeemed"))
@@ -102,8 +131,9 @@ class UserPoints(models.Model):
 
     @property
     def lifetime(self) -> Decimal:
-        """What was earned in all, and what levels count; points that came back were earned before."""
-        return self.points_earned - self.points_returned
+        """What was earned in all, and what levels count: without what came back, which was earned before, and without
+        what returned orders had earned."""
+        return self.points_earned - self.points_returned - self.points_reversed - self.points_owed
 
     @property
     def redeemed(self) -> Decimal:

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -13,8 +13,27 @@ from loyalty.models.accounts import UserPoints
 ZERO = Decimal(0)
 
 
+AMOUNTS = (
+    "points_earned",
+    "points_redeemed",
+    "points_expired",
+    "points_reversed",
+    "points_pending",
+    "points_cleared",
+)
+
+
+def without(*amounts: str) -> dict[str, int]:
+    """That all the other amounts are 0."""
+    return {amount: 0 for amount in AMOUNTS if amount not in amounts}
+
+
 class LoyaltyTransaction(models.Model):
-    """A line of the ledger. Lines are added, never changed: a database trigger refuses UPDATE and DELETE."""
+    """A line of the ledger. Lines are added, never changed: a database trigger refuses UPDATE and DELETE.
+
+    `points_pending` are those that an order will bring; `points_cleared` those of them that came to an end, because
+    they were released, which earns them, or because the order was returned.
+    """
 
     guarded_by = ("user_point",)
     append_only = ("note",)  # which an erasure rewrites
@@ -23,12 +42,19 @@ class LoyaltyTransaction(models.Model):
         EARNED = "earned", _("Earned")
         REDEEMED = "redeemed", _("Redeemed")
         EXPIRED = "expired", _("Expired")
+        REVERSED = "reversed", _("Reversed")
+        PENDING = "pending", _("Pending")
+        RELEASED = "released", _("Released")
+        CANCELLED = "cancelled", _("Cancelled")
 
     loyalty_transaction_id = models.BigAutoField(primary_key=True)
     user_point = models.ForeignKey(UserPoints, on_delete=models.PROTECT, related_name="transactions", db_index=False)
     points_earned = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
     points_redeemed = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
     points_expired = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
+    points_reversed = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO, db_default=ZERO)
+    points_pending = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO, db_default=ZERO)
+    points_cleared = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO, db_default=ZERO)
     reason = models.CharField(max_length=50, choices=Reason.choices)
     reason_id = models.CharField(max_length=255, help_text=_("For scans the auth code, else a namespaced id."))
     note = models.TextField(blank=True, help_text=_("Shown to the customer."))
@@ -51,9 +77,18 @@ class LoyaltyTransaction(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["user_point", "reason_id"], name="one_entry_per_reason"),
             models.CheckConstraint(
-                condition=Q(reason="earned", points_earned__gte=0, points_redeemed=0, points_expired=0)
-                | Q(reason="redeemed", points_earned=0, points_redeemed__gt=0, points_expired=0)
-                | Q(reason="expired", points_earned=0, points_redeemed=0, points_expired__gt=0),
+                condition=Q(reason="earned", points_earned__gte=0, **without("points_earned"))
+                | Q(reason="redeemed", points_redeemed__gt=0, **without("points_redeemed"))
+                | Q(reason="expired", points_expired__gt=0, **without("points_expired"))
+                | Q(reason="reversed", points_reversed__gt=0, **without("points_reversed"))
+                | Q(reason="pending", points_pending__gte=0, **without("points_pending"))
+                | Q(
+                    reason="released",
+                    points_earned__gt=0,
+                    points_cleared=F("points_earned"),
+                    **without("points_earned", "points_cleared"),
+                )
+                | Q(reason="cancelled", points_cleared__gt=0, **without("points_cleared")),
                 name="one_amount_for_its_reason",
             ),
             models.CheckConstraint(condition=~Q(reason_id=""), name="ledger_reason_id_given"),
@@ -64,6 +99,11 @@ class LoyaltyTransaction(models.Model):
         return f"{kind} {self.amount} ({self.reason_id})"
 
     @property
+    def change(self) -> Decimal:
+        """Of the balance; negative where points went."""
+        return self.points_earned - self.points_redeemed - self.points_expired - self.points_reversed
+
+    @property
     def amount(self) -> Decimal:
         """Points, always positive; `reason` tells the direction."""
-        return self.points_earned + self.points_redeemed + self.points_expired
+        return abs(self.change) or self.points_pending or self.points_cleared

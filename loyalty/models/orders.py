@@ -1,4 +1,4 @@
-"""What a brand takes for an order's money, and whom each order was credited to."""
+"""What a brand takes for an order's money, whom each order was credited to, and what was returned of it."""
 
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -49,6 +49,11 @@ class CreditedOrder(models.Model):
     order_id = models.CharField(_("order id"), max_length=200)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     credited_at = MomentField(_("credited at"), default=timezone.now)
+    # As the shop reported them, for what is returned later. Null: the order was credited before this was kept.
+    amount = models.DecimalField(_("amount"), max_digits=12, decimal_places=2, null=True)
+    currency = models.CharField(_("currency"), max_length=3, blank=True, default="", db_default="")
+    items = models.JSONField(_("items"), default=list, db_default=[])
+    event_id = models.UUIDField(_("event id"), null=True)
 
     class Meta:
         verbose_name = _("credited order")
@@ -58,3 +63,63 @@ class CreditedOrder(models.Model):
 
     def __str__(self) -> str:
         return self.order_id
+
+
+class OrderReturn(models.Model):
+    """What a shop reported as returned of an order, and how many of its points that took back."""
+
+    customer_by = ("user",)
+
+    class Kind(models.TextChoices):
+        RETURNED = "order-returned", _("Returned")
+        CANCELLED = "order-cancelled", _("Cancelled")
+
+    class Status(models.TextChoices):
+        WAITING = "waiting", _("Waiting for its order")
+        APPLIED = "applied", _("Applied")
+        REJECTED = "rejected", _("Rejected")
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    order_id = models.CharField(_("order id"), max_length=200)
+    return_id = models.CharField(_("return id"), max_length=40)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices)
+    status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.WAITING)
+    amount = models.DecimalField(
+        _("amount"), max_digits=12, decimal_places=2, default=0, help_text=_("In the order's currency.")
+    )
+    request = models.JSONField(_("request"), default=dict, help_text=_("What the shop asked to return."))
+    points_reversed = models.DecimalField(
+        _("points reversed"),
+        max_digits=10,
+        decimal_places=2,
+        default=0,
+        help_text=_("Taken from the balance, or owed where it was too small."),
+    )
+    points_cancelled = models.DecimalField(_("pending points cancelled"), max_digits=10, decimal_places=2, default=0)
+    event = models.BigIntegerField(_("event"), help_text=_("The event that reported it."))
+    created_at = MomentField(_("reported at"), default=timezone.now)
+    applied_at = MomentField(_("applied at"), null=True)
+
+    class Meta:
+        verbose_name = _("order return")
+        verbose_name_plural = _("order returns")
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "order_id", "return_id"], name="return_reported_once"),
+            models.CheckConstraint(
+                condition=Q(amount__gte=0, points_reversed__gte=0, points_cancelled__gte=0),
+                name="return_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="applied", applied_at__isnull=False)
+                | Q(status__in=["waiting", "rejected"], applied_at=None, points_reversed=0, points_cancelled=0),
+                name="only_applied_returns_take_points",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind__in=["order-returned", "order-cancelled"]), name="return_kind_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.order_id}: {self.return_id}"

@@ -19,6 +19,10 @@ SYSTEM_NOTES = (
     "Cancelled: %(reward)s",
     "Expired: earned before %(day)s",
     "Opening balance",
+    "Returned order %(order)s",
+    "Cancelled order %(order)s",
+    "Released: order %(order)s",
+    "Settled: points owed for returned orders",
 )
 FIELDS = ("first_name", "last_name", "phone", "language")
 CONTEXT = "ledger"

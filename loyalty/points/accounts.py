@@ -206,7 +206,8 @@ def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int, at: datetime)
 def has_earned(*, user_id: int, brand_id: int, before: datetime) -> bool:
     """Whether the brand has credited the customer anything by then."""
     lines = LoyaltyTransaction.objects.filter(user_point__user_id=user_id, user_point__brand_id=brand_id)
-    return lines.filter(reason=LoyaltyTransaction.Reason.EARNED, created_at__lte=before).exists()
+    earned = (LoyaltyTransaction.Reason.EARNED, LoyaltyTransaction.Reason.RELEASED)
+    return lines.filter(reason__in=earned, created_at__lte=before).exists()
 
 
 def is_established(*, user_id: int, brand_id: int, at: datetime) -> bool:

@@ -6,7 +6,12 @@ from core.consistency import check
 
 CHECKS = {
     "account does not equal its ledger lines": check("loyalty/points/sql/check_accounts_against_ledger.sql"),
-    "balance is not earned minus redeemed minus expired": check("loyalty/points/sql/check_balances.sql"),
+    "balance is not earned minus redeemed, expired and reversed": check("loyalty/points/sql/check_balances.sql"),
+    "points owed are not what returned orders took beyond the balance": check(
+        "loyalty/points/sql/check_owed_points.sql"
+    ),
+    "pending points are not those of the ledger": check("loyalty/points/sql/check_pending_points.sql"),
+    "more was returned than the order gave": check("loyalty/points/sql/check_returns.sql"),
     "points that came back are not those of the ledger": check("loyalty/points/sql/check_returned_points.sql"),
     "redemption is not what the ledger says": check("loyalty/points/sql/check_redemptions.sql"),
     "event is done but its ledger line is missing": check("loyalty/points/sql/check_entries_of_events.sql"),

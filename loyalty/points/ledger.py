@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from brands.identity.user_mentions import Mentions, without
-from core.db.statements import command, query
+from core.db.statements import command, part, query, query_values
 from loyalty.errors import NotEnoughPoints, PointsAlreadyClaimed
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
@@ -17,16 +19,25 @@ from loyalty.models.ledger import LoyaltyTransaction
 # What reason_ids begin with: of points that came back, that staff added or took, that a milestone paid, and that
 # members brought along from another programme.
 RETURNED, ADJUSTED, WON, OPENING = "redeem-undo:", "adjust:", "milestone:", "opening:"
+# Of what points that came in settled, and of what orders' returns took: from the balance, and from pending points.
+SETTLED, REVERSED, CANCELLED = "owed:", "return:", "cancel:"
+ZERO = Decimal(0)
+Reason = LoyaltyTransaction.Reason
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A line to write: `points` are hundredths at most and never negative, `reason_id` counts once per account."""
+    """A line to write: `points` are hundredths at most and never negative, `reason_id` counts once per account.
+
+    `release_at` is of pending points; None there: when the delivery is confirmed.
+    """
 
     number: int
     points: Decimal
     reason_id: str
     note: str
+    reason: str = LoyaltyTransaction.Reason.EARNED
+    release_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,32 +80,100 @@ class OpeningCredit:
         return self.current_level != self.level_before
 
 
-CREDIT_OPENING_BALANCES = query("loyalty/points/sql/credit_opening_balances.sql", returns=OpeningCredit)
-CREDIT_POINTS = query("loyalty/points/sql/credit_points.sql", returns=Credit)
-RETURN_POINTS = query("loyalty/points/sql/return_points.sql", returns=Credit)
-DEBIT_POINTS = query("loyalty/points/sql/debit_points.sql", returns=Credit)
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """What a return took: `taken` from the balance by this line, if it had any; the account owes `owed` in all."""
+
+    loyalty_transaction_id: int | None
+    balance: Decimal
+    lifetime: Decimal
+    current_level: str
+    taken: Decimal
+    owed: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Pending points that became the member's, and what the account holds after it."""
+
+    loyalty_transaction_id: int
+    balance: Decimal
+    lifetime: Decimal
+    current_level: str
+    points: Decimal
+    user_id: int
+    brand_id: int
+    reason_id: str
+
+
+def lifetime_of(alias: str) -> str:
+    """What an account has earned in all, as UserPoints.lifetime, for statements that call the account `alias`."""
+    return " - ".join(f"{alias}.points_{part}" for part in ("earned", "returned", "reversed", "owed"))
+
+
+LIFETIME = lifetime_of("a")
+INSERT_SETTLEMENT = part("loyalty/points/sql/insert_settlement.sql")
+CREDIT_OPENING_BALANCES = query(
+    "loyalty/points/sql/credit_opening_balances.sql", returns=OpeningCredit, lifetime=lifetime_of("m")
+)
+CREDIT_POINTS = query(
+    "loyalty/points/sql/credit_points.sql", returns=Credit, lifetime=LIFETIME, insert_settlement=INSERT_SETTLEMENT
+)
+RETURN_POINTS = query(
+    "loyalty/points/sql/return_points.sql", returns=Credit, lifetime=LIFETIME, insert_settlement=INSERT_SETTLEMENT
+)
+DEBIT_POINTS = query("loyalty/points/sql/debit_points.sql", returns=Credit, lifetime=LIFETIME)
+REVERSE_POINTS = query("loyalty/points/sql/reverse_points.sql", returns=Reversal, lifetime=LIFETIME)
+CANCEL_PENDING = query_values("loyalty/points/sql/cancel_pending.sql", "loyalty_transaction_id")
+RELEASE_POINTS = query(
+    "loyalty/points/sql/release_points.sql", returns=Release, lifetime=LIFETIME, insert_settlement=INSERT_SETTLEMENT
+)
 EXPIRE_POINTS = query("loyalty/points/sql/expire_points.sql", returns=Expired)
 REWORD_NOTES = command("loyalty/points/sql/reword_notes.sql")
 # The trigger lets an entry's note change while the transaction says that it erases a person, and nothing else ever.
 ERASING = "SELECT set_config('ledger.erasing', %(on)s::text, true)"
 
 
-def posting(items: Sequence[tuple[Sequence[LedgerEntry], str]]) -> dict[str, str]:
-    """Parameters of write_accruals.sql: for each item its entries, and the account's level after them."""
-    lines = [
+def settlement_note() -> str:
+    return _("Settled: points owed for returned orders")
+
+
+def posting(items: Sequence[tuple[Sequence[LedgerEntry], Decimal, str]]) -> dict[str, str]:
+    """Parameters of write_accruals.sql: for each item its entries, what they settle of the points owed, and the level
+    after them."""
+    lines: list[dict[str, Any]] = [
         {
             "item": item,
             "number": line.number,
             "points": str(line.points),
+            "reason": line.reason,
             "reason_id": line.reason_id,
             "note": line.note,
+            "release_at": line.release_at and line.release_at.isoformat(),
         }
-        for item, (new, _) in enumerate(items)
+        for item, (new, _settled, _level) in enumerate(items)
         for line in new
     ]
+    lines += [
+        {
+            "item": item,
+            "points": str(settled),
+            "reason": Reason.REVERSED,
+            "reason_id": f"{SETTLED}{new[-1].number}",
+            "note": settlement_note(),
+        }
+        for item, (new, settled, _level) in enumerate(items)
+        if settled
+    ]
     balances = [
-        {"item": item, "awarded": str(sum((line.points for line in new), Decimal(0))), "level": level}
-        for item, (new, level) in enumerate(items)
+        {
+            "item": item,
+            "awarded": str(sum((line.points for line in new if line.reason == Reason.EARNED), ZERO)),
+            "pending": str(sum((line.points for line in new if line.reason == Reason.PENDING), ZERO)),
+            "settled": str(settled),
+            "level": level,
+        }
+        for item, (new, settled, level) in enumerate(items)
         if new
     ]
     return {"entries": json.dumps(lines), "balances": json.dumps(balances)}
@@ -103,10 +182,12 @@ def posting(items: Sequence[tuple[Sequence[LedgerEntry], str]]) -> dict[str, str
 def credit(*, account: int, points: Decimal, reason_id: str, note: str, at: datetime) -> Credit:
     """Add `points` (hundredths at most, never negative) for `reason_id`, once per account.
 
-    Raises PointsAlreadyClaimed when this reason already earned there. Call inside the action's transaction: the
-    account stays locked until it ends.
+    What the account owes is settled from them. Raises PointsAlreadyClaimed when this reason already earned there. Call
+    inside the action's transaction: the account stays locked until it ends.
     """
-    credited = CREDIT_POINTS.first(account=account, points=points, reason_id=reason_id, note=note, at=at)
+    credited = CREDIT_POINTS.first(
+        account=account, points=points, reason_id=reason_id, note=note, settlement_note=settlement_note(), at=at
+    )
     if credited is None:
         raise PointsAlreadyClaimed
     return credited
@@ -120,7 +201,12 @@ def credit_opening_balances(
     Returns what is new. Call inside the action's transaction, with the accounts locked or made in it.
     """
     return CREDIT_OPENING_BALANCES.all(
-        accounts=list(accounts), points=list(points), reason_id=reason_id, note=note, at=at
+        accounts=list(accounts),
+        points=list(points),
+        reason_id=reason_id,
+        note=note,
+        settlement_note=settlement_note(),
+        at=at,
     )
 
 
@@ -149,10 +235,38 @@ def return_points(*, account: int, points: Decimal, redemption_id: int, note: st
     Raises PointsAlreadyClaimed. Call inside the action's transaction: the account stays locked until it ends.
     """
     reason_id = f"{RETURNED}{redemption_id}"
-    returned = RETURN_POINTS.first(account=account, points=points, reason_id=reason_id, note=note, at=at)
+    returned = RETURN_POINTS.first(
+        account=account, points=points, reason_id=reason_id, note=note, settlement_note=settlement_note(), at=at
+    )
     if returned is None:
         raise PointsAlreadyClaimed
     return returned
+
+
+def reverse(*, account: int, points: Decimal, reason_id: str, note: str, at: datetime) -> Reversal:
+    """Take back what a returned order earned (`points` above 0): what the balance does not reach is owed.
+
+    Call inside the action's transaction, with the account locked; the caller knows that the return is new.
+    """
+    reversal = REVERSE_POINTS.first(account=account, points=points, reason_id=reason_id, note=note, at=at)
+    assert reversal is not None  # noqa: S101 - the account is locked, so it is there
+    return reversal
+
+
+def cancel_pending(*, entry: int, points: Decimal, reason: str, note: str, at: datetime) -> int:
+    """Cancel `points` (above 0) of the pending points of the line `entry`; returns the new line.
+
+    Call inside the action's transaction, with the account locked.
+    """
+    reason_id = f"{CANCELLED}{entry}:{reason}"
+    line: int | None = CANCEL_PENDING.first(entry=entry, points=points, reason_id=reason_id, note=note, at=at)
+    assert line is not None  # noqa: S101 - the caller read what is left, under the account's lock
+    return line
+
+
+def release(*, account: int, entry: int, note: str, at: datetime) -> Release | None:
+    """Earn what is left of pending points that are due; once, and None the second time. Locks the account."""
+    return RELEASE_POINTS.first(account=account, entry=entry, note=note, settlement_note=settlement_note(), at=at)
 
 
 def expire(

@@ -4,13 +4,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
 from core.db.statements import query_values
+from core.json_values import ENCODER
 from loyalty.errors import CurrencyNotAccepted, OrderOfAnother
-from loyalty.models.orders import CreditedOrder, CurrencyRate
+from loyalty.models.orders import CreditedOrder, CurrencyRate, OrderReturn
 
 ZERO = Decimal(0)
 
@@ -24,13 +26,14 @@ class Order:
     order_id: str
     basis: Decimal  # subtotal minus discount, in `currency`
     currency: str  # empty: the brand's own
+    items: tuple[dict[str, Any], ...] = ()
 
     @classmethod
     def of(cls, payload: dict[str, Any]) -> "Order":
         """Of the payload of `order-complete` (spec section 6)."""
         found = payload["order"]
         basis = max(ZERO, Decimal(str(found["subtotal"])) - Decimal(str(found.get("discount") or 0)))
-        return cls(found["orderId"], basis, found.get("currency") or "")
+        return cls(found["orderId"], basis, found.get("currency") or "", tuple(found.get("items") or ()))
 
     @property
     def reason_id(self) -> str:
@@ -50,14 +53,25 @@ def amount(order: Order, *, brand_id: int) -> Decimal:
     raise CurrencyNotAccepted(message, details={"currency": order.currency, "accepted": own})
 
 
-def hold(order: Order, *, brand_id: int, user_id: int, at: datetime) -> None:
+def hold(order: Order, *, brand_id: int, user_id: int, event_id: UUID, at: datetime) -> None:
     """Make the order this customer's, in the caller's transaction. Raises OrderOfAnother."""
-    if HOLD_ORDER.first(brand_id=brand_id, order_id=order.order_id, user_id=user_id, at=at) is None:
-        held = CreditedOrder.objects.filter(brand_id=brand_id, order_id=order.order_id)
-        if held.exclude(user_id=user_id).exists():
+    held = HOLD_ORDER.first(
+        brand_id=brand_id,
+        order_id=order.order_id,
+        user_id=user_id,
+        amount=order.basis,
+        currency=order.currency,
+        items=ENCODER.encode(list(order.items)),
+        event_id=event_id,
+        at=at,
+    )
+    if held is None:
+        credited = CreditedOrder.objects.filter(brand_id=brand_id, order_id=order.order_id)
+        if credited.exclude(user_id=user_id).exists():
             raise OrderOfAnother
 
 
 def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int) -> None:
-    """For the erasure of a person's data: their orders are the pseudonym's, and stay credited."""
+    """For the erasure of a person's data: their orders are the pseudonym's, and stay credited or returned."""
     CreditedOrder.objects.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)
+    OrderReturn.objects.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)

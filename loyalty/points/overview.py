@@ -26,6 +26,8 @@ class PointsOverview:
     """A customer's points at a brand; zeros for one who is not enrolled."""
 
     points: Decimal
+    pending: Decimal
+    owed: Decimal
     lifetime: Decimal
     redeemed: Decimal
     expired: Decimal
@@ -44,6 +46,8 @@ def fetch_overview(*, brand: Brand, user_id: int, at: datetime) -> PointsOvervie
     own = account.current_level if account else ""
     return PointsOverview(
         points=account.points if account else ZERO,
+        pending=account.points_pending if account else ZERO,
+        owed=account.points_owed if account else ZERO,
         lifetime=lifetime,
         redeemed=account.redeemed if account else ZERO,
         expired=account.points_expired if account else ZERO,

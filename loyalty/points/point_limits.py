@@ -5,12 +5,13 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
-from django.db.models import Sum
+from django.db.models import F, Sum
 
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points.ledger import ADJUSTED, OPENING, RETURNED, WON
 
 ZERO = Decimal(0)
+Reason = LoyaltyTransaction.Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,10 @@ def most_restrictive(
 
 
 def _earned(account: int, *, since: datetime) -> Decimal:
-    """What is not limited uses no limit up: only what actions earned counts."""
+    """What is not limited uses no limit up: only what actions earned counts, pending points when they were earned."""
     lines = LoyaltyTransaction.objects.filter(
-        user_point_id=account, reason=LoyaltyTransaction.Reason.EARNED, created_at__gte=since
+        user_point_id=account, reason__in=[Reason.EARNED, Reason.PENDING], created_at__gte=since
     )
     for beginning in (RETURNED, ADJUSTED, WON, OPENING):
         lines = lines.exclude(reason_id__startswith=beginning)
-    return lines.aggregate(total=Sum("points_earned"))["total"] or ZERO
+    return lines.aggregate(total=Sum(F("points_earned") + F("points_pending")))["total"] or ZERO

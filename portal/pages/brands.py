@@ -140,6 +140,8 @@ class BrandAdmin(ImageAdminMixin):
                     ("max_points_per_scan", "protected_batches_only"),
                     "requires_confirmed_email",
                     ("points_expire", "points_expire_after", "expiry_warning_days"),
+                    ("order_points", "order_points_days"),
+                    "after_return",
                 )
             },
         ),

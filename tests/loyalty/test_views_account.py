@@ -47,6 +47,8 @@ def test_balance_and_level_are_told(mine, brand, customer):
         "success": True,
         "data": {
             "points": 25,
+            "pending": 0,
+            "owed": 0,
             "lifetime": 25,
             "redeemed": 0,
             "expired": 0,
@@ -107,6 +109,9 @@ def test_line_of_the_ledger_is_shown(mine, brand, customer):
                 "points_earned": 25,
                 "points_redeemed": 0,
                 "points_expired": 0,
+                "points_reversed": 0,
+                "points_pending": 0,
+                "points_cleared": 0,
                 "note": "For you",
                 "createdAt": "2026-03-14T09:26:53.589Z",
             }

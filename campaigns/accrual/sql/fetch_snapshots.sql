@@ -11,7 +11,7 @@ WITH asked AS (
 SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit, b.monthly_point_limit,
        m.user_point_id AS account, m.version::text AS version, m.status,
        coalesce(m.current_level, '') AS current_level, m.points AS balance,
-       m.points_earned - m.points_returned AS lifetime,
+       {lifetime} AS lifetime, m.points_owed AS owed,
        (SELECT json_agg(json_build_array(l.name, l.threshold::text, l.scan_reward_type, l.scan_reward_value::text)
                         ORDER BY l.threshold)
           FROM loyalty_brandlevel l WHERE l.brand_id = b.id) AS levels,

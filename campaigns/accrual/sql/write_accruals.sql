@@ -1,6 +1,7 @@
 -- hot: each accrual. Writes everything that up to 100 accruals change, in one statement that commits by itself:
 --
 --   items ──> locked ──┬──> inserted_entries      the ledger
+--                      ├──> inserted_pending      those of its points that are not part of the balance yet
 --                      ├──> moved_balances        the accounts' points and levels
 --                      ├──> advanced_progress     where the customers stand in campaigns
 --                      ├──> given_rewards         what they reached there
@@ -28,20 +29,35 @@ WITH items AS (
 ), inserted_entries AS (
     -- The unique pair (account, reason_id) is the last word: a second entry for a reason is an error.
     INSERT INTO loyalty_transaction
-           (loyalty_transaction_id, user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id,
-            note, "createdAt", "updatedAt")
-    SELECT entry.number, locked.account, entry.points, 0, 0, 'earned', entry.reason_id, entry.note,
-           %(at)s::timestamptz, %(at)s::timestamptz
+           (loyalty_transaction_id, user_point_id, points_earned, points_redeemed, points_expired, points_reversed,
+            points_pending, reason, reason_id, note, "createdAt", "updatedAt")
+    SELECT coalesce(entry.number, nextval('loyalty_transaction_loyalty_transaction_id_seq')), locked.account,
+           CASE entry.reason WHEN 'earned' THEN entry.points ELSE 0 END, 0, 0,
+           CASE entry.reason WHEN 'reversed' THEN entry.points ELSE 0 END,
+           CASE entry.reason WHEN 'pending' THEN entry.points ELSE 0 END,
+           entry.reason, entry.reason_id, entry.note, %(at)s::timestamptz, %(at)s::timestamptz
       FROM locked
       JOIN jsonb_to_recordset(%(entries)s::jsonb)
-           AS entry (item int, number bigint, points numeric, reason_id text, note text)
+           AS entry (item int, number bigint, points numeric, reason text, reason_id text, note text)
      USING (item)
+), inserted_pending AS (
+    INSERT INTO loyalty_pendingpoints (entry_id, user_point_id, points, remaining, release_at, created_at)
+    SELECT entry.number, locked.account, entry.points, entry.points, entry.release_at, %(at)s::timestamptz
+      FROM locked
+      JOIN jsonb_to_recordset(%(entries)s::jsonb)
+           AS entry (item int, number bigint, points numeric, reason text, release_at timestamptz)
+     USING (item)
+     WHERE entry.reason = 'pending'
 ), moved_balances AS (
     UPDATE user_points
-       SET points = points + moved.awarded, points_earned = points_earned + moved.awarded,
+       SET points = points + moved.awarded - moved.settled, points_earned = points_earned + moved.awarded,
+           points_reversed = points_reversed + moved.settled, points_owed = points_owed - moved.settled,
+           points_pending = points_pending + moved.pending,
            current_level = moved.level, "updatedAt" = %(at)s::timestamptz
       FROM locked
-      JOIN jsonb_to_recordset(%(balances)s::jsonb) AS moved (item int, awarded numeric, level text) USING (item)
+      JOIN jsonb_to_recordset(%(balances)s::jsonb)
+           AS moved (item int, awarded numeric, settled numeric, pending numeric, level text)
+     USING (item)
      WHERE user_point_id = locked.account
 ), advanced_progress AS (
     -- One step in each campaign. `step.progress` was decided from the row that is there now, because every change of

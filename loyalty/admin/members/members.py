@@ -122,7 +122,16 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin, I
     search_help_text = gettext_lazy("Parts of a name or e-mail address, or the barcode of a wallet pass.")
     fieldsets = (
         (None, {"fields": (("user", "brand"), ("name", "state"), "current_level")}),
-        (gettext_lazy("Points"), {"fields": (("points", "points_earned"), ("points_redeemed", "points_expired"))}),
+        (
+            gettext_lazy("Points"),
+            {
+                "fields": (
+                    ("points", "points_earned"),
+                    ("points_redeemed", "points_expired"),
+                    ("points_pending", "points_reversed", "points_owed"),
+                )
+            },
+        ),
         (gettext_lazy("History"), {"fields": (("enrolled_at", "updated_at"),)}),
     )
     change_form_outer_after_template = "admin/loyalty/member.html"

@@ -1,7 +1,8 @@
 -- check: every account in itself. Returns Contradiction for each whose balance is negative, or is not what it earned less
--- what it redeemed and what expired.
+-- what it redeemed, what expired and what was reversed; and for each that owes points and has some.
 SELECT 'account ' || user_point_id AS about,
-       (points_earned - points_redeemed - points_expired)::text AS expected,
-       points::text AS actual
+       (points_earned - points_redeemed - points_expired - points_reversed)::text AS expected,
+       format('%%s, owed %%s', points, points_owed) AS actual
   FROM user_points
- WHERE points <> points_earned - points_redeemed - points_expired OR points < 0
+ WHERE points <> points_earned - points_redeemed - points_expired - points_reversed OR points < 0
+    OR points_owed < 0 OR (points_owed > 0 AND points > 0)

@@ -14,10 +14,10 @@ WITH locked AS (
     ON CONFLICT (user_point_id, reason_id) DO NOTHING
     RETURNING loyalty_transaction_id
 )
-UPDATE user_points
+UPDATE user_points a
    SET points = points - %(points)s::numeric,
        points_redeemed = points_redeemed + %(points)s::numeric,
        "updatedAt" = %(at)s::timestamptz
   FROM entry
  WHERE user_point_id = %(account)s::bigint
-RETURNING entry.loyalty_transaction_id, points AS balance, points_earned - points_returned AS lifetime, current_level
+RETURNING entry.loyalty_transaction_id, points AS balance, {lifetime} AS lifetime, current_level

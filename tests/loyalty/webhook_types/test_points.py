@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
+from brands.models.tenants import Brand
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import adjustments, expiry
@@ -18,6 +19,7 @@ from loyalty.rewards import undo
 from tests.loyalty.webhook_types.support import by_hand
 from tests.loyalty.webhooks import data_of, endpoint, send
 from tests.support import factories
+from tests.support import shop as hub
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -129,5 +131,76 @@ def test_points_returned(brand, customer, received):
             "current_level": "Bronze",
             "lifetime_points": 30,
             "cause": f"redeem-undo:{redemption.pk}",
+        }
+    ]
+
+
+def test_points_reversed(brand, customer, received):
+    factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
+    hub.buy(brand, customer)
+    factories.redemption(customer, factories.reward(brand, cost=8))
+    event = hub.give_back(brand, customer, return_id="R-1", amount="50.00")
+    hub.give_back(brand, customer, return_id="R-1", amount="50.00")
+
+    assert received("points.reversed") == [
+        {
+            "user_id": customer.pk,
+            "order_id": "A-1",
+            "return_id": "R-1",
+            "points_reversed": 5,
+            "pending_cancelled": 0,
+            "points_owed": 3,
+            "points_pending": 0,
+            "new_balance": 0,
+            "note": "Returned order A-1",
+            "current_level": "Bronze",
+            "lifetime_points": 5,
+            "cause": str(event.event_id),
+        }
+    ]
+
+
+def test_points_pending(brand, customer, received):
+    factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
+    Brand.objects.filter(pk=brand.pk).update(order_points="after_delivery")
+    event = hub.buy(brand, customer)
+    [pending] = LoyaltyTransaction.objects.all()
+
+    assert received("points.pending") == [
+        {
+            "user_id": customer.pk,
+            "points_pending": 10,
+            "release_at": None,
+            "new_balance": 0,
+            "transaction_id": str(pending.pk),
+            "reason_ids": ["order:A-1"],
+            "note": "Points for order A-1",
+            "current_level": "Bronze",
+            "cause": str(event.event_id),
+        }
+    ]
+    assert received("points.earned") == []
+
+
+def test_points_released(brand, customer, received):
+    factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
+    Brand.objects.filter(pk=brand.pk).update(order_points="after_delivery")
+    hub.buy(brand, customer)
+    [pending] = LoyaltyTransaction.objects.all()
+
+    hub.deliver(brand, customer)
+    hub.deliver(brand, customer)
+
+    line = LoyaltyTransaction.objects.get(reason="released")
+    assert received("points.released") == [
+        {
+            "user_id": customer.pk,
+            "points_released": 10,
+            "new_balance": 10,
+            "transaction_id": str(line.pk),
+            "reason_id": "order:A-1",
+            "current_level": "Bronze",
+            "lifetime_points": 10,
+            "cause": f"release:{pending.pk}",
         }
     ]

@@ -1,0 +1,73 @@
+"""Handlers of what a shop reports of an order after it was credited: a return, a cancellation, a delivery."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from campaigns.progress import step_back
+from core.errors import DomainError, raises
+from core.json_values import plain
+from events import leases, messages
+from events.messages import LeasedEvent, RetryLater
+from loyalty.errors import OrderOfAnother, OrderUnknown, ReturnExceedsOrder, ReturnIdReused
+from loyalty.orders import releases, returns
+from loyalty.orders.returns import OrderReturnRequest
+
+# Its order may still be on its way, or may wait until its customer confirms an address.
+WAIT = timedelta(hours=settings.ORDER_WAIT_HOURS)
+
+
+@raises(OrderUnknown, OrderOfAnother, ReturnExceedsOrder, ReturnIdReused)
+def on_order_return(event: LeasedEvent) -> None:
+    """Points of the order go back in proportion. A return that comes before its order waits for it, WAIT at most."""
+    now = timezone.now()
+    request = OrderReturnRequest.of(event, at=now)
+    try:
+        with transaction.atomic():
+            applied = returns.apply(request, cause=str(event.event_id))
+            outcome = applied.answer
+            if applied.order_is_gone and applied.order_event_id:
+                stepped = step_back.step_back(
+                    brand_id=event.brand_id, user_id=request.user_id, order_event_id=applied.order_event_id, at=now
+                )
+                outcome = outcome | ({"campaigns_stepped_back": stepped} if stepped else {})
+            leases.finish(event, outcome=outcome, following=applied.followups, at=now)
+    except OrderUnknown as error:
+        if now - event.time < WAIT:
+            returns.note_waiting(request)
+            raise wait_for_order(event) from error
+        returns.reject_waiting(request)
+        raise
+    except DomainError:
+        returns.reject_waiting(request)
+        raise
+
+
+@raises(OrderUnknown, OrderOfAnother)
+def on_order_delivered(event: LeasedEvent) -> None:
+    """What is pending of the order's points is released. A delivery may be confirmed before its order is known, too."""
+    now = timezone.now()
+    order_id, user_id = event.payload["order"]["orderId"], event.arguments["user_id"]
+    try:
+        with transaction.atomic():
+            released = releases.confirm_delivery(brand_id=event.brand_id, user_id=user_id, order_id=order_id, at=now)
+            leases.finish(
+                event,
+                outcome={
+                    "points_released": plain(released.points) if released else 0,
+                    "new_balance": plain(released.balance) if released else None,
+                },
+                at=now,
+            )
+    except OrderUnknown as error:
+        if now - event.time < WAIT:
+            raise wait_for_order(event) from error
+        raise
+
+
+def wait_for_order(event: LeasedEvent) -> RetryLater:
+    return RetryLater(
+        "The order is not known yet.", after=messages.pause(event.attempts), retry_hours=settings.ORDER_WAIT_HOURS + 24
+    )

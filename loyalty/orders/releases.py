@@ -1,0 +1,146 @@
+"""Releases of pending points: by the clock, or when a delivery is confirmed. Each happens once, whoever comes twice."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core.db.statements import query
+from core.json_values import plain
+from events import messages, publishing
+from loyalty.errors import OrderOfAnother, OrderUnknown
+from loyalty.integrations import webhook_events
+from loyalty.models.accounts import UserPoints
+from loyalty.models.levels import BrandLevel
+from loyalty.models.orders import CreditedOrder
+from loyalty.models.pending import PendingPoints
+from loyalty.models.wallets import WalletPass
+from loyalty.models.webhooks import WebhookType
+from loyalty.points import accounts, ledger, levels
+from loyalty.points.balance_events import balance_changed
+from loyalty.points.ledger import Release
+from loyalty.points.levels import Level
+
+# Any constant UUID: a name space of its own for what follows from releases.
+FOLLOWING = uuid.UUID("7a53d5f0-6b8f-4a55-9d1e-30b0a0a3bb2e")
+CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DuePending:
+    """Pending points that are due: their line of the ledger, and whose they are."""
+
+    entry: int
+    account: int
+
+
+FETCH_DUE = query("loyalty/orders/sql/fetch_due_pending.sql", returns=DuePending)
+
+
+def catch_up(*, at: datetime) -> int:
+    """Release everything that is due; returns how many lines. Stopped anywhere, the next call goes on."""
+    released, after = 0, 0
+    while due := FETCH_DUE.all(at=at, after=after, limit=CHUNK):
+        released += sum(release(each, at=at) is not None for each in due)
+        after = due[-1].entry
+    return released
+
+
+def release(due: DuePending, *, at: datetime) -> Release | None:
+    """Make pending points part of the balance, in a transaction of its own; None: nothing of them is due any more."""
+    with transaction.atomic():
+        accounts.lock(account=due.account)
+        released = ledger.release(account=due.account, entry=due.entry, note=note_of(due.entry), at=at)
+        if released:
+            followups = followups_of(due, released, at)
+            publishing.publish(messages=followups, brand_id=released.brand_id, at=at)
+        return released
+
+
+def note_of(entry: int) -> str:
+    reason_id = PendingPoints.objects.values_list("entry__reason_id", flat=True).get(entry=entry)
+    return _("Released: order %(order)s") % {"order": reason_id.removeprefix("order:")}
+
+
+def followups_of(due: DuePending, released: Release, at: datetime) -> list[messages.NewEvent]:
+    """The level is reached now; wallets and webhooks hear of it."""
+    level, is_new = promote(due.account, released, at)
+    cause = f"release:{due.entry}"
+    balance = balance_changed(
+        brand_id=released.brand_id,
+        user_id=released.user_id,
+        account=due.account,
+        points=released.balance,
+        level=level,
+        level_updated=is_new,
+        cause=cause,
+        has_consumer=WalletPass.objects.filter(account=due.account).exists(),
+        event_id=uuid.uuid5(FOLLOWING, f"balance-changed:{due.entry}"),
+    )
+    about = {"current_level": level, "lifetime_points": plain(released.lifetime), "cause": cause}
+    data = {
+        WebhookType.POINTS_RELEASED: {
+            "points_released": plain(released.points),
+            "new_balance": plain(released.balance),
+            "transaction_id": str(released.loyalty_transaction_id),
+            "reason_id": released.reason_id,
+            **about,
+        }
+    }
+    if is_new:
+        data[WebhookType.LEVEL_REACHED] = about
+    listened = webhook_events.listened_at(released.brand_id)
+    return [
+        balance,
+        *(
+            webhook_events.webhook_event(
+                kind,
+                each,
+                brand_id=released.brand_id,
+                user_id=released.user_id,
+                event_id=uuid.uuid5(FOLLOWING, f"announce:{kind}:{due.entry}"),
+                at=at,
+            )
+            for kind, each in data.items()
+            if kind in listened
+        ),
+    ]
+
+
+def promote(account: int, released: Release, at: datetime) -> tuple[str, bool]:
+    """The level after the release, and whether that is what took the member there."""
+    ladder = [
+        Level(level.name, level.threshold, level.scan_reward_type, level.scan_reward_value)
+        for level in BrandLevel.objects.filter(brand=released.brand_id).order_by("threshold")
+    ]
+    level = levels.level_after(levels=ladder, name=released.current_level, lifetime=released.lifetime)
+    if level == released.current_level:
+        return level, False
+    ledger.promote(account=account, level=level, at=at)
+    before = released.lifetime - released.points
+    return level, levels.newly_reached(levels=ladder, name=level, before=before, after=released.lifetime)
+
+
+def confirm_delivery(*, brand_id: int, user_id: int, order_id: str, at: datetime) -> Release | None:
+    """Release what is pending of an order now. None: nothing was pending, or the member is blocked and it waits.
+
+    Raises OrderUnknown and OrderOfAnother. Owns the transaction, in which the order's account is locked first.
+    """
+    order = CreditedOrder.objects.filter(brand=brand_id, order_id=order_id).first()
+    if order is None:
+        raise OrderUnknown
+    account = UserPoints.objects.filter(brand=brand_id, user=user_id).first()
+    if account is None or order.user_id != user_id:
+        raise OrderOfAnother
+    with transaction.atomic():
+        accounts.lock(account=account.pk)
+        pending = PendingPoints.objects.filter(
+            user_point=account, entry__reason_id=f"order:{order_id}", remaining__gt=0
+        ).first()
+        if pending is None:
+            return None
+        if pending.release_at is None or pending.release_at > at:
+            PendingPoints.objects.filter(pk=pending.pk).update(release_at=at)
+        return release(DuePending(pending.pk, account.pk), at=at)

@@ -1,0 +1,112 @@
+"""What part of an order a return is, in money and in points. Plain functions: they read and write nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from core.json_values import plain
+from loyalty.errors import ReturnExceedsOrder
+
+ZERO = Decimal(0)
+CENT = Decimal("0.01")
+WHOLE = Decimal(1)
+
+Item = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnRequest:
+    """What a shop says is returned: `amount` in the order's currency, or `items`, or with neither all that is left."""
+
+    amount: Decimal | None = None
+    items: tuple[Item, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        return self.amount is None and not self.items
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnedBefore:
+    """What earlier returns of the order came to, in its currency and in points; `items` of those that named some."""
+
+    amount: Decimal = ZERO
+    points: Decimal = ZERO
+    items: tuple[Item, ...] = ()
+    is_complete: bool = False
+
+
+def amount_returned(
+    request: ReturnRequest, *, paid: Decimal | None, items: Sequence[Item], before: ReturnedBefore
+) -> Decimal:
+    """How much of what was `paid` the request returns. Raises ReturnExceedsOrder, which says what is left.
+
+    What items cost is what they cost of the order after its discount. Of an order whose amount is not known only the
+    whole can be returned.
+    """
+    left = (paid or ZERO) - before.amount
+    if before.is_complete:
+        raise ReturnExceedsOrder(_("The whole order was returned before."), details={"left": 0})
+    if request.is_whole:
+        return left
+    if paid is None:
+        message = _("The amount of this order is not known. Return it as a whole.")
+        raise ReturnExceedsOrder(message, details={"field": "amount"})
+    amount = request.amount if request.amount is not None else cost_of(request.items, paid, items, before)
+    if amount > left:
+        message = _("Only %(left)s of this order are left to return.") % {"left": left}
+        raise ReturnExceedsOrder(message, details={"field": "amount", "left": plain(left)})
+    return amount
+
+
+def cost_of(returned: Sequence[Item], paid: Decimal, bought: Sequence[Item], before: ReturnedBefore) -> Decimal:
+    """What the returned items cost of what was paid: by their prices, or by their number where they cost nothing."""
+    total = sum((worth_of(item) for item in bought), ZERO)
+    cost = ZERO
+    for name, quantity in quantities(returned).items():
+        same = [item for item in bought if name in names_of(item)]
+        owned = sum(int(item["quantity"]) for item in same)
+        gone = quantities(before.items).get(name, 0)
+        if quantity > owned - gone:
+            message = _("Only %(left)s of the item %(item)s are left to return.")
+            values = {"left": max(owned - gone, 0), "item": name[1]}
+            raise ReturnExceedsOrder(message % values, details={"field": "items", **values})
+        worth = sum((worth_of(item) for item in same), ZERO)
+        cost += worth * quantity / owned
+    if not total:
+        return ZERO
+    return min((cost * paid / total).quantize(CENT, rounding=ROUND_HALF_UP), paid - before.amount)
+
+
+def worth_of(item: Item) -> Decimal:
+    return Decimal(str(item["unitPrice"])) * int(item["quantity"])
+
+
+def names_of(item: Item) -> set[tuple[str, str]]:
+    """By what a return may name an item: its product's id, its SKU."""
+    return {(name, str(item[name])) for name in ("productId", "sku") if item.get(name) is not None}
+
+
+def quantities(items: Sequence[Item]) -> dict[tuple[str, str], int]:
+    """How many of each item, which is named by its product's id if it has one."""
+    found: dict[tuple[str, str], int] = {}
+    for item in items:
+        name = min(names_of(item))
+        found[name] = found.get(name, 0) + int(item["quantity"])
+    return found
+
+
+def points_back(
+    *, awarded: Decimal, paid: Decimal | None, returned: Decimal, before: ReturnedBefore, is_last: bool
+) -> Decimal:
+    """The points that this return takes back, where `returned` is all that was returned of the order, this included.
+
+    In proportion, in whole points with halves up; what is left of the order's points goes with the last return.
+    """
+    if is_last or not paid:
+        return awarded - before.points if is_last else ZERO
+    due = min((awarded * returned / paid).quantize(WHOLE, rounding=ROUND_HALF_UP), awarded)
+    return max(due - before.points, ZERO)

@@ -1,0 +1,133 @@
+"""Pending points: held for days or until a delivery, released once, cancelled by a return, shown with the balance."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from brands.models.tenants import Brand
+from loyalty.models.accounts import UserPoints
+from loyalty.models.pending import PendingPoints
+from loyalty.orders import releases
+from loyalty.points import point_limits
+from tests.support import factories, shop
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def ten_percent(brand):
+    return factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
+
+
+def hold(brand, order_points="after_days", days=14):
+    Brand.objects.filter(pk=brand.pk).update(order_points=order_points, order_points_days=days)
+
+
+def in_days(days):
+    return timezone.now() + timedelta(days=days)
+
+
+def test_points_of_an_order_are_pending_for_the_brands_days_and_released_once(brand, customer):
+    hold(brand)
+    factories.level(brand, "Silver", 10)
+
+    event = shop.buy(brand, customer)
+
+    assert (event.outcome["points_earned"], event.outcome["new_balance"]) == (0, 0)
+    assert event.outcome["pending"]["points"] == 10
+    assert shop.numbers(brand, customer) == (0, 10, 0)
+    assert (shop.held_by(brand, customer).lifetime, shop.held_by(brand, customer).current_level) == (0, "Bronze")
+
+    assert releases.catch_up(at=in_days(13)) == 0
+    assert releases.catch_up(at=in_days(15)) == 1
+    assert releases.catch_up(at=in_days(15)) == 0
+
+    assert shop.numbers(brand, customer) == (10, 0, 0)
+    account = shop.held_by(brand, customer)
+    assert (account.lifetime, account.current_level) == (10, "Silver")
+    assert [line[0] for line in shop.lines()] == ["pending", "released"]
+
+
+def test_a_delivery_releases(brand, customer):
+    hold(brand, "after_delivery", 0)
+    shop.buy(brand, customer)
+    assert PendingPoints.objects.get().release_at is None
+    assert releases.catch_up(at=in_days(400)) == 0
+
+    first, again = shop.deliver(brand, customer), shop.deliver(brand, customer)
+
+    assert (first.outcome["points_released"], again.outcome["points_released"]) == (10, 0)
+    assert shop.numbers(brand, customer) == (10, 0, 0)
+
+
+def test_a_delivery_that_is_never_confirmed_is_waited_for_no_longer_than_the_brand_says(brand, customer):
+    hold(brand, "after_delivery", 30)
+    shop.buy(brand, customer)
+
+    assert releases.catch_up(at=in_days(31)) == 1
+
+
+def test_a_delivery_before_its_order_waits_for_it(brand, customer):
+    assert shop.deliver(brand, customer).status == "pending"
+
+
+def test_a_return_cancels_what_is_pending_and_the_rest_is_released(brand, customer):
+    hold(brand)
+    shop.buy(brand, customer)
+
+    event = shop.give_back(brand, customer, return_id="R-1", amount="40.00")
+
+    assert (event.outcome["pending_cancelled"], event.outcome["points_reversed"]) == (4, 0)
+    assert shop.numbers(brand, customer) == (0, 6, 0)
+    releases.catch_up(at=in_days(15))
+    assert shop.numbers(brand, customer) == (6, 0, 0)
+    assert shop.cancel(brand, customer).outcome["points_reversed"] == 6
+    assert shop.numbers(brand, customer) == (0, 0, 0)
+
+
+def test_released_points_settle_what_is_owed(brand, customer):
+    shop.buy(brand, customer, "A-1", subtotal="40.00")
+    factories.redemption(customer, factories.reward(brand, cost=4))
+    hold(brand)
+    shop.buy(brand, customer, "A-2")
+    shop.give_back(brand, customer, "A-1")
+    assert shop.numbers(brand, customer) == (0, 10, 4)
+
+    releases.catch_up(at=in_days(15))
+
+    assert shop.numbers(brand, customer) == (6, 0, 0)
+
+
+def test_a_blocked_members_points_wait(brand, customer):
+    hold(brand)
+    shop.buy(brand, customer)
+    UserPoints.objects.filter(user=customer).update(status="blocked")
+
+    assert releases.catch_up(at=in_days(15)) == 0
+    UserPoints.objects.filter(user=customer).update(status="active")
+    assert releases.catch_up(at=in_days(15)) == 1
+
+
+def test_a_point_limit_counts_points_when_they_are_earned_not_when_they_are_released(brand, customer):
+    Brand.objects.filter(pk=brand.pk).update(daily_point_limit=12)
+    hold(brand)
+    shop.buy(brand, customer, "A-1")
+
+    second = shop.buy(brand, customer, "A-2")
+
+    assert second.outcome["pending"]["points"] == 2
+    releases.catch_up(at=in_days(15))
+    left = point_limits.most_restrictive(
+        account=shop.held_by(brand, customer).pk, zone=brand.zone, daily=12, monthly=None, at=in_days(15)
+    )
+    assert left.left == 12
+
+
+@pytest.mark.parametrize(
+    ("order_points", "days"), [("at_once", 3), ("after_days", 0), ("after_days", 366), ("never", 0)]
+)
+def test_a_setting_that_makes_no_sense_is_refused(brand, order_points, days):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        hold(brand, order_points, days)

@@ -18,7 +18,7 @@ from core.translations import text_of
 from loyalty.members import numbers
 from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
-from loyalty.points import levels
+from loyalty.points import ledger, levels
 from loyalty.points.levels import Level
 
 
@@ -45,6 +45,7 @@ class Card:
     number: str
     barcode: str
     points: Decimal
+    pending: Decimal
     level: Level | None
     next_level: Level | None
     language: str
@@ -87,6 +88,7 @@ class CardContents:
     and translations."""
 
     points: Decimal
+    pending: Decimal
     lifetime: Decimal
     current_level: str
     status: str
@@ -113,7 +115,7 @@ class CardContents:
         return PassDesign(self.brand_id, name, *colours, self.logo_id, self.support_email, address=address)
 
 
-FETCH_CARD = query("loyalty/wallets/sql/fetch_card.sql", returns=CardContents)
+FETCH_CARD = query("loyalty/wallets/sql/fetch_card.sql", returns=CardContents, lifetime=ledger.lifetime_of("m"))
 
 
 def design_of(brand: Brand) -> PassDesign:
@@ -149,6 +151,7 @@ def card_of(wallet_pass: WalletPass) -> Card:
         number=numbers.number(account),
         barcode=numbers.barcode(account),
         points=card.points,
+        pending=card.pending,
         level=held if held and card.current_level in {"", held.name} else gone_level(card.current_level),
         next_level=following,
         missing=following.threshold - card.lifetime if following else Decimal(0),

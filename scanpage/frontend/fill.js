@@ -5,7 +5,7 @@ const moments = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeSty
 const days = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" });
 
 const at = (data, path) => path.split(".").reduce((part, name) => part?.[name], data);
-const given = (value) => (Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== "" && value !== false);
+const given = (value) => (Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== "" && value !== false && value !== 0);
 const number = (value) => (typeof value === "number" ? numbers.format(value) : "");
 
 export const word = (name) =>
@@ -49,7 +49,9 @@ const WAYS = {
     element.dataset.question = word("ask").replace(/\{(\w+)\}/g, (_all, part) => said[part] ?? "");
   },
   change: (element, _value, line) => {
-    element.textContent = line.points_earned ? `+${number(line.points_earned)}` : `−${number(line.points_redeemed || line.points_expired)}`;
+    const came = line.points_earned || line.points_pending;
+    const went = line.points_redeemed || line.points_expired || line.points_reversed || line.points_cleared;
+    element.textContent = came ? `+${number(came)}` : `−${number(went)}`;
   },
 };
 const ORDER = ["text", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "contact", "src", "qr", "ask", "change"];

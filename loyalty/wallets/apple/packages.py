@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core import colours
+from core.json_values import plain
 from loyalty.models.wallets import WalletPass
 from loyalty.wallets import images
 from loyalty.wallets.apple.certificates import AppleKeys
@@ -98,6 +99,7 @@ def fields(card: Card) -> dict[str, Any]:
     points = {"key": "points", "label": _("POINTS"), "value": card.balance}
     level = {"key": "level", "label": _("LEVEL"), "value": card.level_name(card.language)}
     member = {"key": "member", "label": _("MEMBER"), "value": card.member}
+    pending = [{"key": "pending", "label": _("PENDING"), "value": plain(card.pending)}] if card.pending else []
     return {
         "headerFields": [{**points, "changeMessage": balance_message(card)}],
         "primaryFields": [],
@@ -109,7 +111,7 @@ def fields(card: Card) -> dict[str, Any]:
                 else []
             ),
         ],
-        "auxiliaryFields": [member] if card.member else [],
+        "auxiliaryFields": [*([member] if card.member else []), *pending],
         "backFields": [
             {"key": "number", "label": _("Member number"), "value": card.number},
             {"key": "support", "label": _("Questions?"), "value": card.design.support_email},

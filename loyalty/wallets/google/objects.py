@@ -8,6 +8,7 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext_noop
 
+from core.json_values import plain
 from core.translations import TRANSLATION_LANGUAGES
 from loyalty.models.wallets import WalletPass
 from loyalty.wallets import images
@@ -20,7 +21,8 @@ MEMBER, NUMBER, LEVEL, NEXT_LEVEL = (
     gettext_noop("Level"),
     gettext_noop("Next level"),
 )
-POINTS, LOGO = gettext_noop("Points"), gettext_noop("Logo of %(brand)s")
+POINTS, PENDING = gettext_noop("Points"), gettext_noop("Pending")
+LOGO = gettext_noop("Logo of %(brand)s")
 
 
 def class_id(issuer_id: str, brand_id: int) -> str:
@@ -60,6 +62,7 @@ def loyalty_object(wallet_pass: WalletPass, card: Card, issuer_id: str) -> dict[
     """All that a change can change is always in it: what a patch leaves out would stay as it was."""
     level = module("level", LEVEL, lambda language: card.level_name(language) or "-")
     progress = module("progress", NEXT_LEVEL, card.progress)
+    pending = module("pending", PENDING, lambda _language: str(plain(card.pending)))
     return {
         "id": object_id(issuer_id, wallet_pass),
         "classId": class_id(issuer_id, wallet_pass.brand_id),
@@ -72,7 +75,7 @@ def loyalty_object(wallet_pass: WalletPass, card: Card, issuer_id: str) -> dict[
             "localizedLabel": localized(partial(said, POINTS)),
             "balance": balance(card.balance),
         },
-        "textModulesData": [level, progress] if card.level else [],
+        "textModulesData": [*([level, progress] if card.level else []), *([pending] if card.pending else [])],
     }
 
 

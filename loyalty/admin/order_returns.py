@@ -1,0 +1,43 @@
+"""Page: returned orders and the points they took back. For reading: shops report them."""
+
+from decimal import Decimal
+from typing import ClassVar
+
+from django.contrib import admin
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from loyalty.models.orders import OrderReturn
+from portal.base.badges import badge
+from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.number_columns import format_number
+from portal.unfold import ChoicesFilter, display
+
+COLOURS = {"waiting": "info", "applied": "success", "rejected": "danger"}
+
+
+@admin.register(OrderReturn)
+class OrderReturnAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
+    sidebar = SidebarEntry(MEMBERS, 7, "assignment_return")
+    customer_path = "user"
+    list_display = ("order_id", "user", "state", "amount", "points", "created_at")
+    list_filter = (("status", ChoicesFilter), ("kind", ChoicesFilter))
+    list_select_related = ("user",)
+    search_fields = ("order_id__exact",)
+    search_help_text = _("An order id, or parts of a customer's name or e-mail address.")
+    fields = (
+        ("order_id", "return_id"),
+        ("user", "kind", "state"),
+        ("amount", "points_reversed", "points_cancelled"),
+        ("created_at", "applied_at"),
+    )
+
+    @display(description=_("status"), ordering="status")
+    def state(self, row: OrderReturn) -> SafeString:
+        return badge(COLOURS[row.status], row.get_status_display())
+
+    @display(description=_("points taken back"))
+    def points(self, row: OrderReturn) -> str:
+        return format_number(row.points_reversed + row.points_cancelled or Decimal(0))

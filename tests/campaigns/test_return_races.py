@@ -8,9 +8,6 @@ from decimal import Decimal
 import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from loyalty.orders.shares import ReturnRequest
-from loyalty.orders.releases import DuePending
-from loyalty.orders.returns import AppliedReturn, OrderReturnRequest
 
 from authcodes.scanning import consistency
 from brands.models.tenants import Brand
@@ -18,6 +15,9 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.orders import OrderReturn
 from loyalty.models.pending import PendingPoints
 from loyalty.orders import releases, returns
+from loyalty.orders.releases import DuePending
+from loyalty.orders.returns import AppliedReturn, OrderReturnRequest
+from loyalty.orders.shares import ReturnRequest
 from loyalty.points import accounts, ledger
 from tests.support import factories, shop
 from tests.support.concurrency import at_once, while_uncommitted

@@ -2,11 +2,9 @@
 
 from loyalty.admin import (
     approvals,
-    currency_rates,
     external_system,
     ledger,
     levels,
-    order_returns,
     redemptions,
     rewards,
     wallet_issuers,
@@ -15,6 +13,7 @@ from loyalty.admin import (
 )
 from loyalty.admin.members import members
 from loyalty.admin.notifications import deliveries, sender_domains, settings, suppressed_addresses, templates
+from loyalty.admin.orders import currency_rates, order_returns
 from loyalty.admin.partner_codes import pool_codes
 
 __all__ = [

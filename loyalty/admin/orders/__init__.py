@@ -1,0 +1,1 @@
+"""Pages about orders: what was returned, and what other currencies count for."""

@@ -1,6 +1,5 @@
 """Handlers of the events that earn without a product: orders, profile changes, logins and claimed rewards."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -11,18 +10,18 @@ from django.utils.translation import gettext as _
 from brands.models.tenants import Brand
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
-from campaigns.earning.rates import rate_for
+from campaigns.earning.facts import Facts, Item
 from campaigns.models.campaigns import Campaign
+from campaigns.models.earning_rules import EarningRule
 from campaigns.progress import claims
 from core.errors import raises
 from events import messages
 from events.messages import LeasedEvent, RetryLater
 from loyalty.errors import CurrencyNotAccepted, LoyaltyDisabled, MemberBlocked, NotEligible, OrderOfAnother
 from loyalty.points import ledger, orders
-from loyalty.points.levels import Level
 from loyalty.points.orders import Order
 
-ZERO = Decimal(0)
+Kind = EarningRule.Kind
 
 
 @raises(*ACCRUAL_ERRORS, NotEligible, CurrencyNotAccepted, OrderOfAnother)
@@ -30,13 +29,36 @@ def on_order_complete(event: LeasedEvent) -> None:
     """Spec section 6, order-complete: the basis is subtotal minus discount, once per order, for one customer."""
     order = Order.of(event.payload)
     reason = AccrualReason(reason_id=order.reason_id, note=_("Points for order %(order)s") % {"order": order.order_id})
-    amount = orders.amount(order, brand_id=event.brand_id)
+    facts = order_facts(event, orders.amount(order, brand_id=event.brand_id))
 
     def hold_order() -> None:
         user_id = event.arguments["user_id"]
         orders.hold(order, brand_id=event.brand_id, user_id=user_id, at=timezone.now())
 
-    _accrue(event, Campaign.Type.ORDER, [reason], amount=amount, begin=hold_order)
+    accrue(AccrualRequest(event, _action(event, Campaign.Type.ORDER, [reason], facts)), begin=hold_order)
+
+
+def order_facts(event: LeasedEvent, amount: Decimal) -> Facts:
+    """An order as earning rules see it; `amount`: what was paid for goods, in the brand's currency."""
+    found = event.payload["order"]
+    items = tuple(
+        Item(
+            product_id=each.get("productId"),
+            sku=each.get("sku") or "",
+            quantity=each["quantity"],
+            price=Decimal(str(each["unitPrice"])),
+        )
+        for each in found.get("items") or ()
+    )
+    return Facts(
+        kind=Kind.ORDER,
+        happened_at=event.time,
+        items=items,
+        channel=found.get("channel") or "",
+        subtotal=Decimal(str(found["subtotal"])),
+        amount=amount,
+        payload=event.payload,
+    )
 
 
 @raises(*ACCRUAL_ERRORS, NotEligible)
@@ -45,13 +67,16 @@ def on_profile_update(event: LeasedEvent) -> None:
     fields = dict.fromkeys(event.payload.get("completedFields") or ())
     reasons = [
         AccrualReason(
-            reason_id=f"profile:{name}", note=_("Points for completing your profile: %(field)s") % {"field": name}
+            reason_id=f"profile:{name}",
+            note=_("Points for completing your profile: %(field)s") % {"field": name},
+            profile_field=name,
         )
         for name in fields
     ]
     if not reasons:
         raise NotEligible(_("No field of the profile was completed."))
-    _accrue(event, Campaign.Type.PROFILE, reasons)
+    facts = Facts(kind=Kind.PROFILE, happened_at=event.time, payload=event.payload)
+    accrue(AccrualRequest(event, _action(event, Campaign.Type.PROFILE, reasons, facts)))
 
 
 @raises(*ACCRUAL_ERRORS, NotEligible)
@@ -59,7 +84,10 @@ def on_login(event: LeasedEvent) -> None:
     """The first login of a day, by the brand's clock, earns."""
     zone = ZoneInfo(Brand.objects.values_list("time_zone", flat=True).get(pk=event.brand_id))
     day = event.time.astimezone(zone).date()
-    _accrue(event, Campaign.Type.LOGIN, [AccrualReason(reason_id=f"login:{day}", note=_("Points for logging in"))])
+    reason = AccrualReason(reason_id=f"login:{day}", note=_("Points for logging in"))
+    channel = event.payload.get("channel") or ""
+    facts = Facts(kind=Kind.LOGIN, happened_at=event.time, channel=channel, payload=event.payload)
+    accrue(AccrualRequest(event, _action(event, Campaign.Type.LOGIN, [reason], facts)))
 
 
 def on_reward_claimed(event: LeasedEvent) -> None:
@@ -80,41 +108,24 @@ def on_reward_claimed(event: LeasedEvent) -> None:
 def _credit_reward(event: LeasedEvent) -> None:
     note = _("Reward: %(name)s") % {"name": event.payload["reward_name"]}
     reason = AccrualReason(reason_id=f"{ledger.WON}{event.payload['milestone_id']}", note=note)
-    points = Decimal(event.payload["points"])
-
-    def points_for(_level: Level | None) -> Decimal:
-        return points
-
-    action = _action(event, "reward", [reason], points_for)
+    facts = Facts(
+        kind=Kind.MILESTONE,
+        happened_at=event.time,
+        campaign_id=event.payload.get("campaign_id"),
+        given=Decimal(event.payload["points"]),
+        payload=event.payload,
+    )
+    action = _action(event, "reward", [reason], facts)
     unconditional = replace(action, limited=False, needs_approval=False, needs_confirmed_email=False)
     accrue(AccrualRequest(event, unconditional))
 
 
-def _accrue(
-    event: LeasedEvent,
-    campaign_type: Campaign.Type,
-    reasons: list[AccrualReason],
-    *,
-    amount: Decimal = ZERO,
-    begin: Callable[[], None] | None = None,
-) -> None:
-    rate = rate_for(event, campaign_type)
-
-    def points_for(_level: Level | None) -> Decimal:
-        return rate.on(amount)
-
-    accrue(AccrualRequest(event, _action(event, campaign_type, reasons, points_for)), begin=begin)
-
-
-def _action(
-    event: LeasedEvent, campaign_type: str, reasons: list[AccrualReason], points_for: Callable[[Level | None], Decimal]
-) -> QualifyingAction:
+def _action(event: LeasedEvent, campaign_type: str, reasons: list[AccrualReason], facts: Facts) -> QualifyingAction:
     return QualifyingAction(
         brand_id=event.brand_id,
         user_id=event.arguments["user_id"],
         campaign_type=campaign_type,
         reasons=reasons,
-        points_for=points_for,
-        happened_at=event.time,
+        facts=facts,
         at=timezone.now(),
     )

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.contrib import admin
 
-from campaigns.admin.resources import EarningRuleResource
+from campaigns.admin.earning_rule_resource import EarningRuleResource
 from campaigns.models.earning_rules import EarningRule
 from loyalty.admin.ceiling import CeilingAdmin
 from portal.base.sidebar import PROGRAMME, SidebarEntry
@@ -23,6 +23,23 @@ class EarningRuleAdmin(ImportingAdmin, CeilingAdmin):
     resource = EarningRuleResource
     points_fields = ("reward_value",)
     reward_type_field = "reward_type"
-    list_display = ("kind", "reward_type", "reward_value", "is_active")
-    list_filter = (("kind", ChoicesFilter), "is_active")
-    fieldsets = ((None, {"fields": ("brand", ("kind", "is_active"), ("reward_type", "reward_value"))}),)
+    list_display = ("name", "kind", "reward_type", "reward_value", "state")
+    list_filter = (("kind", ChoicesFilter), ("state", ChoicesFilter))
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "brand",
+                    ("name", "kind"),
+                    ("reward_type", "reward_value"),
+                    ("per", "basis"),
+                    ("stacking", "group", "priority"),
+                    ("starts_at", "ends_at", "without_end"),
+                    "conditions",
+                    "limits",
+                    "state",
+                )
+            },
+        ),
+    )

@@ -20,7 +20,6 @@ from campaigns.models.earning_rules import EarningRule
 from core.api.filters import ChoiceFilter, SwitchFilter, TenantFilterSet
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField
-from loyalty.models.levels import RewardType
 
 EXAMPLE = {
     "id": 5,
@@ -96,7 +95,7 @@ class BrandCampaign(BrandView):
 class BrandRuleOutput(Output):
     id = serializers.IntegerField()
     kind = serializers.ChoiceField(choices=EarningRule.Kind.values, help_text="The event that earns.")
-    reward_type = serializers.ChoiceField(choices=RewardType.values)
+    reward_type = serializers.ChoiceField(choices=EarningRule.Effect.values)
     reward_value = PointsField(help_text="Points, or percent of the amount.")
     is_active = serializers.BooleanField()
 

@@ -1,10 +1,11 @@
 """The ledger: the only code that changes a customer's points."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django.db import connection
 
@@ -21,12 +22,16 @@ RETURNED, ADJUSTED, WON, OPENING = "redeem-undo:", "adjust:", "milestone:", "ope
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A line to write: `points` are hundredths at most and never negative, `reason_id` counts once per account."""
+    """A line to write: `points` are hundredths at most and never negative, `reason_id` counts once per account.
+
+    `details` say why it has its points: see loyalty/points/explanations.py.
+    """
 
     number: int
     points: Decimal
     reason_id: str
     note: str
+    details: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,7 @@ def posting(items: Sequence[tuple[Sequence[LedgerEntry], str]]) -> dict[str, str
             "points": str(line.points),
             "reason_id": line.reason_id,
             "note": line.note,
+            "details": line.details,
         }
         for item, (new, _) in enumerate(items)
         for line in new

@@ -35,6 +35,9 @@ BEGIN
     IF TG_OP = 'INSERT' THEN
         INSERT INTO campaigns_earningrulebudget (rule_id) VALUES (NEW.id) ON CONFLICT DO NOTHING;
     END IF;
+    IF TG_OP = 'UPDATE' AND NEW.limits IS DISTINCT FROM OLD.limits THEN  -- staff hear again when it is used up
+        UPDATE campaigns_earningrulebudget SET used_up_at = NULL, told_at = NULL WHERE rule_id = NEW.id;
+    END IF;
     IF before IS NOT DISTINCT FROM after THEN
         RETURN NULL;
     END IF;

@@ -9,7 +9,6 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
 
 from core.translations import text_of
 
@@ -83,7 +82,7 @@ class Share:
             places["items"] = str(self.items)
             words = _("%(items)s x %(value)s = %(points)s")
         elif self.source == OVERRIDE:
-            words = pgettext("points", "%(points)s for this product")
+            words = _("%(points)s for this product")
         else:
             words = "%(points)s"
         return words % places

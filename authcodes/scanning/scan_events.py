@@ -137,6 +137,15 @@ def scan_facts(payload: Mapping[str, Any], code: CodeSnapshot, *, happened_at: d
     )
 
 
+def facts_of(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> Facts | None:
+    """The facts of a scan that is over, by its code as it is now; None where the brand has it no more."""
+    parsed = read(str(payload["product"]["authCode"]))
+    code = snapshot.read(code=parsed.code, user_id=user_id, at=happened_at) if parsed else None
+    if code is None or code.brand_id != brand_id:
+        return None
+    return scan_facts(payload, code, happened_at=happened_at)
+
+
 def check_code(*, snapshot: CodeSnapshot | None, parsed: ParsedCode | None, event: LeasedEvent) -> CodeSnapshot:
     """The code, if it may still earn: an accepted scan earns whatever changed since, unless the batch was recalled.
 

@@ -1,7 +1,10 @@
 """Handlers of the events that earn without a product: orders, profile changes, logins and claimed rewards."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
@@ -29,7 +32,9 @@ def on_order_complete(event: LeasedEvent) -> None:
     """Spec section 6, order-complete: the basis is subtotal minus discount, once per order, for one customer."""
     order = Order.of(event.payload)
     reason = AccrualReason(reason_id=order.reason_id, note=_("Points for order %(order)s") % {"order": order.order_id})
-    facts = order_facts(event, orders.amount(order, brand_id=event.brand_id))
+    facts = order_facts(
+        event.payload, brand_id=event.brand_id, user_id=event.arguments["user_id"], happened_at=event.time
+    )
 
     def hold_order() -> None:
         user_id = event.arguments["user_id"]
@@ -38,9 +43,12 @@ def on_order_complete(event: LeasedEvent) -> None:
     accrue(AccrualRequest(event, _action(event, Campaign.Type.ORDER, [reason], facts)), begin=hold_order)
 
 
-def order_facts(event: LeasedEvent, amount: Decimal) -> Facts:
-    """An order as earning rules see it; `amount`: what was paid for goods, in the brand's currency."""
-    found = event.payload["order"]
+def order_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> Facts:  # noqa: ARG001
+    """An order as earning rules see it; its amount is what was paid for goods, in the brand's currency.
+
+    Raises CurrencyNotAccepted.
+    """
+    found = payload["order"]
     items = tuple(
         Item(
             product_id=each.get("productId"),
@@ -52,13 +60,24 @@ def order_facts(event: LeasedEvent, amount: Decimal) -> Facts:
     )
     return Facts(
         kind=Kind.ORDER,
-        happened_at=event.time,
+        happened_at=happened_at,
         items=items,
         channel=found.get("channel") or "",
         subtotal=Decimal(str(found["subtotal"])),
-        amount=amount,
-        payload=event.payload,
+        amount=orders.amount(Order.of(dict(payload)), brand_id=brand_id),
+        payload=payload,
     )
+
+
+def login_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> Facts:  # noqa: ARG001
+    """A login as earning rules see it."""
+    return Facts(kind=Kind.LOGIN, happened_at=happened_at, channel=payload.get("channel") or "", payload=payload)
+
+
+def profile_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> Facts:  # noqa: ARG001
+    """A profile change as earning rules see it: for one of its fields, the first."""
+    fields = payload.get("completedFields") or [""]
+    return Facts(kind=Kind.PROFILE, happened_at=happened_at, profile_field=fields[0], payload=payload)
 
 
 @raises(*ACCRUAL_ERRORS, NotEligible)
@@ -85,8 +104,8 @@ def on_login(event: LeasedEvent) -> None:
     zone = ZoneInfo(Brand.objects.values_list("time_zone", flat=True).get(pk=event.brand_id))
     day = event.time.astimezone(zone).date()
     reason = AccrualReason(reason_id=f"login:{day}", note=_("Points for logging in"))
-    channel = event.payload.get("channel") or ""
-    facts = Facts(kind=Kind.LOGIN, happened_at=event.time, channel=channel, payload=event.payload)
+    user_id = event.arguments["user_id"]
+    facts = login_facts(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
     accrue(AccrualRequest(event, _action(event, Campaign.Type.LOGIN, [reason], facts)))
 
 

@@ -159,6 +159,12 @@ def fetch_many(lookups: Sequence[AccrualLookup]) -> list[AccrualSnapshot | None]
     raise RuntimeError(message)
 
 
+def fetch_with(lookup: AccrualLookup, rule_set: RuleSet) -> AccrualSnapshot | None:
+    """As if these rules were in force: for who tries them."""
+    rows = FETCH_SNAPSHOTS.all(asked=ENCODER.encode([_asked(0, lookup, rule_set)]))
+    return _snapshot(rows[0], rule_set) if rows else None
+
+
 def _fetch(
     asked: Sequence[tuple[int, AccrualLookup]], found: list[AccrualSnapshot | None]
 ) -> list[tuple[int, AccrualLookup]]:

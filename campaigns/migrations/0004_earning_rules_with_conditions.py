@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('brands', '0007_saved_lists'),
         ('campaigns', '0003_translations'),
-        ('loyalty', '0006_explained_entries'),
+        ('loyalty', '0008_explained_entries'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -10,14 +10,16 @@ from django.utils import timezone
 
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
+from brands.staff_login.models import StaffMail
 from campaigns.accrual import snapshot
-from campaigns.earning import rules
+from campaigns.earning import budgets, rules
 from campaigns.models.earning_rules import EarningRule, EarningRuleBudget, EarningRuleUse, EarningRuleVersion
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points.explanations import shares_of, texts_of
 from tests.campaigns.test_handlers import report
 from tests.support import factories
+from tests.support.portal import staff
 
 pytestmark = pytest.mark.django_db
 
@@ -225,6 +227,21 @@ def test_a_rule_out_of_budget_gives_the_rest_and_then_nothing(brand, customer):
     assert texts_of(LoyaltyTransaction.objects.latest("pk").details, "en")[1] == (
         "bonus 10: 0 (all that there was to give has been given)"
     )
+
+
+def test_owners_hear_once_that_a_budget_is_used_up(brand, customer):
+    owner = staff(brand, role="owner", email="olivia@example.com")
+    made = rule(brand, value=10, effect="bonus", name="Ten", limits=[limit("rule", most=5)])
+    scan(brand, customer)
+
+    told = [budgets.tell_used_up(at=timezone.now()) for _ in range(2)]
+
+    assert told == [1, 0]
+    [mail] = StaffMail.objects.filter(user=owner, kind="budget")
+    assert "“Ten” has given 5.00 points, 1 times" in mail.text
+    EarningRule.objects.filter(pk=made.pk).update(limits=[limit("rule", most=50)])
+    assert EarningRuleBudget.objects.get(rule=made).used_up_at is None
+    assert scan(brand, customer) == 11
 
 
 def test_money_is_counted_in_points_at_their_cost(brand, customer):

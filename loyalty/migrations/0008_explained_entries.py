@@ -43,7 +43,7 @@ END $$;
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('loyalty', '0005_translations'),
+        ('loyalty', '0007_opening_balances_and_partner_codes'),
     ]
 
     operations = [

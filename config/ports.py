@@ -119,7 +119,7 @@ IMPORT_RESOURCES = {
     "levels": "loyalty.admin.resources.LevelResource",
     "rewards": "loyalty.admin.resources.RewardResource",
     "notification-templates": "loyalty.admin.resources.NotificationTemplateResource",
-    "earning-rules": "campaigns.admin.resources.EarningRuleResource",
+    "earning-rules": "campaigns.admin.earning_rule_resource.EarningRuleResource",
     "campaigns": "campaigns.admin.resources.CampaignResource",
 }
 

@@ -1,13 +1,11 @@
 """The states of earning rules, and the actions that lead from one to another."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -15,7 +13,9 @@ from django.utils.translation import gettext_lazy
 from campaigns.admin import rule_bench
 from campaigns.earning import checks, sentences
 from campaigns.models.earning_rules import EarningRule
-from portal.base.confirmation import WhyForm
+from core.errors import Invalid
+from loyalty.points import approvals
+from portal.base.confirmation import ConfirmedAction
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.unfold import action
@@ -70,50 +70,40 @@ class RuleStates(TenantAdmin):
         return self.ask(request, object_id, "duplicate", _("Duplicate rule"))
 
     def ask(self, request: HttpRequest, object_id: str, name: str, button: str) -> HttpResponse:
-        """The page that says what will happen and asks why; posted, it happens."""
+        """The page that reads the rule back, says what will happen and asks why; its button does it."""
         rule = self.get_object(request, object_id)
-        form = WhyForm(request.POST or None)
-        if request.method == "POST" and form.is_valid():
-            with transaction.atomic():
-                rule = EarningRule.objects.select_for_update(no_key=True, of=("self",)).get(pk=rule.pk)
-                if name == "duplicate":
-                    return self.duplicated(request, rule, form.cleaned_data["reason"])
-                problems = self.moved(request, rule, name, form.cleaned_data["reason"])
-            if not problems:
-                self.message_user(request, _("%(rule)s: done.") % {"rule": rule}, messages.SUCCESS)
-                return redirect("admin:campaigns_earningrule_change", rule.pk)
-            for text in problems:
-                form.add_error(None, text)
-        words = NEXT[name][2] if name in NEXT else _("A draft of the same rule is made, which counts for nothing yet.")
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": str(rule),
-            "form": form,
-            "row": rule,
-            "sentence": sentences.readable(rule),
-            "notes": rule_bench.notes_on(rule) if name == "activate" else [],
-            "words": words,
-            "button": button,
-        }
-        return TemplateResponse(request, "admin/campaigns/rule_state.html", context)
+        what = NEXT[name][2] if name in NEXT else _("A draft of the same rule is made, which counts for nothing yet.")
+        asked = ConfirmedAction(
+            page=self,
+            request=request,
+            row=rule,
+            title=f"{button}: {rule}",
+            words=[sentences.readable(rule), what],
+            consequences=rule_bench.notes_on(rule) if name == "activate" else [],
+            button=button,
+            dangerous=name == "end",
+        )
+        act = self.duplicated if name == "duplicate" else partial(self.moved, name=name)
+        return asked.respond(partial(act, request, rule.pk))
 
-    def moved(self, request: HttpRequest, rule: EarningRule, name: str, reason: str) -> list[str]:
-        """Another state, if it may be; else why not."""
+    def moved(self, request: HttpRequest, rule_id: int, answers: dict[str, Any], *, name: str) -> None:
+        """Another state, if it may be. Raises Invalid, which says what to fix first."""
+        rule = locked(rule_id)
         states, state, _text = NEXT[name]
         if rule.state not in states:
-            raise PermissionDenied
+            raise Invalid(_("Somebody has changed the rule's state in the meantime."))
         self.remember(request, [rule])
         rule.state = state
-        problems = list(checks.problems_of(rule).values()) if state == State.ACTIVE else []
-        if problems:
-            return problems
+        if problems := checks.problems_of(rule) if state == State.ACTIVE else {}:
+            raise Invalid(" ".join(problems.values()))
         rule.state_changed_by, rule.state_changed_at = staff_user(request), timezone.now()
         rule.save(update_fields=["state", "state_changed_by", "state_changed_at"])
-        self.note(request, [rule], str(WORDS[state]), reason=reason)
-        return []
+        self.note(request, [rule], str(WORDS[state]), reason=answers["reason"])
+        self.message_user(request, _("%(rule)s: done.") % {"rule": rule}, messages.SUCCESS)
 
-    def duplicated(self, request: HttpRequest, rule: EarningRule, reason: str) -> HttpResponse:
+    def duplicated(self, request: HttpRequest, rule_id: int, answers: dict[str, Any]) -> HttpResponse:
+        """A draft under a name of its own, which gives no more than one person may set."""
+        rule = locked(rule_id)
         taken = set(EarningRule.objects.filter(brand=rule.brand).values_list("name", flat=True))
         names = (
             _("%(name)s (copy %(number)d)") % {"name": rule.name[:100], "number": number} for number in range(1, 10_000)
@@ -121,7 +111,14 @@ class RuleStates(TenantAdmin):
         rule.pk, rule.state = None, State.DRAFT
         rule._state.adding = True  # noqa: SLF001 - Django's way to copy a row
         rule.name = next(name for name in names if name not in taken)
+        most = approvals.ceiling(brand=rule.brand, reward_type=rule.reward_type)
+        rule.reward_value = min(rule.reward_value, most)
         rule.state_changed_by, rule.state_changed_at = staff_user(request), timezone.now()
         rule.save()
-        self.note(request, [rule], _("Added"), reason=reason)
+        self.note(request, [rule], _("Added"), reason=answers["reason"])
         return redirect("admin:campaigns_earningrule_change", rule.pk)
+
+
+def locked(rule_id: int) -> EarningRule:
+    """As it is now; nobody else changes it until the transaction ends."""
+    return EarningRule.objects.select_for_update(no_key=True).get(pk=rule_id)

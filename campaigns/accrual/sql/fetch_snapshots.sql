@@ -59,7 +59,7 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
        CASE WHEN a.wants_last THEN (
            SELECT t."createdAt" FROM loyalty_transaction t
             WHERE t.user_point_id = m.user_point_id AND t.reason = 'earned'
-              AND t.reason_id !~ '^(redeem-undo|adjust|milestone):'
+              AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening):'
             ORDER BY t.loyalty_transaction_id DESC LIMIT 1)
        END AS last_at,
        CASE WHEN a.limited IS NOT NULL THEN json_build_object(

@@ -33,6 +33,13 @@ EVENT_HANDLERS = {
     "release-opening-balances": "loyalty.members.moving_in.opening_balances.on_release",
     "check-sender-domain": "loyalty.notifications.sender_domains.on_check",
 }
+# What earning rules see of an action, by its kind: a function of the event's payload, its brand, user and moment.
+EVENT_FACTS = {
+    "scan-auth": "authcodes.scanning.scan_events.facts_of",
+    "order-complete": "campaigns.accrual.handlers.order_facts",
+    "log-user-profile-update": "campaigns.accrual.handlers.profile_facts",
+    "log-user-login": "campaigns.accrual.handlers.login_facts",
+}
 # Of these kinds a worker delivers all that it holds at once.
 EVENT_BATCH_HANDLERS = {"scan-auth": "authcodes.scanning.scan_events.on_scan_auth_batch"}
 # Kinds that follow from others and whose handlers call somebody else wait in lanes of their own, so that a receiver
@@ -115,7 +122,7 @@ IMPORT_RESOURCES = {
     "levels": "loyalty.admin.resources.LevelResource",
     "rewards": "loyalty.admin.resources.RewardResource",
     "notification-templates": "loyalty.admin.resources.NotificationTemplateResource",
-    "earning-rules": "campaigns.admin.resources.EarningRuleResource",
+    "earning-rules": "campaigns.admin.earning_rule_resource.EarningRuleResource",
     "campaigns": "campaigns.admin.resources.CampaignResource",
 }
 

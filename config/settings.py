@@ -11,6 +11,7 @@ from config.ports import (  # noqa: F401 - settings
     CELERY_TASK_ROUTES,
     CUSTOMER_PANELS,
     EVENT_BATCH_HANDLERS,
+    EVENT_FACTS,
     EVENT_HANDLERS,
     EVENT_LANES,
     IMPORT_RESOURCES,
@@ -227,6 +228,11 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 300},
     },
     "warn-of-quotas": {"task": "brands.tasks.warn_of_quotas", "schedule": 600, "options": {"expires": 600}},
+    "tell-used-up-budgets": {
+        "task": "campaigns.tasks.tell_used_up_budgets",
+        "schedule": 300,
+        "options": {"expires": 300},
+    },
     "run-scheduled-reports": {
         "task": "portal.tasks.run_scheduled_reports",
         "schedule": 60,

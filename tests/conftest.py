@@ -12,6 +12,7 @@ from django.test import TransactionTestCase
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from campaigns.earning import rules
 from events import worker
 from tests.support import factories
 from tests.support.api import Api
@@ -24,6 +25,7 @@ NOT_TRUNCATED = {
     "loyalty_transaction": "ledger_not_truncated",
     "brands_auditlogentry": "audit_trail_not_truncated",
     "authcodes_codechange": "code_change_not_truncated",
+    "campaigns_earningruleversion": "earning_rule_versions_not_truncated",
 }
 
 # Waits for pages and processes may run out of time on a machine that others use, and a page may move under a question.
@@ -137,6 +139,12 @@ def no_secrets_in_logs(log_watch: LogWatch) -> Iterator[None]:
     log_watch.take()
     yield
     assert secrets_in(log_watch.take()) == []
+
+
+@pytest.fixture(autouse=True)
+def no_rules_of_other_tests() -> None:
+    """Ids of brands begin anew with the tables: a process must not know the rules of another test's brand."""
+    rules.forget()
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from django.db import connection
 
 from authcodes.scanning.settle import SETTLE_SCANS
 from campaigns.accrual import snapshot, write
+from campaigns.accrual.write import Parts
 from core.db import statements
 from core.db.statements import LOADED, PARTS
 from tests.test_architecture import ORDER
@@ -58,21 +59,26 @@ def test_a_file_says_why_it_is_not_left_to_the_orm(path):
 
 
 def test_every_file_is_loaded():
-    write.statement_with("")  # loaded when it is first needed
+    write.statement_with(Parts())  # loaded when it is first needed
 
     assert set(FILES) == set(LOADED) | PARTS
 
 
 @pytest.mark.parametrize("path", FILES)
 def test_postgresql_can_plan_it(db, path):
-    write.statement_with("")
+    write.statement_with(Parts())
     if path in PARTS:
         pytest.skip("a part of others")
     assert plan_of(LOADED[path])
 
 
 def test_postgresql_can_plan_what_scans_add_to_their_accruals(db):
-    assert plan_of(write.statement_with(SETTLE_SCANS).text)
+    assert plan_of(write.statement_with(Parts(SETTLE_SCANS)).text)
+
+
+@pytest.mark.parametrize("parts", [Parts(has_uses=True), Parts(has_budgets=True), Parts(SETTLE_SCANS, True, True)])
+def test_postgresql_can_plan_what_rules_with_limits_add(db, parts):
+    assert plan_of(write.statement_with(parts).text)
 
 
 def plan_of(statement: str) -> list[Any]:

@@ -53,7 +53,15 @@ class ProductAdmin(ExportingAdmin, ImportingAdmin, TranslationsAdmin, CeilingAdm
     fieldsets = (
         (
             None,
-            {"fields": ("brand", ("title", "sku"), ("retail_price", "redeem_point_value"), ("gtin", "is_active"))},
+            {
+                "fields": (
+                    "brand",
+                    ("title", "sku"),
+                    ("retail_price", "redeem_point_value"),
+                    ("gtin", "is_active"),
+                    ("category", "tags"),
+                )
+            },
         ),
         (gettext_lazy("What customers see"), {"fields": ("picture_now", ("picture_file", "picture_off"))}),
     )

@@ -1,17 +1,28 @@
 """What a brand sells, and the printers it prints with, as files."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
+from import_export.fields import Field
 
 from authcodes.models.prints import Printer
 from authcodes.models.products import Product
 from authcodes.printing.labels import design
 from core.errors import Invalid
 from loyalty.admin.ceiling_resource import CeilingResource
-from portal.import_export.cells import column
+from portal.import_export.cells import Cell, column
 from portal.import_export.plans import PlannedRow
 from portal.import_export.resource import TenantResource
+
+
+class ListCell(Cell):
+    """Several texts in one cell, separated by commas."""
+
+    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:  # noqa: ARG002 - the library's
+        return ", ".join(value or ())
+
+
+TAGS: Any = Product._meta.get_field("tags")  # noqa: SLF001 - Django's public API of models
 
 
 class ProductResource(CeilingResource):
@@ -22,6 +33,8 @@ class ProductResource(CeilingResource):
     gtin = column(Product, "gtin")
     retail_price = column(Product, "retail_price")
     points_per_scan = column(Product, "redeem_point_value", "points_per_scan")
+    category = column(Product, "category")
+    tags = Field(attribute="tags", column_name="tags", widget=ListCell(TAGS.formfield()))
     active = column(Product, "is_active", "active")
 
     points_field = "redeem_point_value"
@@ -31,6 +44,8 @@ class ProductResource(CeilingResource):
         "gtin": "4006381333931",
         "retail_price": "89.90",
         "points_per_scan": "10",
+        "category": "Jackets",
+        "tags": "winter, new",
         "active": "yes",
     }
     notes: ClassVar = {
@@ -39,6 +54,8 @@ class ProductResource(CeilingResource):
         "gtin": _("8, 12, 13 or 14 digits."),
         "retail_price": _("Such as 89.90."),
         "points_per_scan": _("A whole number. Leave empty to use the level's points."),
+        "category": _("What earning rules call the product, such as Jackets."),
+        "tags": _("Words that earning rules ask for, separated by commas."),
         "active": _("yes or no: whether it is sold."),
     }
 

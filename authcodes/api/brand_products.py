@@ -36,6 +36,8 @@ EXAMPLE = {
     "gtin": "4006381333931",
     "retail_price": 249.9,
     "points_per_scan": 50,
+    "category": "Jackets",
+    "tags": ["winter", "new"],
     "is_active": True,
     "created_at": WHEN,
     "updated_at": WHEN,
@@ -51,6 +53,8 @@ class BrandProductOutput(Output):
     gtin = serializers.CharField(allow_blank=True)
     retail_price = PointsField(allow_null=True)
     points_per_scan = serializers.IntegerField(source="redeem_point_value", allow_null=True, help_text=POINTS_TEXT)
+    category = serializers.CharField(allow_blank=True, help_text="What earning rules call the product.")
+    tags = serializers.ListField(child=serializers.CharField(), help_text="Words that earning rules ask for.")
     is_active = serializers.BooleanField(help_text="False: no longer sold. Its codes stay genuine and earn nothing.")
     created_at = TimestampField()
     updated_at = TimestampField()
@@ -77,6 +81,8 @@ class ProductChangeInput(ChangeInput):
         source="redeem_point_value",
         help_text=POINTS_TEXT,
     )
+    category = serializers.CharField(required=False, max_length=80, allow_blank=True)
+    tags = serializers.ListField(child=serializers.CharField(max_length=40), required=False, max_length=20)
     is_active = SwitchField(required=False)
 
 

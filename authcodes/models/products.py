@@ -1,5 +1,6 @@
 """Things a brand sells."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
@@ -41,6 +42,17 @@ class Product(models.Model):
         blank=True,
         related_name="+",
         verbose_name=_("picture"),
+    )
+    category = models.CharField(
+        max_length=80, blank=True, default="", db_default="", help_text=_("For earning rules, such as Serums.")
+    )
+    tags = ArrayField(
+        models.CharField(max_length=40),
+        size=20,
+        blank=True,
+        default=list,
+        db_default=[],
+        help_text=_("For earning rules; separate them with commas."),
     )
     is_active = models.BooleanField(
         _("sold"),

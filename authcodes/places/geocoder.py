@@ -57,6 +57,12 @@ def nearest(*, latitude: float, longitude: float) -> Place | None:
     return atlas.place(atlas.pulled(latitude, longitude, closest))
 
 
+def country_of(latitude: float, longitude: float) -> str:
+    """The country's ISO 3166-1 code, empty where no place is near. Raises as `nearest`."""
+    found = nearest(latitude=latitude, longitude=longitude)
+    return found.country if found else ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Atlas:
     """All places as parallel arrays, sorted by `strip`: never written after `read_atlas`, so threads share it.

@@ -1,8 +1,10 @@
 """Handles the events of scans: checks the code once more, then accrues."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -11,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from authcodes.errors import AuthCodeInvalid, CodeRecalled, ScanLimitReached
 from authcodes.models.scans import Scan
+from authcodes.places import geocoder
 from authcodes.scanning import evaluate, record, scan, snapshot
 from authcodes.scanning import settle as scanning
 from authcodes.scanning.snapshot import ScanLookup
@@ -18,15 +21,15 @@ from authcodes.scanning.types import CodeSnapshot, ScanContext, ScanLocation
 from brands.scanned import ParsedCode, read
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue, accrue_batch
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
-from campaigns.earning import points
+from campaigns.earning.facts import Facts, Item, Place, ScanBase
 from campaigns.models.campaigns import Campaign
+from campaigns.models.earning_rules import EarningRule
 from core.db.sql import Fragment
 from core.errors import DomainError, raises
 from events import leases, messages
 from events.messages import LeasedEvent
 from loyalty.errors import EmailNotConfirmed, PointsAlreadyClaimed
 from loyalty.points import accounts
-from loyalty.points.levels import Level
 from loyalty.points.point_limits import RemainingLimit
 
 Status, Reason = Scan.PointsStatus, Scan.Reason
@@ -90,17 +93,6 @@ def _accrue(event: LeasedEvent) -> None:
 
 
 def _request(event: LeasedEvent, code: CodeSnapshot, scan_id: UUID) -> AccrualRequest:
-    product = event.payload["product"]
-
-    def points_for(level: Level | None) -> Decimal:
-        return points.for_scan(
-            redeem_point_value=product.get("redeem_point_value", code.redeem_point_value),
-            reward_type=level.scan_reward_type if level else None,
-            reward_value=level.scan_reward_value if level else None,
-            retail_price=_price(product.get("retailPrice"), code.retail_price),
-            ceiling=code.max_points_per_scan,
-        )
-
     def settle(awarded: Decimal, limit: RemainingLimit | None) -> Fragment:
         status = Status.LIMITED if limit and not awarded else Status.AWARDED
         return scanning.settlement(scan_id=scan_id, status=status, awarded=awarded)
@@ -115,12 +107,43 @@ def _request(event: LeasedEvent, code: CodeSnapshot, scan_id: UUID) -> AccrualRe
                 note=_("Points for scanning %(product)s") % {"product": code.title},
             )
         ],
-        points_for=points_for,
-        happened_at=event.time,
+        facts=scan_facts(event.payload, code, happened_at=event.time),
         at=timezone.now(),
         own_campaign_id=code.campaign_id,
     )
     return AccrualRequest(event, action, extra_cte=settle)
+
+
+def scan_facts(payload: Mapping[str, Any], code: CodeSnapshot, *, happened_at: datetime) -> Facts:
+    """A scan as earning rules see it: what its event says, else the catalogue."""
+    product = payload["product"]
+    price = _price(product.get("retailPrice"), code.retail_price)
+    item = Item(code.product_id, code.sku or "", code.category or "", frozenset(code.tags or ()), 1, price)
+    place = ScanLocation.of(payload.get("location"))
+    return Facts(
+        kind=EarningRule.Kind.SCAN,
+        happened_at=happened_at,
+        items=(item,),
+        batch_id=code.batch_id,
+        campaign_id=code.campaign_id,
+        place=Place(place.city, place.region, place.latitude, place.longitude, geocoder.country_of),
+        channel=payload.get("channel") or "",
+        base=ScanBase(
+            redeem_point_value=product.get("redeem_point_value", code.redeem_point_value),
+            retail_price=price,
+            ceiling=code.max_points_per_scan,
+        ),
+        payload=payload,
+    )
+
+
+def facts_of(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> Facts | None:
+    """The facts of a scan that is over, by its code as it is now; None where the brand has it no more."""
+    parsed = read(str(payload["product"]["authCode"]))
+    code = snapshot.read(code=parsed.code, user_id=user_id, at=happened_at) if parsed else None
+    if code is None or code.brand_id != brand_id:
+        return None
+    return scan_facts(payload, code, happened_at=happened_at)
 
 
 def check_code(*, snapshot: CodeSnapshot | None, parsed: ParsedCode | None, event: LeasedEvent) -> CodeSnapshot:

@@ -58,6 +58,8 @@ class CodeSnapshot:
     sku: str | None
     title: str | None
     product_texts: str | None  # the title in other languages, as JSON
+    category: str | None
+    tags: list[str] | None
     retail_price: Decimal | None
     picture_id: UUID | None
     recall_id: str | None

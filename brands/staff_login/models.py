@@ -197,6 +197,7 @@ class StaffMail(models.Model):
         QUOTA = "quota", _("Notification of a quota")
         REPORT = "report", _("Scheduled report")
         REPORT_FAILED = "report_failed", _("Scheduled report that failed")
+        BUDGET = "budget", _("Budget that is used up")
 
     user = models.ForeignKey(
         User,
@@ -234,6 +235,7 @@ class StaffMail(models.Model):
                         "quota",
                         "report",
                         "report_failed",
+                        "budget",
                     ]
                 ),
                 name="staff_mail_kind_known",

@@ -9,6 +9,8 @@ from brands.errors import UserNotFound
 from campaigns.accrual import decide, snapshot, write
 from campaigns.accrual.snapshot import AccrualSnapshot
 from campaigns.accrual.types import AccrualRequest, AccrualResult, PendingAccrual
+from campaigns.accrual.write import Parts
+from campaigns.earning import budgets
 from core import json_values
 from core.errors import raises
 from core.json_values import plain
@@ -40,9 +42,9 @@ ACCRUAL_ERRORS = (
 def accrue(request: AccrualRequest, *, begin: Callable[[], None] | None = None) -> AccrualResult:
     """Credit an action once and finish its event: all of it commits, or none.
 
-    It is decided from a snapshot and written if the account has not changed since; else once more, with the account
-    locked. `begin` runs first in that transaction, to take a lock of the caller's own. Raises DomainError, Held and
-    LeaseLostError; owns the transaction.
+    It is decided from a snapshot and written if the account has not changed since, and the budgets of its rules still
+    suffice; else once more, with the account and the budgets locked. `begin` runs first in that transaction, to take a
+    lock of the caller's own. Raises DomainError, Held and LeaseLostError; owns the transaction.
     """
     action = request.action
     state = snapshot.fetch_one(action)
@@ -58,12 +60,13 @@ def accrue(request: AccrualRequest, *, begin: Callable[[], None] | None = None) 
             begin()
         account = state.account or accounts.enrol(user_id=action.user_id, brand_id=action.brand_id, at=action.at)
         accounts.lock(account=account)
+        budgets.lock(decide.budgets_taken_of(action, state))
         state = snapshot.fetch_one(action)
         decide.check_eligible(action, state)
         limit = decide.binding_limit(account, state, action) if action.limited else None
         pending = decide.prepare(request, state, limit)
         if not write.write([pending]):
-            raise messages.LeaseLostError  # not the account, which is locked
+            raise messages.LeaseLostError  # not the account or a budget, which are locked
         return pending.result
 
 
@@ -85,7 +88,7 @@ def accrue_batch(requests: Sequence[AccrualRequest]) -> list[AccrualRequest]:
             rest.append(request)
         else:
             pending[state.account] = decide.prepare(request, state)
-    by_statement = groupby(sorted(pending.values(), key=write.extra_statement), key=write.extra_statement)
+    by_statement = groupby(sorted(pending.values(), key=Parts.of), key=Parts.of)
     for _, group in by_statement:
         accruals = list(group)
         written = write.write(accruals)
@@ -106,7 +109,7 @@ def request_approvals(request: AccrualRequest, state: AccrualSnapshot) -> None:
         user_point_id=state.account,
         campaign_type=action.campaign_type,
         reason_ids=reasons,
-        points=plain(decide.points_per_reason(action, state) * len(reasons)),
+        points=plain(decide.awards(action, state).points),
         balance=plain(state.balance),
         lifetime_points=plain(state.lifetime),
         current_level=state.current_level,

@@ -1,23 +1,63 @@
 """Decides what an action brings, from the snapshot alone. Numbers in comments are the spec's steps of an accrual."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
 from campaigns.accrual.followups import followup_events
 from campaigns.accrual.snapshot import AccrualSnapshot
-from campaigns.accrual.types import ZERO, AccrualReason, AccrualRequest, AccrualResult, PendingAccrual, QualifyingAction
+from campaigns.accrual.types import (
+    ZERO,
+    AccrualReason,
+    AccrualRequest,
+    AccrualResult,
+    PendingAccrual,
+    QualifyingAction,
+    RuleUses,
+    about,
+)
+from campaigns.earning import stacking
+from campaigns.earning.limits import EVENT, MEMBER, RULE, Limit, Standing
+from campaigns.earning.stacking import Award
 from campaigns.progress.advance import advance
 from core.errors import DomainError
 from events import messages
-from loyalty.errors import EmailNotConfirmed, LoyaltyDisabled, MemberBlocked, PointsAlreadyClaimed, UserNotEnrolled
+from loyalty.errors import (
+    EmailNotConfirmed,
+    LoyaltyDisabled,
+    MemberBlocked,
+    NotEligible,
+    PointsAlreadyClaimed,
+    UserNotEnrolled,
+)
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.points import accounts, levels, point_limits
+from loyalty.points import accounts, explanations, levels, point_limits
+from loyalty.points.explanations import Cut
 from loyalty.points.ledger import LedgerEntry
 from loyalty.points.point_limits import RemainingLimit
 
 Reason = LoyaltyTransaction.Reason
+NOTHING_EARNED = Award(ZERO, ())
+
+
+@dataclass(slots=True)
+class Awards:
+    """What each reason earns, how rules stand after it, and the limits of those that matched."""
+
+    earned: list[tuple[AccrualReason, Award]]
+    standing: Standing
+    limits: dict[int, tuple[Limit, ...]]
+
+    @property
+    def points(self) -> Decimal:
+        return sum((award.points for _reason, award in self.earned), ZERO)
+
+    @property
+    def is_worth(self) -> bool:
+        """Whether any rule is for it, even one that has nothing to give any more."""
+        return not self.earned or any(award is not NOTHING_EARNED for _reason, award in self.earned)
 
 
 def needs_no_lock(action: QualifyingAction, state: AccrualSnapshot) -> bool:
@@ -51,7 +91,12 @@ def prepare(request: AccrualRequest, state: AccrualSnapshot, limit: RemainingLim
 
 
 def check_eligible(action: QualifyingAction, state: AccrualSnapshot) -> None:
-    """Steps 2, 3 and 5. Raises DomainError, and Held if only the customer's confirmed e-mail address is missing."""
+    """Steps 2, 3 and 5. Raises DomainError, and Held if only the customer's confirmed e-mail address is missing.
+
+    What neither a rule nor a campaign is for earns nothing; one that a campaign counts may still advance it.
+    """
+    if action.facts.base is None and not state.campaigns and not awards(action, state).is_worth:
+        raise NotEligible
     if not state.loyalty_active:
         raise LoyaltyDisabled
     if state.status == UserPoints.Status.BLOCKED:
@@ -69,9 +114,64 @@ def unclaimed(action: QualifyingAction, state: AccrualSnapshot) -> list[AccrualR
     return [reason for reason in action.reasons if reason.reason_id not in state.claimed]
 
 
-def points_per_reason(action: QualifyingAction, state: AccrualSnapshot) -> Decimal:
-    """Step 4: the points of one reason at the customer's level."""
-    return action.points_for(levels.current_level(levels=state.levels, name=state.current_level))
+def awards(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLimit | None = None) -> Awards:
+    """Step 4: what each reason earns by the rules that match, and how they are used by it.
+
+    A reason for which a limit of the brand's leaves nothing is left out and can be claimed later.
+    """
+    standing = state.standing(action.at)
+    base = state.of_member(action.facts)
+    found = Awards([], standing, {})
+    left = limit.left if limit else None
+    for number, reason in enumerate(unclaimed(action, state)):
+        facts = about(reason, base).later(number)
+        matching = state.rules.matching(facts)
+        trial = standing.copy()
+        award = stacking.award(matching, facts, trial) or NOTHING_EARNED
+        if left is not None and limit is not None:
+            if not left:
+                continue
+            award = _within(award, left, limit, trial)
+            left -= award.points
+        standing = found.standing = trial
+        found.earned.append((reason, award))
+        found.limits.update((rule.id, rule.limits) for rule in matching if rule.limits)
+    return found
+
+
+def _within(award: Award, left: Decimal, limit: RemainingLimit, standing: Standing) -> Award:
+    """What the brand's limit leaves of it; rules have given no more than that."""
+    cut = stacking.trimmed(award, to=left, cut=Cut("brand", "points", limit.period, limit.max))
+    for before, after in zip(award.shares, cut.shares, strict=True):
+        if before.rule_id is not None and before.points > after.points:
+            standing.take_back(before.rule_id, before.points - after.points)
+    return cut
+
+
+def rule_uses(found: Awards) -> RuleUses:
+    """What rules with limits give by this action, as it is written."""
+    of_member, of_budgets = [], []
+    for rule_id, used in found.standing.given.items():
+        counted: dict[str, Any] = {"rule_id": rule_id, "points": str(used.points), "events": used.events}
+        own = found.limits[rule_id]
+        periods = dict.fromkeys(each.period for each in own if each.per == MEMBER and each.period != EVENT)
+        of_member += [
+            counted | {"period": each, "started": found.standing.starts[each].isoformat()} for each in periods
+        ]
+        budgets = [each for each in own if each.per == RULE]
+        if budgets:
+            points = min((each.amount for each in budgets if not each.counts_events), default=None)
+            events = min((int(each.amount) for each in budgets if each.counts_events), default=None)
+            most = {"most_points": None if points is None else str(points), "most_events": events}
+            of_budgets.append(counted | most)
+    return RuleUses(tuple(of_member), tuple(of_budgets))
+
+
+def budgets_taken_of(action: QualifyingAction, state: AccrualSnapshot) -> list[int]:
+    """The rules whose budgets the action takes something of."""
+    if not state.rules.kinds:
+        return []
+    return sorted(each["rule_id"] for each in rule_uses(awards(action, state)).of_budgets)
 
 
 def binding_limit(account: int, state: AccrualSnapshot, action: QualifyingAction) -> RemainingLimit | None:
@@ -79,19 +179,25 @@ def binding_limit(account: int, state: AccrualSnapshot, action: QualifyingAction
     limit = point_limits.most_restrictive(
         account=account, zone=state.zone, daily=state.daily_point_limit, monthly=state.monthly_point_limit, at=action.at
     )
-    full = points_per_reason(action, state) * len(unclaimed(action, state))
-    return limit if limit and limit.left < full else None
+    return limit if limit and limit.left < awards(action, state).points else None
 
 
 def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLimit | None) -> AccrualResult:
     """Steps 4 and 7 to 10. It reads nothing and writes nothing."""
-    points = points_per_reason(action, state)  # 4
+    found = awards(action, state, limit)  # 4
     kind = Reason.PENDING if action.hold else Reason.EARNED
     release_at = action.hold.release_at(action.at) if action.hold else None
-    allocated = allocate(points, unclaimed(action, state), limit)
     entries = tuple(  # 7: the ledger
-        LedgerEntry(number, share, reason.reason_id, reason.note, kind, release_at)
-        for number, (reason, share) in zip(state.numbers, allocated, strict=False)
+        LedgerEntry(
+            number,
+            award.points,
+            reason.reason_id,
+            reason.note,
+            kind,
+            release_at,
+            explanations.details_of(award.shares, rules_version=state.rules.version),
+        )
+        for number, (reason, award) in zip(state.numbers, found.earned, strict=False)
     )
     total = sum((entry.points for entry in entries), ZERO)
     awarded, pending = (ZERO, total) if action.hold else (total, ZERO)
@@ -116,20 +222,5 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
         points_pending=pending,
         settled=settled,
         release_at=release_at,
+        uses=rule_uses(found),
     )
-
-
-def allocate(
-    points: Decimal, reasons: Sequence[AccrualReason], limit: RemainingLimit | None
-) -> list[tuple[AccrualReason, Decimal]]:
-    """Each reason with its points. A reason for which a limit leaves nothing is left out and can be claimed later."""
-    if limit is None:
-        return [(reason, points) for reason in reasons]
-    allocated = []
-    left = limit.left
-    for reason in reasons:
-        if left:
-            share = min(points, left)
-            allocated.append((reason, share))
-            left -= share
-    return allocated

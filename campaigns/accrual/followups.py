@@ -70,6 +70,7 @@ def followup_events(
             {
                 "type": "reward",
                 "milestone_id": milestone.milestone_id,
+                "campaign_id": step.campaign.campaign_id,
                 "reward_name": milestone.reward_name,
                 "points": str(milestone.reward_points),
             },

@@ -1,8 +1,10 @@
 """Handlers of the events that earn without a product: orders, profile changes, logins and claimed rewards."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
@@ -11,20 +13,20 @@ from django.utils.translation import gettext as _
 from brands.models.tenants import Brand
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
-from campaigns.earning.rates import rate_for
+from campaigns.earning.facts import Facts, Item
 from campaigns.models.campaigns import Campaign
+from campaigns.models.earning_rules import EarningRule
 from campaigns.progress import claims
 from core.errors import raises
 from events import leases, messages
 from events.messages import LeasedEvent, RetryLater
 from loyalty.errors import CurrencyNotAccepted, LoyaltyDisabled, MemberBlocked, NotEligible, OrderOfAnother
 from loyalty.orders import returns
-from loyalty.orders.holds import Hold, hold_of_orders
+from loyalty.orders.holds import hold_of_orders
 from loyalty.points import ledger, orders
-from loyalty.points.levels import Level
 from loyalty.points.orders import Order
 
-ZERO = Decimal(0)
+Kind = EarningRule.Kind
 
 
 @raises(*ACCRUAL_ERRORS, NotEligible, CurrencyNotAccepted, OrderOfAnother)
@@ -32,16 +34,56 @@ def on_order_complete(event: LeasedEvent) -> None:
     """Spec section 6, order-complete: the basis is subtotal minus discount, once per order, for one customer."""
     order = Order.of(event.payload)
     reason = AccrualReason(reason_id=order.reason_id, note=_("Points for order %(order)s") % {"order": order.order_id})
-    amount = orders.amount(order, brand_id=event.brand_id)
+    facts = order_facts(
+        event.payload, brand_id=event.brand_id, user_id=event.arguments["user_id"], happened_at=event.time
+    )
 
     def hold_order() -> None:
         user_id = event.arguments["user_id"]
         orders.hold(order, brand_id=event.brand_id, user_id=user_id, event_id=event.event_id, at=timezone.now())
 
-    pending = hold_of_orders(Brand.objects.get(pk=event.brand_id))
-    _accrue(event, Campaign.Type.ORDER, [reason], amount=amount, begin=hold_order, hold=pending)
+    hold = hold_of_orders(Brand.objects.get(pk=event.brand_id))
+    action = replace(_action(event, Campaign.Type.ORDER, [reason], facts), hold=hold)
+    accrue(AccrualRequest(event, action), begin=hold_order)
     if waiting := returns.events_waiting_for(brand_id=event.brand_id, order_id=order.order_id):
         leases.hasten(waiting, at=timezone.now())
+
+
+def order_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> Facts:  # noqa: ARG001
+    """An order as earning rules see it; its amount is what was paid for goods, in the brand's currency.
+
+    Raises CurrencyNotAccepted.
+    """
+    found = payload["order"]
+    items = tuple(
+        Item(
+            product_id=each.get("productId"),
+            sku=each.get("sku") or "",
+            quantity=each["quantity"],
+            price=Decimal(str(each["unitPrice"])),
+        )
+        for each in found.get("items") or ()
+    )
+    return Facts(
+        kind=Kind.ORDER,
+        happened_at=happened_at,
+        items=items,
+        channel=found.get("channel") or "",
+        subtotal=Decimal(str(found["subtotal"])),
+        amount=orders.amount(Order.of(dict(payload)), brand_id=brand_id),
+        payload=payload,
+    )
+
+
+def login_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> Facts:  # noqa: ARG001
+    """A login as earning rules see it."""
+    return Facts(kind=Kind.LOGIN, happened_at=happened_at, channel=payload.get("channel") or "", payload=payload)
+
+
+def profile_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> Facts:  # noqa: ARG001
+    """A profile change as earning rules see it: for one of its fields, the first."""
+    fields = payload.get("completedFields") or [""]
+    return Facts(kind=Kind.PROFILE, happened_at=happened_at, profile_field=fields[0], payload=payload)
 
 
 @raises(*ACCRUAL_ERRORS, NotEligible)
@@ -50,13 +92,16 @@ def on_profile_update(event: LeasedEvent) -> None:
     fields = dict.fromkeys(event.payload.get("completedFields") or ())
     reasons = [
         AccrualReason(
-            reason_id=f"profile:{name}", note=_("Points for completing your profile: %(field)s") % {"field": name}
+            reason_id=f"profile:{name}",
+            note=_("Points for completing your profile: %(field)s") % {"field": name},
+            profile_field=name,
         )
         for name in fields
     ]
     if not reasons:
         raise NotEligible(_("No field of the profile was completed."))
-    _accrue(event, Campaign.Type.PROFILE, reasons)
+    facts = Facts(kind=Kind.PROFILE, happened_at=event.time, payload=event.payload)
+    accrue(AccrualRequest(event, _action(event, Campaign.Type.PROFILE, reasons, facts)))
 
 
 @raises(*ACCRUAL_ERRORS, NotEligible)
@@ -64,7 +109,10 @@ def on_login(event: LeasedEvent) -> None:
     """The first login of a day, by the brand's clock, earns."""
     zone = ZoneInfo(Brand.objects.values_list("time_zone", flat=True).get(pk=event.brand_id))
     day = event.time.astimezone(zone).date()
-    _accrue(event, Campaign.Type.LOGIN, [AccrualReason(reason_id=f"login:{day}", note=_("Points for logging in"))])
+    reason = AccrualReason(reason_id=f"login:{day}", note=_("Points for logging in"))
+    user_id = event.arguments["user_id"]
+    facts = login_facts(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
+    accrue(AccrualRequest(event, _action(event, Campaign.Type.LOGIN, [reason], facts)))
 
 
 def on_reward_claimed(event: LeasedEvent) -> None:
@@ -85,43 +133,24 @@ def on_reward_claimed(event: LeasedEvent) -> None:
 def _credit_reward(event: LeasedEvent) -> None:
     note = _("Reward: %(name)s") % {"name": event.payload["reward_name"]}
     reason = AccrualReason(reason_id=f"{ledger.WON}{event.payload['milestone_id']}", note=note)
-    points = Decimal(event.payload["points"])
-
-    def points_for(_level: Level | None) -> Decimal:
-        return points
-
-    action = _action(event, "reward", [reason], points_for)
+    facts = Facts(
+        kind=Kind.MILESTONE,
+        happened_at=event.time,
+        campaign_id=event.payload.get("campaign_id"),
+        given=Decimal(event.payload["points"]),
+        payload=event.payload,
+    )
+    action = _action(event, "reward", [reason], facts)
     unconditional = replace(action, limited=False, needs_approval=False, needs_confirmed_email=False)
     accrue(AccrualRequest(event, unconditional))
 
 
-def _accrue(
-    event: LeasedEvent,
-    campaign_type: Campaign.Type,
-    reasons: list[AccrualReason],
-    *,
-    amount: Decimal = ZERO,
-    begin: Callable[[], None] | None = None,
-    hold: Hold | None = None,
-) -> None:
-    rate = rate_for(event, campaign_type)
-
-    def points_for(_level: Level | None) -> Decimal:
-        return rate.on(amount)
-
-    action = replace(_action(event, campaign_type, reasons, points_for), hold=hold)
-    accrue(AccrualRequest(event, action), begin=begin)
-
-
-def _action(
-    event: LeasedEvent, campaign_type: str, reasons: list[AccrualReason], points_for: Callable[[Level | None], Decimal]
-) -> QualifyingAction:
+def _action(event: LeasedEvent, campaign_type: str, reasons: list[AccrualReason], facts: Facts) -> QualifyingAction:
     return QualifyingAction(
         brand_id=event.brand_id,
         user_id=event.arguments["user_id"],
         campaign_type=campaign_type,
         reasons=reasons,
-        points_for=points_for,
-        happened_at=event.time,
+        facts=facts,
         at=timezone.now(),
     )

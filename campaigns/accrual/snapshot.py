@@ -2,21 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
+from functools import reduce
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 from brands.errors import UserNotFound
+from campaigns.earning import rules
+from campaigns.earning.facts import Facts, History, Item
+from campaigns.earning.fields import ORDER, Needs
+from campaigns.earning.limits import Standing, Used, starts_of
+from campaigns.earning.rules import NOTHING_WANTED, RuleSet, Wanted
 from campaigns.progress.advance import ActiveCampaign, parse_running
 from core.db.statements import query
 from core.json_values import ENCODER
-from loyalty.points import ledger
+from loyalty.points import ledger, levels
 from loyalty.points.levels import Level
 
 ZERO = Decimal(0)
 # One statement's worth, as the statements' own LIMIT says.
 MAX_ACTIONS = 100
+# A set of rules that changes while it is read is read again; staff do not change rules for ever.
+TRIES = 5
 
 
 class AccrualLookup(Protocol):
@@ -32,11 +40,17 @@ class AccrualLookup(Protocol):
     def happened_at(self) -> datetime: ...
     @property
     def reason_ids(self) -> list[str]: ...
+    @property
+    def asked_facts(self) -> Sequence[Facts]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class AccrualSnapshot:
-    """The customer's and the brand's state when the accrual began; `account` is a user_point_id."""
+    """The customer's and the brand's state when the accrual began; `account` is a user_point_id.
+
+    `rules` are those that were in force, `used` what those with limits have given, as they are read, and `catalogue`
+    what the brand's products say of an order's items.
+    """
 
     zone: ZoneInfo
     loyalty_active: bool
@@ -59,10 +73,31 @@ class AccrualSnapshot:
     external_system: int | None
     sends_notifications: bool
     unconfirmed: bool  # the brand asks for a confirmed e-mail address, and the customer's is not
+    rules: RuleSet
+    history: History
+    used: dict[str, Any]
+    catalogue: tuple[Item, ...]
 
     @property
     def limits_points(self) -> bool:
         return self.daily_point_limit is not None or self.monthly_point_limit is not None
+
+    def of_member(self, facts: Facts) -> Facts:
+        """The action as this member's."""
+        level = levels.current_level(levels=self.levels, name=self.current_level)
+        known = facts.in_catalogue(self.catalogue) if self.catalogue else facts
+        return known.of_member(zone=self.zone, level=level, levels=self.levels, history=self.history)
+
+    def standing(self, at: datetime) -> Standing:
+        """What rules with limits have given, in the periods that the moment lies in."""
+        starts = starts_of(at.astimezone(self.zone))
+        uses = {
+            (rule_id, period): Used(Decimal(points), events)
+            for rule_id, period, started, points, events in self.used.get("uses") or ()
+            if date.fromisoformat(started) == starts[period]
+        }
+        budgets = {rule_id: Used(Decimal(points), events) for rule_id, points, events in self.used.get("budgets") or ()}
+        return Standing(starts, uses, budgets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +126,11 @@ class SnapshotRow:
     external_system: int | None
     sends_notifications: bool | None
     unconfirmed: bool
+    rules_version: int | None
+    earlier: int | None
+    last_at: datetime | None
+    used: dict[str, Any] | None
+    catalogue: list[tuple[int, str, str, list[str]]] | None
 
 
 FETCH_SNAPSHOTS = query(
@@ -107,25 +147,70 @@ def fetch_one(lookup: AccrualLookup) -> AccrualSnapshot:
 
 
 def fetch_many(lookups: Sequence[AccrualLookup]) -> list[AccrualSnapshot | None]:
-    """A snapshot for each of at most MAX_ACTIONS lookups; None where there is no such active user."""
-    rows = [
-        {
-            "item": item,
-            "brand_id": each.brand_id,
-            "user_id": each.user_id,
-            "campaign_type": each.campaign_type,
-            "happened_at": each.happened_at.isoformat(),
-            "reason_ids": each.reason_ids,
-        }
-        for item, each in enumerate(lookups)
-    ]
-    snapshots: list[AccrualSnapshot | None] = [None] * len(rows)
+    """A snapshot for each of at most MAX_ACTIONS lookups; None where there is no such active user.
+
+    One statement; a process that does not know a brand's rules as they are now reads them first.
+    """
+    found: list[AccrualSnapshot | None] = [None] * len(lookups)
+    asked = list(enumerate(lookups))
+    for _try in range(TRIES):
+        asked = _fetch(asked, found)
+        if not asked:
+            return found
+        for brand_id in {lookup.brand_id for _item, lookup in asked}:
+            rules.load(brand_id)
+    message = "The earning rules changed each time that they were read."
+    raise RuntimeError(message)
+
+
+def fetch_with(lookup: AccrualLookup, rule_set: RuleSet) -> AccrualSnapshot | None:
+    """As if these rules were in force: for who tries them."""
+    rows = FETCH_SNAPSHOTS.all(asked=ENCODER.encode([_asked(0, lookup, rule_set)]))
+    return _snapshot(rows[0], rule_set) if rows else None
+
+
+def _fetch(
+    asked: Sequence[tuple[int, AccrualLookup]], found: list[AccrualSnapshot | None]
+) -> list[tuple[int, AccrualLookup]]:
+    """Fill in what is found; returns the look-ups that were made with rules that are no longer in force."""
+    sets = {lookup.brand_id: rules.kept(lookup.brand_id) for _item, lookup in asked}
+    rows = [_asked(item, lookup, sets[lookup.brand_id]) for item, lookup in asked]
+    by_item = dict(asked)
+    stale = []
     for row in FETCH_SNAPSHOTS.all(asked=ENCODER.encode(rows)):
-        snapshots[row.item] = _snapshot(row)
-    return snapshots
+        lookup = by_item[row.item]
+        rule_set = sets[lookup.brand_id]
+        if (row.rules_version or 0) == rule_set.version:
+            found[row.item] = _snapshot(row, rule_set)
+        else:
+            stale.append((row.item, lookup))
+    return stale
 
 
-def _snapshot(row: SnapshotRow) -> AccrualSnapshot:
+def _asked(item: int, lookup: AccrualLookup, rule_set: RuleSet) -> dict[str, Any]:
+    facts = lookup.asked_facts
+    wanted = reduce(Wanted.and_also, map(rule_set.wanted, facts), NOTHING_WANTED) if rule_set.kinds else NOTHING_WANTED
+    asked: dict[str, Any] = {
+        "item": item,
+        "brand_id": lookup.brand_id,
+        "user_id": lookup.user_id,
+        "campaign_type": lookup.campaign_type,
+        "happened_at": lookup.happened_at.isoformat(),
+        "reason_ids": lookup.reason_ids,
+    }
+    if wanted.limited:
+        asked["limited"] = wanted.limited
+    if Needs.EARLIER in wanted.needs:
+        asked["counted"] = facts[0].kind
+    if Needs.LAST in wanted.needs:
+        asked["wants_last"] = True
+    if Needs.CATALOGUE in wanted.needs and facts[0].kind == ORDER:
+        asked["products"] = [each.product_id for each in facts[0].items if each.product_id]
+        asked["skus"] = [each.sku for each in facts[0].items if each.sku]
+    return asked
+
+
+def _snapshot(row: SnapshotRow, rule_set: RuleSet) -> AccrualSnapshot:
     return AccrualSnapshot(
         zone=ZoneInfo(row.time_zone),
         loyalty_active=row.loyalty_active,
@@ -150,4 +235,10 @@ def _snapshot(row: SnapshotRow) -> AccrualSnapshot:
         external_system=row.external_system,
         sends_notifications=bool(row.sends_notifications),
         unconfirmed=row.unconfirmed,
+        rules=rule_set,
+        history=History(row.earlier, row.last_at),
+        used=row.used or {},
+        catalogue=tuple(
+            Item(number, sku, category, frozenset(tags)) for number, sku, category, tags in row.catalogue or ()
+        ),
     )

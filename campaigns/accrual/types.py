@@ -1,12 +1,13 @@
 """What an accrual is made of: the action, the request, the result."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from campaigns.accrual.snapshot import AccrualSnapshot
+from campaigns.earning.facts import Facts
 from campaigns.progress.advance import ProgressStep
 from core import json_values
 from core.db.sql import Fragment
@@ -14,7 +15,6 @@ from core.json_values import plain
 from events import messages
 from loyalty.orders.holds import Hold
 from loyalty.points.ledger import LedgerEntry
-from loyalty.points.levels import Level
 from loyalty.points.point_limits import RemainingLimit
 
 ZERO = Decimal(0)
@@ -22,17 +22,21 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class AccrualReason:
-    """One reason to credit points: `reason_id` is the auth code of a scan, else a namespaced id."""
+    """One reason to credit points: `reason_id` is the auth code of a scan, else a namespaced id.
+
+    `profile_field`: of a profile change, the field that this reason is about.
+    """
 
     reason_id: str
     note: str
+    profile_field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class QualifyingAction:
-    """What a customer did, the points that each reason brings at a level, and why it counts once.
+    """What a customer did, the facts that decide what it earns, and why it counts once.
 
-    `happened_at` decides which campaigns were running; `at` is when the points are credited. An action that
+    `happened_at` decides which campaigns and rules were running; `at` is when the points are credited. An action that
     is not `limited` is credited in full, whatever the brand's daily and monthly limits are. `needs_approval`: the
     brand's external loyalty system is asked first, if it has one. `needs_confirmed_email`: the brand may require a
     confirmed address. `hold`: its points are pending at first.
@@ -42,8 +46,7 @@ class QualifyingAction:
     user_id: int
     campaign_type: str
     reasons: Sequence[AccrualReason]
-    points_for: Callable[[Level | None], Decimal]
-    happened_at: datetime
+    facts: Facts
     at: datetime
     own_campaign_id: int | None = None
     limited: bool = True
@@ -52,8 +55,21 @@ class QualifyingAction:
     hold: Hold | None = None
 
     @property
+    def happened_at(self) -> datetime:
+        return self.facts.happened_at
+
+    @property
     def reason_ids(self) -> list[str]:
         return [reason.reason_id for reason in self.reasons]
+
+    @property
+    def asked_facts(self) -> list[Facts]:
+        """What each of the reasons is about."""
+        return [about(reason, self.facts) for reason in self.reasons]
+
+
+def about(reason: AccrualReason, facts: Facts) -> Facts:
+    return replace(facts, profile_field=reason.profile_field) if reason.profile_field else facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +95,7 @@ class AccrualResult:
     current_level: str
     next_level_threshold: Decimal | None
     limit: RemainingLimit | None
+    uses: "RuleUses"
     points_pending: Decimal = ZERO
     settled: Decimal = ZERO  # of what the account owed, taken from the points earned
     release_at: datetime | None = None
@@ -125,6 +142,17 @@ def serialize_progress(step: ProgressStep) -> dict[str, Any]:
         "milestone_achieved": bool(step.newly_reached),
         "next_reward": step.next_reward,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class RuleUses:
+    """What rules with limits give by an accrual, as write_accruals.sql takes it: to the member, and out of budgets."""
+
+    of_member: tuple[dict[str, Any], ...] = ()
+    of_budgets: tuple[dict[str, Any], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.of_member or self.of_budgets)
 
 
 @dataclass(frozen=True, slots=True)

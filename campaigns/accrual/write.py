@@ -2,27 +2,44 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from time import time
 
 from campaigns.accrual.types import PendingAccrual
 from campaigns.progress.advance import steps
 from core import json_values
-from core.db.statements import Query, query_values
+from core.db.statements import Query, part, query_values
 from core.observability import metrics
 from events import leases, publishing
 from loyalty.points import ledger
 
+WITHIN_BUDGETS = part("campaigns/accrual/sql/within_budgets.sql")
+GIVEN_BY_RULES = part("campaigns/accrual/sql/given_by_rules.sql")
 
-def extra_statement(accrual: PendingAccrual) -> str:
-    return accrual.extra_cte.statement if accrual.extra_cte else ""
+
+@dataclass(frozen=True, slots=True, order=True)
+class Parts:
+    """What a statement that writes accruals has beside the usual; those that have the same are written together."""
+
+    extra_cte: str = ""
+    has_uses: bool = False
+    has_budgets: bool = False
+
+    @classmethod
+    def of(cls, accrual: PendingAccrual) -> "Parts":
+        uses = accrual.result.uses
+        extra = accrual.extra_cte.statement if accrual.extra_cte else ""
+        return cls(extra, bool(uses.of_member), bool(uses.of_budgets))
 
 
 def write(accruals: Sequence[PendingAccrual]) -> set[int]:
-    """Write accruals that have the same extra statement; returns the indexes of those written.
+    """Write accruals that have the same parts; returns the indexes of those written.
 
-    The account or event of the others has changed since their snapshot, and nothing of them was written.
+    The account or event of the others has changed since their snapshot, or a budget of a rule has too little left, and
+    nothing of them was written.
     """
+    parts = Parts.of(accruals[0])
     at = accruals[0].request.action.at
     items = [
         {
@@ -37,9 +54,10 @@ def write(accruals: Sequence[PendingAccrual]) -> set[int]:
     extra = [
         {"item": item, **accrual.extra_cte.parameters} for item, accrual in enumerate(accruals) if accrual.extra_cte
     ]
-    written = statement_with(extra_statement(accruals[0])).all(
+    written = statement_with(parts).all(
         items=json.dumps(items),
         at=at,
+        **_rule_uses(accruals, parts),
         **ledger.posting(
             [(accrual.result.entries, accrual.result.settled, accrual.result.current_level) for accrual in accruals]
         ),
@@ -62,12 +80,27 @@ def record_metrics(accrual: PendingAccrual) -> None:
         metrics.credited(kind=event.kind, seconds=time() - event.time.timestamp())
 
 
+def _rule_uses(accruals: Sequence[PendingAccrual], parts: Parts) -> dict[str, str]:
+    """Parameters of the parts about rules with limits."""
+    found = {}
+    if parts.has_uses:
+        rows = [{"item": item, **row} for item, each in enumerate(accruals) for row in each.result.uses.of_member]
+        found["uses"] = json.dumps(rows)
+    if parts.has_budgets:
+        rows = [{"item": item, **row} for item, each in enumerate(accruals) for row in each.result.uses.of_budgets]
+        found["budgets"] = json.dumps(rows)
+    return found
+
+
 @cache
-def statement_with(extra_cte: str) -> Query[int]:
-    """The statement that writes accruals, with the extra one as one more CTE."""
+def statement_with(parts: Parts) -> Query[int]:
+    """The statement that writes accruals, with more CTEs for what is not usual."""
     return query_values(
         "campaigns/accrual/sql/write_accruals.sql",
         "item",
+        locked="candidates" if parts.has_budgets else "locked",
+        within_budgets=WITHIN_BUDGETS if parts.has_budgets else "",
         insert_events=publishing.insert_events_of("locked"),
-        extra_cte=f", extra AS ({extra_cte})" if extra_cte else "",
+        given_by_rules=GIVEN_BY_RULES if parts.has_uses else "",
+        extra_cte=f", extra AS ({parts.extra_cte})" if parts.extra_cte else "",
     )

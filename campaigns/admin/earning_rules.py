@@ -1,19 +1,41 @@
-"""Page: what orders, profile changes and logins earn."""
+"""Page: the builder of earning rules, with a test bench beside it, and the states of a rule."""
 
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.forms.widgets import Script
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from campaigns.admin.resources import EarningRuleResource
+from brands.identity.roles import ADD, CHANGE, VIEW
+from brands.models.tenants import Brand
+from campaigns.admin import rule_bench
+from campaigns.admin.earning_rule_resource import EarningRuleResource
+from campaigns.admin.rule_form import EarningRuleForm
+from campaigns.admin.rule_states import COLOURS, WORDS, RuleStates
+from campaigns.earning import choices, limits, sentences
+from campaigns.earning.limits import Limit, LimitsError
 from campaigns.models.earning_rules import EarningRule
 from loyalty.admin.ceiling import CeilingAdmin
+from loyalty.models.accounts import UserPoints
+from portal.base.badges import badge
 from portal.base.sidebar import PROGRAMME, SidebarEntry
+from portal.base.tenant_scope import staff_user
+from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.importable import ImportingAdmin
-from portal.unfold import ChoicesFilter
+from portal.lists.live import is_id
+from portal.unfold import ChoicesFilter, display
+
+State = EarningRule.State
 
 
 @admin.register(EarningRule)
-class EarningRuleAdmin(ImportingAdmin, CeilingAdmin):
+class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdmin):
     role_permissions: ClassVar = {
         "owner": "view add change delete",
         "manager": "view add change delete",
@@ -21,8 +43,215 @@ class EarningRuleAdmin(ImportingAdmin, CeilingAdmin):
     }
     sidebar = SidebarEntry(PROGRAMME, 4, "calculate")
     resource = EarningRuleResource
+    form = translated_form(EarningRuleForm, EarningRule)
     points_fields = ("reward_value",)
     reward_type_field = "reward_type"
-    list_display = ("kind", "reward_type", "reward_value", "is_active")
-    list_filter = (("kind", ChoicesFilter), "is_active")
-    fieldsets = ((None, {"fields": ("brand", ("kind", "is_active"), ("reward_type", "reward_value"))}),)
+    list_display = ("name", "kind", "reward_type", "reward_value", "state_now", "budget_now")
+    list_filter = (("kind", ChoicesFilter), ("state", ChoicesFilter))
+    list_select_related = ("budget",)
+    search_fields = ("name",)
+    readonly_fields = ("state_now", "state_changed", "budget_now", "reads_back")
+    actions_detail = ("activate", "pause", "end", "duplicate")
+    change_form_outer_after_template = "admin/campaigns/rule_bench.html"
+    fieldsets = (
+        (None, {"fields": ("brand", ("name", "kind"), "reads_back")}),
+        (gettext_lazy("Conditions"), {"fields": ("conditions",)}),
+        (
+            gettext_lazy("What it gives"),
+            {"fields": (("reward_type", "reward_value"), ("per", "basis"), "limits")},
+        ),
+        (gettext_lazy("When"), {"fields": ("starts_at", "ends_at", "without_end")}),
+        (gettext_lazy("Beside other rules"), {"fields": (("stacking", "group"), "priority")}),
+        (gettext_lazy("State"), {"fields": (("state_now", "state_changed"), "budget_now")}),
+    )
+
+    class Media:
+        css: ClassVar = {"all": ("campaigns/rule_builder.css",)}
+        js = (Script("campaigns/rule_builder.js", type="module"),)
+
+    def get_urls(self) -> list[Any]:
+        views = {"read": self.read, "try": self.tried, "choices": self.offered}
+        own = [
+            path(f"{name}/", self.admin_site.admin_view(view), name=f"campaigns_earningrule_{name}")
+            for name, view in views.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """The sentence is for who may only read; who edits has it beside the form."""
+        found = super().get_fieldsets(request, obj)
+        may = self.has_change_permission(request, obj) if obj else True
+        hidden = {"reads_back"} if may else {"conditions", "limits"}
+        return [
+            (title, {**parts, "fields": tuple(name for name in parts["fields"] if name not in hidden)})
+            for title, parts in found
+        ]
+
+    # --- What it shows
+
+    @display(description=gettext_lazy("state"), ordering="state")
+    def state_now(self, rule: EarningRule) -> SafeString:
+        state = rule.state_at(timezone.now()) if rule.pk else State.DRAFT.value
+        return badge(COLOURS[state], WORDS[state])
+
+    @display(description=gettext_lazy("since"))
+    def state_changed(self, rule: EarningRule) -> str:
+        if not rule.pk:
+            return "-"
+        at = timezone.localtime(rule.state_changed_at).strftime("%Y-%m-%d %H:%M")
+        return f"{at} · {rule.state_changed_by.get_full_name()}" if rule.state_changed_by else at
+
+    @display(description=gettext_lazy("given so far"))
+    def budget_now(self, rule: EarningRule) -> SafeString | str:
+        """Of rules with a limit of their own; a badge says that nothing is left."""
+        own = budget_limits(rule)
+        if not rule.pk or not own:
+            return "-"
+        if any((rule.budget.events if each.counts_events else rule.budget.points) >= each.amount for each in own):
+            return badge("danger", _("Out of budget"))
+        return _("%(points)s points, %(events)s times") % {
+            "points": f"{rule.budget.points:,}",
+            "events": f"{rule.budget.events:,}",
+        }
+
+    @display(description=gettext_lazy("the rule"))
+    def reads_back(self, rule: EarningRule) -> str:
+        return sentences.readable(rule) if rule.pk else "-"
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return super().add_view(request, form_url, {**(extra_context or {}), **self.bench_of(request, None)})
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        row = self.get_object(request, object_id)
+        return super().change_view(
+            request, object_id, form_url, {**(extra_context or {}), **self.bench_of(request, row)}
+        )
+
+    def bench_of(self, request: HttpRequest, row: EarningRule | None) -> dict[str, Any]:
+        """Where the page's script asks; nothing for who may not change rules."""
+        may = self.has_change_permission(request, row) if row else self.has_add_permission(request)
+        if not may:
+            return {}
+        names = ("read", "try", "choices")
+        return {
+            "rule_addresses": {name: reverse(f"admin:campaigns_earningrule_{name}") for name in names},
+            "rule_id": row.pk if row else None,
+            "rule_brand": row.brand_id if row else self.get_changeform_initial_data(request).get("brand"),
+            "rule_sentence": sentences.readable(row) if row else "",
+        }
+
+    # --- What the script asks
+
+    def offered(self, request: HttpRequest) -> HttpResponse:
+        """Values to choose from; `ids`: what these are called."""
+        brand, name = self.brand_seen(request, request.GET.get("brand", "")), request.GET.get("name", "")
+        if brand is None or name not in choices.CHOICES:
+            raise Http404
+        ids = [int(each) for each in request.GET.get("ids", "").split(",")[:500] if is_id(each)]
+        if "ids" in request.GET:
+            found = [(str(key), words) for key, words in choices.words_of(brand, name, ids).items()]
+        else:
+            found = choices.options(brand, name, request.GET.get("q", "").replace("\x00", "")[:80])
+        return JsonResponse({"options": found})
+
+    def read(self, request: HttpRequest) -> HttpResponse:
+        """The rule of a form that is not saved, as a sentence, and what it overlaps."""
+        return self.answered(request, self.read_back)
+
+    def tried(self, request: HttpRequest) -> HttpResponse:
+        """What it would earn."""
+        return self.answered(request, self.trial)
+
+    def answered(
+        self, request: HttpRequest, answer: Callable[[HttpRequest, EarningRule], Mapping[str, Any]]
+    ) -> HttpResponse:
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        given = request.POST
+        brand = self.brand_seen(request, given.get("brand", ""))
+        rule = self.get_object(request, given["rule"]) if given.get("rule") else EarningRule(state=State.DRAFT)
+        if rule.pk:
+            brand = rule.brand
+        if brand is None or not {brand.pk} & self.editable_brands(request, [brand]):
+            raise Http404
+        rule.brand = brand
+        form = EarningRuleForm(given, instance=rule)
+        for name in set(form.fields) - {*NAMED}:
+            del form.fields[name]
+        form.full_clean()
+        problems = [text for texts in form.errors.values() for text in texts]
+        if problems:
+            return JsonResponse({"sentence": "", "notes": problems, "lines": [(_("It cannot be tried"), problems)]})
+        return JsonResponse(answer(request, form.instance))
+
+    def read_back(self, request: HttpRequest, rule: EarningRule) -> Mapping[str, Any]:  # noqa: ARG002 - as trial
+        return {"sentence": sentences.readable(rule), "notes": rule_bench.notes_on(rule)}
+
+    def trial(self, request: HttpRequest, rule: EarningRule) -> Mapping[str, Any]:
+        given = {
+            name.removeprefix("trial_"): str(value) for name, value in request.POST.items() if name.startswith("trial_")
+        }
+        typed = given.get("member", "").strip()
+        found = self.customers(request, typed) if typed else []
+        account = UserPoints.objects.filter(brand=rule.brand, user__in=found).first()
+        if account is None:
+            return {"lines": [(_("It cannot be tried"), [_("Name a member of the brand.")])], "events": []}
+        if given.get("list"):
+            return {"events": rule_bench.past_events(rule.brand, rule.kind, account.user_id)}
+        return {"lines": rule_bench.tried(rule, user_id=account.user_id, given=given)}
+
+    def editable_brands(self, request: HttpRequest, brands: list[Brand]) -> set[int]:
+        scopes = [self.brand_scope(request, ADD), self.brand_scope(request, CHANGE)]
+        return {brand.pk for brand in brands if any(brand.pk in scope for scope in scopes)}
+
+    def brand_seen(self, request: HttpRequest, brand_id: str) -> Brand | None:
+        if not is_id(brand_id):
+            return None
+        return self.brand_scope(request, VIEW).of(Brand.objects.all(), "pk").filter(pk=brand_id).first()
+
+    # --- Saving and states
+
+    def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
+        """A new rule is a draft until somebody activates it."""
+        obj = super().save_form(request, form, change)
+        if not change:
+            obj.state = State.DRAFT
+            obj.state_changed_by, obj.state_changed_at = staff_user(request), timezone.now()
+        return obj
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """What was ever in force is ended, not deleted."""
+        may = super().has_delete_permission(request, obj)
+        return may and (obj is None or obj.state == State.DRAFT)
+
+
+def budget_limits(rule: EarningRule) -> list[Limit]:
+    """The limits for the rule in all; none of what can no longer be read."""
+    try:
+        return [each for each in limits.read(rule.limits) if each.per == limits.RULE]
+    except LimitsError:
+        return []
+
+
+TRIAL = "trial_"
+# What the form of a rule that is not saved says of it.
+NAMED = (
+    "name",
+    "kind",
+    "conditions",
+    "reward_type",
+    "reward_value",
+    "per",
+    "basis",
+    "limits",
+    "starts_at",
+    "ends_at",
+    "without_end",
+    "stacking",
+    "group",
+    "priority",
+)

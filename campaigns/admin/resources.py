@@ -1,4 +1,4 @@
-"""Campaigns with their milestones, and earning rules, as files."""
+"""Campaigns with their milestones as files."""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -15,9 +15,7 @@ from django.utils.translation import gettext_lazy
 from brands import audit_log
 from brands.audit_log import AuditContext
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
-from campaigns.models.earning_rules import EarningRule
 from core.errors import Invalid
-from loyalty.admin.ceiling_resource import CeilingResource
 from portal.base.gone_rows import MAX_ROWS
 from portal.import_export import tables
 from portal.import_export.cells import column
@@ -271,32 +269,3 @@ def check_stored_milestones() -> None:
             cursor.execute("SET CONSTRAINTS milestone_above_goal IMMEDIATE")
     except IntegrityError as error:
         raise Invalid(_("The campaign's goal was changed in the meantime. Check the milestones.")) from error
-
-
-class EarningRuleResource(CeilingResource):
-    """Earning rules by what they pay for: a brand has one of each kind."""
-
-    kind = column(EarningRule, "kind")
-    reward_type = column(EarningRule, "reward_type")
-    reward_value = column(EarningRule, "reward_value")
-    active = column(EarningRule, "is_active", "active")
-
-    required = ("reward_value",)
-    points_field = "reward_value"
-    reward_type_field = "reward_type"
-    example: ClassVar[dict[str, str]] = {
-        "kind": "order-complete",
-        "reward_type": "percentage",
-        "reward_value": "5",
-        "active": "yes",
-    }
-    notes: ClassVar[dict[str, Any]] = {
-        "kind": gettext_lazy("Required. order-complete, log-user-profile-update or log-user-login."),
-        "reward_type": gettext_lazy("points, or percentage for orders."),
-        "reward_value": gettext_lazy("Required. Points, or percent of the amount."),
-        "active": gettext_lazy("yes or no."),
-    }
-
-    class Meta:
-        model = EarningRule
-        import_id_fields = ("kind",)

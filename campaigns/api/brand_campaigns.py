@@ -20,7 +20,6 @@ from campaigns.models.earning_rules import EarningRule
 from core.api.filters import ChoiceFilter, SwitchFilter, TenantFilterSet
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField
-from loyalty.models.levels import RewardType
 
 EXAMPLE = {
     "id": 5,
@@ -33,7 +32,24 @@ EXAMPLE = {
     "milestones": [{"id": 8, "threshold": 5, "reward_name": "Mug", "reward_points": 100, "auto_claim": True}],
     "created_at": WHEN,
 }
-RULE = {"id": 3, "kind": "order-complete", "reward_type": "percentage", "reward_value": 5, "is_active": True}
+RULE = {
+    "id": 3,
+    "name": "Order completed",
+    "kind": "order-complete",
+    "conditions": {"all": [{"field": "category", "operator": "in", "value": ["Serums"]}]},
+    "reward_type": "percentage",
+    "reward_value": 5,
+    "per": "event",
+    "basis": "whole",
+    "limits": [{"per": "member", "what": "points", "period": "month", "most": "500"}],
+    "stacking": "add",
+    "group": "",
+    "priority": 100,
+    "starts_at": WHEN,
+    "ends_at": None,
+    "state": "active",
+    "is_active": True,
+}
 
 
 class BrandMilestoneOutput(Output):
@@ -95,10 +111,21 @@ class BrandCampaign(BrandView):
 
 class BrandRuleOutput(Output):
     id = serializers.IntegerField()
+    name = serializers.CharField()
     kind = serializers.ChoiceField(choices=EarningRule.Kind.values, help_text="The event that earns.")
-    reward_type = serializers.ChoiceField(choices=RewardType.values)
-    reward_value = PointsField(help_text="Points, or percent of the amount.")
-    is_active = serializers.BooleanField()
+    conditions = serializers.DictField(help_text="Groups of conditions: all, any or none of them must hold.")
+    reward_type = serializers.ChoiceField(choices=EarningRule.Effect.values)
+    reward_value = PointsField(help_text="Points, percent of the amount, or how many times.")
+    per = serializers.ChoiceField(choices=EarningRule.Per.values)
+    basis = serializers.ChoiceField(choices=EarningRule.Basis.values, help_text="What a percentage is taken of.")
+    limits = serializers.ListField(child=serializers.DictField())
+    stacking = serializers.ChoiceField(choices=EarningRule.Stacking.values)
+    group = serializers.CharField(allow_blank=True)
+    priority = serializers.IntegerField()
+    starts_at = TimestampField(allow_null=True)
+    ends_at = TimestampField(allow_null=True)
+    state = serializers.ChoiceField(choices=EarningRule.State.values)
+    is_active = serializers.BooleanField(help_text="Whether the state is active.")
 
 
 BrandRuleListOutput = list_output(BrandRuleOutput)
@@ -106,11 +133,11 @@ BrandRuleRowOutput = row_output(BrandRuleOutput)
 
 
 class BrandRuleFilter(TenantFilterSet):
-    kind = ChoiceFilter(values=EarningRule.Kind.values, description="Only the rule for this event.")
+    kind = ChoiceFilter(values=EarningRule.Kind.values, description="Only rules for this event.")
 
 
 class BrandRules(BrandList):
-    """What the brand pays for beside scans."""
+    """What the brand's actions earn."""
 
     filterset_class = BrandRuleFilter
     output = BrandRuleListOutput
@@ -118,7 +145,7 @@ class BrandRules(BrandList):
     @list_endpoint("list_earning_rules", "List earning rules", BrandRuleListOutput, RULE, filters=BrandRuleFilter)
     @for_brand(ApiKey.Scope.READ, "campaigns.earningrule")
     def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List what orders, profile changes and logins earn. Needs the scope `read`. Scans earn by level."""
+        """List the earning rules. Needs the scope `read`. Scans earn by level as well."""
         return self.listed(EarningRule.objects.filter(brand=access.brand_id))
 
 

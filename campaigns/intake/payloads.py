@@ -54,6 +54,7 @@ class OrderInput(Input):
     discount = serializers.DecimalField(required=False, allow_null=True, **MONEY)
     total = serializers.DecimalField(required=False, **MONEY)
     items = ItemInput(many=True, required=False)
+    channel = serializers.CharField(required=False, max_length=60)
 
 
 class OrderPayload(Input):

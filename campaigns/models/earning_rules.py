@@ -1,39 +1,274 @@
-"""What a brand pays for that is not a scan."""
+"""What an action earns: a brand's rules, each version of them that was in force, and what their limits have given."""
 
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from brands.models.people import User
 from brands.models.tenants import Brand
-from loyalty.models.levels import RewardType
+from core.moments import MomentField
+from core.translations import TranslationsField
+from loyalty.models.accounts import UserPoints
+
+ZERO = Decimal(0)
+# A rule of this group competes with the points of the member's level instead of adding to them.
+LEVEL_GROUP = "level"
 
 
 class EarningRule(models.Model):
-    """What an order, a profile change or a login earns at a brand. Scans earn by level instead."""
+    """What a kind of action earns, under which conditions, how much at most, and beside which other rules.
+
+    `conditions` and `limits` are data that campaigns/earning reads; nothing of them is ever evaluated as text. Whatever
+    changes a rule that is in force, a trigger keeps the version that it was in `EarningRuleVersion`.
+    """
 
     class Kind(models.TextChoices):
+        SCAN = "scan-auth", _("Product scanned")
         ORDER = "order-complete", _("Order completed")
         PROFILE = "log-user-profile-update", _("Profile field completed")
         LOGIN = "log-user-login", _("First login of the day")
+        MILESTONE = "milestone", _("Milestone that pays points")
+
+    class Effect(models.TextChoices):
+        """The values that the API and files call `reward_type`."""
+
+        POINTS = "points", _("Fixed points")
+        PERCENTAGE = "percentage", _("Percent of the amount")
+        MULTIPLIER = "multiplier", _("Times what other rules give")
+        BONUS = "bonus", _("Bonus on top, never multiplied")
+
+    class Per(models.TextChoices):
+        EVENT = "event", _("Once for the action")
+        ITEM = "item", _("For each item that matches")
+
+    class Basis(models.TextChoices):
+        WHOLE = "whole", _("The whole amount")
+        MATCHING = "matching", _("Only the items that match")
+
+    class Stacking(models.TextChoices):
+        ADD = "add", _("Adds to other rules")
+        MULTIPLY = "multiply", _("Multiplies what other multipliers left")
+        BEST = "best", _("Only the best rule of its group counts")
+
+    class State(models.TextChoices):
+        """As it is stored; whether an active rule is scheduled or over by now its dates tell: see `state_at`."""
+
+        DRAFT = "draft", _("Draft")
+        ACTIVE = "active", _("Active")
+        PAUSED = "paused", _("Paused")
+        ENDED = "ended", _("Ended")
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="earning_rules")
-    kind = models.CharField(max_length=32, choices=Kind.choices)
-    reward_type = models.CharField(max_length=10, choices=RewardType.choices, default=RewardType.POINTS)
-    reward_value = models.DecimalField(max_digits=10, decimal_places=2, validators=[MinValueValidator(0)])
-    is_active = models.BooleanField(default=True)
+    name = models.CharField(
+        max_length=120, blank=True, help_text=_("Customers read it beside their points. Empty: what the rule is for.")
+    )
+    kind = models.CharField(_("when"), max_length=64, choices=Kind.choices)
+    reward_type = models.CharField(_("effect"), max_length=10, choices=Effect.choices, default=Effect.POINTS)
+    reward_value = models.DecimalField(
+        _("value"),
+        max_digits=10,
+        decimal_places=2,
+        validators=[MinValueValidator(0)],
+        help_text=_("Points, percent, or how many times."),
+    )
+    per = models.CharField(_("given"), max_length=5, choices=Per.choices, default=Per.EVENT, db_default=Per.EVENT)
+    basis = models.CharField(
+        _("percent of"), max_length=8, choices=Basis.choices, default=Basis.WHOLE, db_default=Basis.WHOLE
+    )
+    conditions = models.JSONField(default=dict, db_default={}, blank=True)
+    limits = models.JSONField(default=list, db_default=[], blank=True)
+    stacking = models.CharField(max_length=8, choices=Stacking.choices, default=Stacking.ADD, db_default=Stacking.ADD)
+    group = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Rules that exclude each other share a group. “level” is the group of the level's points."),
+    )
+    priority = models.PositiveSmallIntegerField(
+        default=100, db_default=100, help_text=_("Higher ones count first where the order matters.")
+    )
+    starts_at = MomentField(null=True, blank=True)
+    ends_at = MomentField(null=True, blank=True)
+    without_end = models.BooleanField(
+        _("runs until somebody ends it"),
+        default=False,
+        db_default=False,
+        help_text=_("Tick it where the rule has conditions or multiplies, and neither an end nor a limit."),
+    )
+    state = models.CharField(max_length=8, choices=State.choices, default=State.ACTIVE, db_default=State.ACTIVE)
+    state_changed_at = MomentField(default=timezone.now, editable=False)
+    state_changed_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, editable=False, related_name="+", db_index=False
+    )
+    translations = TranslationsField(of=("name",))
 
     class Meta:
-        ordering = ["brand_id", "kind"]
+        ordering = ["brand_id", "kind", "-priority", "id"]
         constraints = [
-            models.UniqueConstraint(fields=["brand", "kind"], name="one_earning_rule_per_kind"),
+            models.UniqueConstraint(fields=["brand", "name"], name="earning_rule_name_unique_in_brand"),
             models.CheckConstraint(condition=Q(reward_value__gte=0), name="earning_rule_not_negative"),
             models.CheckConstraint(
-                condition=Q(reward_type="points") | Q(reward_type="percentage", kind="order-complete"),
+                condition=Q(reward_type__in=["points", "percentage", "multiplier", "bonus"]),
+                name="earning_rule_effect_known",
+            ),
+            models.CheckConstraint(
+                condition=~Q(reward_type="percentage") | Q(kind__in=["order-complete", "scan-auth"]),
                 name="percentage_needs_an_amount",
-                violation_error_message=_("Only orders have an amount to take a percentage of."),
+                violation_error_message=_("Only orders and scans have an amount to take a percentage of."),
+            ),
+            models.CheckConstraint(
+                condition=~Q(reward_type="multiplier") | Q(reward_value__gt=1),
+                name="multiplier_above_one",
+                violation_error_message=_("A multiplier is more than 1, such as 2 for double points."),
+            ),
+            models.CheckConstraint(
+                condition=~Q(stacking="multiply") | Q(reward_type="multiplier"),
+                name="only_multipliers_multiply",
+                violation_error_message=_("Only a multiplier can multiply; let the rule add."),
+            ),
+            models.CheckConstraint(
+                condition=~Q(stacking="best") | ~Q(group=""),
+                name="best_of_a_group",
+                violation_error_message=_("Name the group of which only the best rule counts."),
+            ),
+            models.CheckConstraint(
+                condition=Q(starts_at__isnull=True) | Q(ends_at__isnull=True) | Q(ends_at__gt=F("starts_at")),
+                name="earning_rule_ends_after_start",
+                violation_error_message=_("The rule must end after it starts."),
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["draft", "active", "paused", "ended"]), name="earning_rule_state_known"
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()}: {self.reward_value} {self.get_reward_type_display()}"
+        return self.name or str(self.get_kind_display())
+
+    def save(self, *args: Any, **options: Any) -> None:
+        self.name = self.name or self.default_name()
+        super().save(*args, **options)
+
+    def clean(self) -> None:
+        """As for any row; and a rule without a name gets what it is for. Raises ValidationError."""
+        super().clean()
+        self.name = self.name.strip() or self.default_name()
+        if (
+            self.brand_id
+            and EarningRule.objects.filter(brand=self.brand_id, name=self.name).exclude(pk=self.pk).exists()
+        ):
+            raise ValidationError({"name": _("Another rule of the brand has this name.")})
+
+    def default_name(self) -> str:
+        return str(dict(self.Kind.choices).get(self.kind, self.kind))
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is in force; whether its dates let it earn now `state_at` tells."""
+        return self.state == self.State.ACTIVE
+
+    @is_active.setter
+    def is_active(self, value: bool) -> None:
+        """As files and the API switch it: off is paused, which a draft or an ended rule never was."""
+        if value:
+            self.state = self.State.ACTIVE
+        elif self.state == self.State.ACTIVE:
+            self.state = self.State.PAUSED
+
+    def state_at(self, at: datetime) -> str:
+        """`scheduled` before the start of an active rule, `ended` after its end; else as it is stored."""
+        if self.state == self.State.ACTIVE and self.starts_at and at < self.starts_at:
+            return "scheduled"
+        if self.state in {self.State.ACTIVE, self.State.PAUSED} and self.ends_at and at >= self.ends_at:
+            return str(self.State.ENDED)
+        return self.state
+
+
+class EarningRuleSet(models.Model):
+    """How often the rules that are in force at a brand have changed. Written by a trigger alone."""
+
+    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    version = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.brand}: {self.version}"
+
+
+class EarningRuleVersion(models.Model):
+    """A rule as it came into force with a version of its brand's set; `content` is null where it went out of force.
+
+    Written by a trigger alone, and never changed: what was decided by a set can be decided again.
+    """
+
+    append_only = ()
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    rule_id = models.BigIntegerField()
+    number = models.PositiveIntegerField(help_text=_("Counts the rule's own versions."))
+    set_version = models.PositiveIntegerField()
+    content = models.JSONField(null=True)
+    written_at = MomentField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "rule_id", "set_version"], name="one_version_in_a_set"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule_id}, version {self.number}"
+
+
+class EarningRuleBudget(models.Model):
+    """What a rule has given in all, where it has a limit of its own. `told_at`: when staff heard that it is used up."""
+
+    guarded_by = ("rule",)
+
+    rule = models.OneToOneField(EarningRule, on_delete=models.CASCADE, primary_key=True, related_name="budget")
+    points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO, db_default=ZERO)
+    events = models.PositiveBigIntegerField(default=0, db_default=0)
+    used_up_at = MomentField(null=True)
+    told_at = MomentField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(points__gte=0, events__gte=0), name="rule_budget_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.points}"
+
+
+class EarningRuleUse(models.Model):
+    """What a rule has given one member in the period that began on `started`; the next period begins at nothing."""
+
+    guarded_by = ("rule",)
+
+    class Period(models.TextChoices):
+        DAY = "day", _("a day")
+        WEEK = "week", _("a week")
+        MONTH = "month", _("a month")
+        EVER = "ever", _("in all")
+
+    rule = models.ForeignKey(EarningRule, on_delete=models.CASCADE, related_name="+", db_index=False)
+    account = models.ForeignKey(UserPoints, on_delete=models.CASCADE, related_name="+")
+    period = models.CharField(max_length=5, choices=Period.choices)
+    started = models.DateField()
+    points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO)
+    events = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["rule", "account", "period"], name="one_use_per_period"),
+            models.CheckConstraint(condition=Q(points__gte=0, events__gte=0), name="rule_use_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.points} {self.get_period_display()}"

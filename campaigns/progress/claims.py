@@ -86,6 +86,7 @@ def publish_points(milestone: Milestone, brand_id: int, user_id: int, at: dateti
         payload={
             "type": "reward",
             "milestone_id": milestone.pk,
+            "campaign_id": milestone.campaign_id,
             "reward_name": milestone.reward_name,
             "points": str(milestone.reward_points),
             "cause": f"claim:{milestone.pk}",

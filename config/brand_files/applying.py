@@ -142,8 +142,9 @@ class _Work:
             self._problem(path, "must be a list")
             return
         rows, seen = self._locked(section, above, path), dict[Key, int]()
-        for at, item in enumerate(items):
+        for at, given in enumerate(items):
             here = f"{path}[{at}]"
+            item = section.upgraded(given) if isinstance(given, dict) else given
             key = self._key(section, item, here)
             if key is None:
                 continue

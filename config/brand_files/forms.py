@@ -1,11 +1,12 @@
 """Checks what a file says of a row with the form of the row's page in the portal."""
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import BooleanField, Field, ForeignKey
+from django.db.models import BooleanField, Field, ForeignKey, JSONField
 from django.forms import modelform_factory
 
 from brands.models.tenants import Brand
@@ -29,6 +30,9 @@ def wrong_kinds(section: Section, values: Mapping[str, Any]) -> Problems:
         if name == "is_active" or isinstance(field, BooleanField):
             if not isinstance(value, bool):
                 found[name] = "must be true or false"
+        elif isinstance(field, JSONField):
+            if not isinstance(value, list | dict):
+                found[name] = "must be a list or a mapping"
         elif name == "types":
             if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
                 found[name] = "must be a list of names"
@@ -45,6 +49,9 @@ def fill(section: Section, row: Any, values: Mapping[str, Any]) -> Problems:
     stored = section.values_of(row)
     sent = {name: values.get(name, stored[name]) for name in names}
     problems = _find_related(section, row, sent)
+    sent = {
+        name: json.dumps(sent[name]) if isinstance(_field(section, name), JSONField) else sent[name] for name in sent
+    }
     with_brand = [] if isinstance(row, Brand | Milestone) else ["brand"]
     form = _form_class(section, row, [*with_brand, *names])
     filled = form(data={**sent, **({"brand": row.brand_id} if with_brand else {})}, instance=row)

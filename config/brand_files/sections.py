@@ -26,6 +26,10 @@ def _never(_row: Any) -> bool:
     return False
 
 
+def _as_it_is(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    return item
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """One row of the brand, or (ListSection) many. `path` is where the file has it."""
@@ -53,6 +57,7 @@ class ListSection(Section):
     points: str = ""  # the field of points that a second person approves above the brand's ceiling
     points_type: str = ""
     spelled: Callable[[str], str] = str.strip  # how a key that is text is stored
+    upgraded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _as_it_is  # what older files say, as files say it now
 
     def rows(self, above: Model) -> Iterable[Any]:
         return self.model._default_manager.filter(**{self.above: above}).order_by("pk")  # noqa: SLF001 - Django's own
@@ -77,7 +82,7 @@ def _address(url: str) -> str:
 def _value(value: Any) -> Any:
     if isinstance(value, Model):
         return str(value)
-    return sorted(value) if isinstance(value, list) else value
+    return sorted(value) if isinstance(value, list) and all(isinstance(each, str) for each in value) else value
 
 
 def rows_by_key(section: ListSection, rows: Iterable[Any], path: str) -> dict[Key, Any]:
@@ -109,6 +114,18 @@ def _milestone_is_in_use(milestone: Milestone) -> bool:
     """As on the campaign's page: a reward that somebody has cannot go with its milestone."""
     claims = RewardClaim.objects.filter(milestone__campaign=milestone.campaign_id)
     return claims.exists() or Redemption.objects.filter(milestone_id=milestone.pk).exists()
+
+
+def _rule_with_name_and_state(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A rule used to be known by its kind, and to be on or off."""
+    found = dict(item)
+    kind = found.get("kind")
+    if found.get("name") in {None, ""} and isinstance(kind, str):
+        found["name"] = EarningRule(kind=kind).default_name()
+    if isinstance(found.get("is_active"), bool):
+        is_active = found.pop("is_active")
+        found.setdefault("state", EarningRule.State.ACTIVE.value if is_active else EarningRule.State.PAUSED.value)
+    return found
 
 
 MILESTONES = ListSection(
@@ -160,11 +177,28 @@ SECTIONS: tuple[Section, ...] = (
     ListSection(
         path="earning_rules",
         model=EarningRule,
-        key=("kind",),
-        fields=("kind", "reward_type", "reward_value", "is_active"),
-        off={"is_active": False},
+        key=("name",),
+        fields=(
+            "name",
+            "kind",
+            "conditions",
+            "reward_type",
+            "reward_value",
+            "per",
+            "basis",
+            "limits",
+            "stacking",
+            "group",
+            "priority",
+            "starts_at",
+            "ends_at",
+            "without_end",
+            "state",
+        ),
+        off={"state": EarningRule.State.PAUSED.value},
         points="reward_value",
         points_type="reward_type",
+        upgraded=_rule_with_name_and_state,
     ),
     ListSection(
         path="campaigns",

@@ -185,9 +185,8 @@ def build(plan: Plan, at: datetime) -> Brand:
             brand=brand, name=name, threshold=threshold, scan_reward_type=kind, scan_reward_value=value
         )
     for rule, reward_type, value, active in plan.rules:
-        EarningRule.objects.create(
-            brand=brand, kind=rule, reward_type=reward_type, reward_value=value, is_active=active
-        )
+        state = EarningRule.State.ACTIVE if active else EarningRule.State.DRAFT
+        EarningRule.objects.create(brand=brand, kind=rule, reward_type=reward_type, reward_value=value, state=state)
     build_users(plan, brand, at)
     products = [build_product(brand, *product) for product in plan.products]
     campaigns = [build_campaign(brand, goal) for goal in plan.campaigns]

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import ClassVar
 
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import F, Sum
 from django.db.models.functions import Coalesce
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -16,7 +18,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.points import ledger
+from loyalty.points import explanations, ledger
 from portal.base import customer_panels
 from portal.base.badges import badge
 from portal.base.customer_panels import Line, Panel
@@ -52,7 +54,14 @@ class LedgerAdmin(ExportingAdmin):
     sortable_by = ("when",)
     search_fields = ("reason_id__exact",)
     search_help_text = _("An auth code, another reason's id, or parts of a customer's name or e-mail address.")
-    fields = ("customer", ("kind", "points", "balance_after"), ("reason_id", "adjusted_by"), "note", "created_at")
+    fields = (
+        "customer",
+        ("kind", "points", "balance_after"),
+        ("reason_id", "adjusted_by"),
+        "note",
+        "why",
+        "created_at",
+    )
 
     @display(description=_("created at"), ordering="loyalty_transaction_id")
     def when(self, line: LoyaltyTransaction) -> SafeString:
@@ -82,6 +91,11 @@ class LedgerAdmin(ExportingAdmin):
     def adjusted_by(self, line: LoyaltyTransaction) -> str:
         return adjusters(line.user_point_id, [line]).get(line.pk, "-")
 
+    @display(description=_("why so many"))
+    def why(self, line: LoyaltyTransaction) -> SafeString | str:
+        """The share of each rule, as the customer reads it."""
+        return format_html_join(SafeString("<br>"), "{}", ((text,) for text in why_of(line))) or "-"
+
     @display(description=_("points"))
     def points(self, line: LoyaltyTransaction) -> str:
         return format_number(points_of(line))
@@ -92,6 +106,11 @@ def state_of(line: LoyaltyTransaction) -> SafeString:
     if is_adjustment(line):
         return badge("", gettext("Adjusted"))
     return badge(COLOURS[line.reason], line.get_reason_display())
+
+
+def why_of(line: LoyaltyTransaction) -> list[str]:
+    """Which rules gave the points, on what basis, and what cut them."""
+    return explanations.texts_of(line.details, settings.LANGUAGE_CODE)
 
 
 def is_adjustment(line: LoyaltyTransaction) -> bool:
@@ -154,5 +173,6 @@ def detail_of(line: LoyaltyTransaction, balance: Decimal, adjuster: str) -> str:
         parts += [gettext("by %(person)s") % {"person": adjuster}] if adjuster else []
     elif line.note:
         parts.append(line.reason_id)
+    parts += why_of(line)
     parts.append(gettext("balance %(balance)s") % {"balance": format_number(balance)})
     return " · ".join(parts)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
-from django.utils import timezone
+from django.utils import timezone, translation
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,7 +26,7 @@ from core.redis import rate_limits
 from core.translations import TranslatedField, in_language
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.notifications import ledger_notes
-from loyalty.points import overview
+from loyalty.points import explanations, overview
 from loyalty.points.ledger import ADJUSTED
 from loyalty.points.overview import PointsOverview
 
@@ -76,6 +76,17 @@ class NoteField(serializers.CharField):
         return ledger_notes.text_in(instance.note, languages.decide())
 
 
+class ExplanationField(serializers.ListField):
+    """Why a line has its points, in the language of the answer."""
+
+    child = serializers.CharField()
+
+    def get_attribute(self, instance: LoyaltyTransaction) -> list[str]:
+        language = languages.decide()
+        with translation.override(language):
+            return explanations.texts_of(instance.details, language)
+
+
 class TransactionOutput(Output):
     loyalty_transaction_id = serializers.IntegerField()
     reason = serializers.ChoiceField(choices=LoyaltyTransaction.Reason.choices)
@@ -87,6 +98,9 @@ class TransactionOutput(Output):
     points_pending = PointsField(help_text="Not yet part of the balance.")
     points_cleared = PointsField(help_text="No longer pending: earned with `released`, gone with `cancelled`.")
     note = NoteField(allow_blank=True)
+    explanation = ExplanationField(
+        help_text="Which rules gave the points, on what basis and which limit cut them; empty for other lines."
+    )
     createdAt = TimestampField(source="created_at")  # noqa: N815 - the spec's name
 
 
@@ -173,6 +187,7 @@ LIST_TRANSACTIONS_EXAMPLES = [
                     "points_pending": 0,
                     "points_cleared": 0,
                     "note": "Points for scanning Alpine Jacket",
+                    "explanation": ["Gold: 25", "Double December: 2 x 25, that is 25 more"],
                     "createdAt": WHEN,
                 }
             ],

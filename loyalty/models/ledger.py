@@ -58,6 +58,9 @@ class LoyaltyTransaction(models.Model):
     reason = models.CharField(max_length=50, choices=Reason.choices)
     reason_id = models.CharField(max_length=255, help_text=_("For scans the auth code, else a namespaced id."))
     note = models.TextField(blank=True, help_text=_("Shown to the customer."))
+    details = models.JSONField(
+        null=True, editable=False, help_text=_("Which rules gave the points, on what basis, and which limit cut them.")
+    )
     created_at = MomentField(default=timezone.now, db_column="createdAt", editable=False)
     updated_at = MomentField(default=timezone.now, db_column="updatedAt", editable=False)
 

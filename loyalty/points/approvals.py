@@ -26,13 +26,16 @@ from loyalty.models.levels import RewardType
 
 LABEL = "loyalty.pointsapproval"
 MAX_PERCENT = Decimal(100)
+MULTIPLIER, MAX_TIMES = "multiplier", Decimal(10)  # what earning rules multiply points by
 # For the trigger: which approval the transaction carries out.
 CARRY_OUT = "SELECT set_config('loyalty.points_approval', %s, true)"
 Status = PointsApproval.Status
 
 
 def ceiling(*, brand: Brand, reward_type: str = RewardType.POINTS) -> Decimal:
-    """The most that one person may set: points, or percent of a price."""
+    """The most that one person may set: points, percent of a price, or how many times."""
+    if reward_type == MULTIPLIER:
+        return MAX_TIMES
     return MAX_PERCENT if reward_type == RewardType.PERCENTAGE else Decimal(brand.max_points_per_scan)
 
 

@@ -1,7 +1,7 @@
 """The ledger: the only code that changes a customer's points."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -30,6 +30,7 @@ class LedgerEntry:
     """A line to write: `points` are hundredths at most and never negative, `reason_id` counts once per account.
 
     `release_at` is of pending points; None there: when the delivery is confirmed.
+    `details` say why it has its points: see loyalty/points/explanations.py.
     """
 
     number: int
@@ -38,6 +39,7 @@ class LedgerEntry:
     note: str
     reason: str = LoyaltyTransaction.Reason.EARNED
     release_at: datetime | None = None
+    details: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ def posting(items: Sequence[tuple[Sequence[LedgerEntry], Decimal, str]]) -> dict
             "reason_id": line.reason_id,
             "note": line.note,
             "release_at": line.release_at and line.release_at.isoformat(),
+            "details": line.details,
         }
         for item, (new, _settled, _level) in enumerate(items)
         for line in new

@@ -88,7 +88,7 @@ def accounts_unguarded(monkeypatch):
     monkeypatch.setattr(decide, "binding_limit", think_after(decide.binding_limit))
     version = "AND a.xmin = ANY (ARRAY[i.version::xid])"
     guarded = write.statement_with
-    monkeypatch.setattr(write, "statement_with", lambda extra_cte: altered(guarded(extra_cte), (version, "")))
+    monkeypatch.setattr(write, "statement_with", lambda parts: altered(guarded(parts), (version, "")))
     monkeypatch.setattr(accounts, "lock", lambda **_: None)
 
 

@@ -30,6 +30,7 @@ def running(brand, customer, campaign_type="authenticator_scan"):
         campaign_type=campaign_type,
         happened_at=timezone.now(),
         reason_ids=[],
+        asked_facts=[],
     )
     return snapshot.fetch_one(lookup).campaigns
 

@@ -213,7 +213,7 @@ def test_pruning_switches_off_or_deletes_what_nothing_refers_to(full):
         ("delete", "notifications.templates “NOTIFY_CAMPAIGN_SUCCESS, email, en”"),
         ("in use", "levels “Gold”"),
         ("switch off", "campaigns “Fünf: “fresh” # scans”"),
-        ("switch off", "earning_rules “order-complete”"),
+        ("switch off", "earning_rules “Order completed”"),
         ("switch off", "rewards “Mug”"),
         ("switch off", "webhooks “https://hooks.example.com/a”"),
     ]
@@ -295,7 +295,7 @@ REFUSED = {
     "format: 1\nlevels: [{name: A, threshold: ٥}]": "levels[0].threshold (line 2): Use the digits 0 to 9.",
     "format: 1\nlevels: [{name: A, scan_reward_value: 1001}]": "levels[0].scan_reward_value (line 2): At most 1,000",
     "format: 1\nearning_rules: [{kind: x, reward_value: 1}]": "earning_rules[0].kind (line 2): Select a valid choice",
-    "format: 1\nearning_rules: [{kind: log-user-login, reward_value: 1, is_active: 'no'}]": "must be true or false",
+    "format: 1\nearning_rules: [{kind: log-user-login, reward_value: 1, is_active: 'no'}]": "(line 2): is not known",
     "format: 1\ncampaigns: [{campaign_name: A}]": "campaigns[0].target_value (line 2): This field is required.",
     f"{CAMPAIGN}  - threshold: 6\n    reward_name: B": "milestones[0].threshold (line 6): Progress stops at the goal",
     f"{CAMPAIGN}  - {{threshold: 5, reward_name: B, reward_points: -1}}": "milestones[0].reward_points (line 6): ",

@@ -308,7 +308,7 @@ def test_an_earning_rule_keeps_its_rules(brand, owner):
     header = "kind,reward_type,reward_value,active\n"
     page = preview(owner, RULE, brand, header + "log-user-login,percentage,5,yes\nnothing,points,5,yes\n")
 
-    assert faults(page)[2] == "Only orders have an amount to take a percentage of."
+    assert faults(page)[2] == "Only orders and scans have an amount to take a percentage of."
     assert faults(page)[3].startswith("kind: Select a valid choice.")
     imported(owner, RULE, brand, header + "order-complete,percentage,5,no\n")
     rule = EarningRule.objects.get(brand=brand)

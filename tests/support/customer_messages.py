@@ -52,6 +52,7 @@ ROOMS = [
     "loyalty/members/sessions.py",
     "loyalty/notifications/devices.py",
     "loyalty/notifications/preferences.py",
+    "loyalty/points/explanations.py",
     "loyalty/rewards/redeem.py",
     "loyalty/rewards/rules.py",
     "loyalty/rewards/undo.py",

@@ -99,8 +99,10 @@ def milestone(campaign: Campaign, threshold: int, **fields: Any) -> Milestone:
     return Milestone.objects.create(campaign=campaign, threshold=threshold, **{"reward_name": "A mug", **fields})
 
 
-def earning_rule(brand: Brand, kind: str, value: Any = 5, reward_type: str = "points") -> EarningRule:
-    return EarningRule.objects.create(brand=brand, kind=kind, reward_type=reward_type, reward_value=Decimal(str(value)))
+def earning_rule(brand: Brand, kind: str, value: Any = 5, reward_type: str = "points", **fields: Any) -> EarningRule:
+    return EarningRule.objects.create(
+        brand=brand, kind=kind, reward_type=reward_type, reward_value=Decimal(str(value)), **fields
+    )
 
 
 def reward(brand: Brand, *, cost: Any = 10, **fields: Any) -> Reward:

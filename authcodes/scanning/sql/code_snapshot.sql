@@ -9,7 +9,7 @@ SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS N
        COALESCE(c.points_per_scan, b.points_per_scan, p.redeem_point_value) AS redeem_point_value,
        b.scan_limit, b.expiration_date, b.tag_version, b.campaign_id, {campaign_permits} AS campaign_permits,
        p.is_active AS product_active, n.time_zone, n.loyalty_active, n.auto_enroll, n.max_points_per_scan, n.is_sandbox,
-       p.sku, p.title, p.translations::text AS product_texts, p.retail_price, p.picture_id,
+       p.sku, p.title, p.translations::text AS product_texts, p.category, p.tags, p.retail_price, p.picture_id,
        r.recall_id, r.contact AS recall_contact, r.message AS recall_message,
        m.user_point_id AS account, COALESCE(m.status, '') AS member_status,
        l.scan_reward_type AS reward_type, l.scan_reward_value AS reward_value,

@@ -1,11 +1,14 @@
 -- hot: each accrual and scan by a customer. Reads what up to 100 actions must know of their customers and brands. `asked`
 -- is a JSON array of one row per action, of which `campaign_type` says which campaigns it advances, and `reason_ids` what
--- may have earned already. Returns SnapshotRow, no row for a user who is not active. Locks nothing: every change of points,
--- level or progress changes the account's row, so its `xmin` stands for all of it.
+-- may have earned already. Only where the brand's earning rules ask for it: `limited` names the rules whose limits are
+-- wanted, `counted` the kind of action of which the member's earlier ones are counted, `wants_last` when anything earned
+-- last, `products` and `skus` what the catalogue is to tell. Returns SnapshotRow, no row for a user who is not active. Locks
+-- nothing: every change of points, level, progress or a rule's use changes the account's row, so its `xmin` stands for all
+-- of it; budgets are looked at again when they are written.
 WITH asked AS (
     SELECT * FROM jsonb_to_recordset(%(asked)s::jsonb)
            AS a (item int, brand_id bigint, user_id bigint, campaign_type text, happened_at timestamptz,
-                 reason_ids jsonb)
+                 reason_ids jsonb, limited bigint[], counted text, wants_last boolean, products bigint[], skus text[])
      LIMIT 100
 )
 SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit, b.monthly_point_limit,
@@ -43,7 +46,36 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
               WHERE w.brand_id = b.id AND w.state = 'active') AS listened,
        (SELECT x.id FROM loyalty_externalsystem x WHERE x.brand_id = b.id AND x.is_active) AS external_system,
        (SELECT n.is_active FROM loyalty_notificationsettings n WHERE n.brand_id = b.id) AS sends_notifications,
-       b.requires_confirmed_email AND u.email_verified_at IS NULL AS unconfirmed
+       b.requires_confirmed_email AND u.email_verified_at IS NULL AS unconfirmed,
+       (SELECT r.version FROM campaigns_earningruleset r WHERE r.brand_id = b.id) AS rules_version,
+       CASE a.counted
+           WHEN 'order-complete' THEN (
+               SELECT count(*) FROM loyalty_transaction t
+                WHERE t.user_point_id = m.user_point_id AND t.reason = 'earned' AND t.reason_id LIKE 'order:%%')
+           WHEN 'scan-auth' THEN (
+               SELECT count(*) FROM loyalty_transaction t
+                WHERE t.user_point_id = m.user_point_id AND t.reason = 'earned' AND strpos(t.reason_id, ':') = 0)
+       END AS earlier,
+       CASE WHEN a.wants_last THEN (
+           SELECT t."createdAt" FROM loyalty_transaction t
+            WHERE t.user_point_id = m.user_point_id AND t.reason = 'earned'
+              AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening):'
+            ORDER BY t.loyalty_transaction_id DESC LIMIT 1)
+       END AS last_at,
+       CASE WHEN a.limited IS NOT NULL THEN json_build_object(
+           'uses', (
+               SELECT json_agg(json_build_array(x.rule_id, x.period, x.started, x.points::text, x.events))
+                 FROM campaigns_earningruleuse x
+                WHERE x.rule_id = ANY (a.limited) AND x.account_id = m.user_point_id),
+           'budgets', (
+               SELECT json_agg(json_build_array(x.rule_id, x.points::text, x.events))
+                 FROM campaigns_earningrulebudget x WHERE x.rule_id = ANY (a.limited)))
+       END AS used,
+       CASE WHEN a.products IS NOT NULL THEN (
+           SELECT json_agg(json_build_array(p.id, p.sku, p.category, p.tags))
+             FROM authcodes_product p
+            WHERE p.brand_id = b.id AND (p.id = ANY (a.products) OR p.sku = ANY (a.skus)))
+       END AS catalogue
   FROM asked a
   JOIN brands_brand b ON b.id = a.brand_id
   JOIN brands_user u ON u.id = a.user_id AND u.is_active

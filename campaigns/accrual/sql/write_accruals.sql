@@ -7,38 +7,40 @@
 --                      ├──> given_rewards         what they reached there
 --                      ├──> finished_events       the events that brought the actions
 --                      ├──> inserted_events       the events that follow
+--                      ├──> given_by_rules        what rules with limits gave, where any did
 --                      └──> extra_cte             what the caller adds, such as the scan's points
 --
 -- `items` is a JSON array of one row per accrual: its number, account, the account's version (xmin) when its snapshot was
 -- read, event and attempt. `locked` locks the account and the event of each, in the order of accounts; an item whose
--- account or event has changed since has no row there, and nothing of it is written. The other parameters are JSON arrays
--- of rows that name their `item`. Returns the items written.
+-- account or event has changed since has no row there, and nothing of it is written. `within_budgets` then leaves out the
+-- items for which the budget of a rule has too little left by now. The other parameters are JSON arrays of rows that name
+-- their `item`. Returns the items written.
 --
 -- `= ANY` instead of `=` keeps PostgreSQL from a hash join over all accounts: it expects 100 items, however few there are.
 WITH items AS (
     SELECT * FROM jsonb_to_recordset(%(items)s::jsonb)
            AS i (item int, account bigint, version text, event_id bigint, attempts int)
      LIMIT 100
-), locked AS (
+), {locked} AS (
     SELECT i.item, a.user_point_id AS account
       FROM items i
       JOIN user_points a ON a.user_point_id = ANY (ARRAY[i.account]) AND a.xmin = ANY (ARRAY[i.version::xid])
       JOIN events_event e ON e.id = i.event_id AND e.attempts = i.attempts AND e.finished_at IS NULL
      ORDER BY a.user_point_id
        FOR NO KEY UPDATE OF a, e
-), inserted_entries AS (
+){within_budgets}, inserted_entries AS (
     -- The unique pair (account, reason_id) is the last word: a second entry for a reason is an error.
     INSERT INTO loyalty_transaction
            (loyalty_transaction_id, user_point_id, points_earned, points_redeemed, points_expired, points_reversed,
-            points_pending, reason, reason_id, note, "createdAt", "updatedAt")
+            points_pending, reason, reason_id, note, details, "createdAt", "updatedAt")
     SELECT coalesce(entry.number, nextval('loyalty_transaction_loyalty_transaction_id_seq')), locked.account,
            CASE entry.reason WHEN 'earned' THEN entry.points ELSE 0 END, 0, 0,
            CASE entry.reason WHEN 'reversed' THEN entry.points ELSE 0 END,
            CASE entry.reason WHEN 'pending' THEN entry.points ELSE 0 END,
-           entry.reason, entry.reason_id, entry.note, %(at)s::timestamptz, %(at)s::timestamptz
+           entry.reason, entry.reason_id, entry.note, entry.details, %(at)s::timestamptz, %(at)s::timestamptz
       FROM locked
       JOIN jsonb_to_recordset(%(entries)s::jsonb)
-           AS entry (item int, number bigint, points numeric, reason text, reason_id text, note text)
+           AS entry (item int, number bigint, points numeric, reason text, reason_id text, note text, details jsonb)
      USING (item)
 ), inserted_pending AS (
     INSERT INTO loyalty_pendingpoints (entry_id, user_point_id, points, remaining, release_at, created_at)
@@ -92,5 +94,6 @@ WITH items AS (
 ), inserted_events AS (
     {insert_events}
 )
+{given_by_rules}
 {extra_cte}
 SELECT item FROM locked

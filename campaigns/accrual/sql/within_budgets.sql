@@ -1,0 +1,34 @@
+-- hot: each accrual by a rule with a budget. Part of write_accruals.sql, after `items` and `candidates`: locks the budgets in
+-- the order of their rules, after the accounts, and names in `locked` the candidates for which each of them still suffices,
+-- counted with the items before in the same statement. So a budget is never overdrawn, however many accrue at once.
+-- `budgets` is a JSON array of what each item takes of which rule, and of what each rule may give at most; null: any amount.
+, taking AS (
+    SELECT w.item, w.rule_id, w.points, w.events, w.most_points, w.most_events,
+           sum(w.points) OVER earlier AS points_so_far, sum(w.events) OVER earlier AS events_so_far
+      FROM jsonb_to_recordset(%(budgets)s::jsonb)
+           AS w (item int, rule_id bigint, points numeric, events bigint, most_points numeric, most_events bigint)
+      JOIN candidates USING (item)
+    WINDOW earlier AS (PARTITION BY w.rule_id ORDER BY w.item)
+), budgets AS (
+    SELECT b.rule_id, b.points, b.events FROM campaigns_earningrulebudget b
+     WHERE b.rule_id = ANY (ARRAY(SELECT t.rule_id FROM taking t))
+     ORDER BY b.rule_id
+       FOR NO KEY UPDATE
+), locked AS (
+    SELECT c.item, c.account FROM candidates c
+     WHERE NOT EXISTS (
+           SELECT FROM taking t LEFT JOIN budgets b USING (rule_id)
+            WHERE t.item = c.item
+              AND (b.rule_id IS NULL OR b.points + t.points_so_far > t.most_points
+                   OR b.events + t.events_so_far > t.most_events))
+), taken_of_budgets AS (
+    UPDATE campaigns_earningrulebudget b
+       SET points = b.points + taken.points, events = b.events + taken.events,
+           used_up_at = CASE WHEN b.points + taken.points >= taken.most_points
+                               OR b.events + taken.events >= taken.most_events
+                             THEN coalesce(b.used_up_at, %(at)s::timestamptz) ELSE b.used_up_at END
+      FROM (SELECT t.rule_id, sum(t.points) AS points, sum(t.events) AS events, min(t.most_points) AS most_points,
+                   min(t.most_events) AS most_events
+              FROM taking t JOIN locked USING (item) GROUP BY t.rule_id) taken
+     WHERE b.rule_id = taken.rule_id
+)

@@ -1,0 +1,74 @@
+"""What an action would earn, tried by the very functions that accrue: nothing is written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from brands.errors import UserNotFound
+from campaigns.accrual import decide, snapshot
+from campaigns.accrual.snapshot import AccrualSnapshot
+from campaigns.accrual.types import AccrualReason, QualifyingAction
+from campaigns.earning import conditions, rules
+from campaigns.earning.conditions import Row
+from campaigns.earning.facts import Facts
+from campaigns.earning.rules import RuleSet
+from campaigns.earning.stacking import Award
+from campaigns.models.campaigns import Campaign
+from campaigns.models.earning_rules import EarningRule, EarningRuleVersion
+
+TYPES: dict[str, str] = {
+    EarningRule.Kind.SCAN: Campaign.Type.SCAN,
+    EarningRule.Kind.ORDER: Campaign.Type.ORDER,
+    EarningRule.Kind.PROFILE: Campaign.Type.PROFILE,
+    EarningRule.Kind.LOGIN: Campaign.Type.LOGIN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What the action earns by the rules in force, what it would earn with the rule that is tried beside them, and why
+    that one does not count: the conditions that do not hold, or that it does not run then."""
+
+    now: Award
+    then: Award
+    failed: Sequence[Row]
+    runs: bool
+
+
+def with_rule(brand_id: int, rule: EarningRule) -> RuleSet:
+    """The rules in force, with this one as it stands in place of its own version."""
+    latest = EarningRuleVersion.objects.filter(brand=brand_id).order_by("rule_id", "-set_version").distinct("rule_id")
+    own = rule.pk or 0
+    contents: list[tuple[int, int, Any]] = [
+        (row.rule_id, row.number, row.content) for row in latest if row.content is not None and row.rule_id != own
+    ]
+    return rules.compiled([*contents, (own, 0, rules.content_of(rule))])
+
+
+def try_rule(rule: EarningRule, *, user_id: int, facts: Facts, at: datetime | None = None) -> Trial:
+    """Raises UserNotFound, ConditionsError and LimitsError; a rule that was never saved may be tried."""
+    action = QualifyingAction(
+        brand_id=rule.brand_id,
+        user_id=user_id,
+        campaign_type=TYPES.get(facts.kind, "reward"),
+        reasons=[AccrualReason("trial:", "", facts.profile_field)],
+        facts=facts,
+        at=at or timezone.now(),
+    )
+    candidate = rules.candidate_of(rule.pk or 0, 0, rules.content_of(rule))
+    now, then = (
+        _state(action, rule_set) for rule_set in (rules.at_version(rule.brand_id), with_rule(rule.brand_id, rule))
+    )
+    failed = conditions.failed(candidate.group, then.of_member(facts))
+    awards = [decide.awards(action, state).earned[0][1] for state in (now, then)]
+    return Trial(awards[0], awards[1], failed, candidate.runs_at(facts.happened_at))
+
+
+def _state(action: QualifyingAction, rule_set: RuleSet) -> AccrualSnapshot:
+    found = snapshot.fetch_with(action, rule_set)
+    if found is None:
+        raise UserNotFound
+    return found

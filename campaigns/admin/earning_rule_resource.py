@@ -1,0 +1,127 @@
+"""Earning rules as files. Conditions and limits, which no cell holds, are the page's and the brand file's."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from django.utils.translation import gettext_lazy
+from import_export.fields import Field
+
+from campaigns.earning import checks
+from campaigns.models.earning_rules import EarningRule
+from loyalty.admin.ceiling_resource import CeilingResource
+from portal.import_export.cells import NO, YES, BooleanCell, column
+from portal.import_export.plans import Plan, PlannedRow
+from portal.import_export.tables import Table
+
+MOMENT = gettext_lazy("Such as 2026-12-31 18:00, in the brand's time zone.")
+ACTIVE = "active"
+State = EarningRule.State
+
+
+class ActiveCell(BooleanCell):
+    """Yes or no, as files had it before rules had states."""
+
+    def clean(self, value: str, row: Any = None, **more: Any) -> Any:
+        """Raises ValidationError."""
+        return State.ACTIVE.value if super().clean(value, row, **more) else State.PAUSED.value
+
+    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:  # noqa: ARG002 - the library's
+        return YES if value == State.ACTIVE else NO
+
+
+class EarningRuleResource(CeilingResource):
+    """Earning rules by their names. A file without names is about the rules that are called as what they are for."""
+
+    name = column(EarningRule, "name")
+    kind = column(EarningRule, "kind")
+    reward_type = column(EarningRule, "reward_type")
+    reward_value = column(EarningRule, "reward_value")
+    per = column(EarningRule, "per")
+    basis = column(EarningRule, "basis")
+    stacking = column(EarningRule, "stacking")
+    group = column(EarningRule, "group")
+    priority = column(EarningRule, "priority")
+    starts_at = column(EarningRule, "starts_at")
+    ends_at = column(EarningRule, "ends_at")
+    without_end = column(EarningRule, "without_end")
+    active = Field(attribute="state", column_name=ACTIVE, widget=ActiveCell())
+    state = column(EarningRule, "state")
+
+    required = ("kind", "reward_value")
+    points_field = "reward_value"
+    reward_type_field = "reward_type"
+    example: ClassVar[dict[str, str]] = {
+        "name": "Order completed",
+        "kind": "order-complete",
+        "reward_type": "percentage",
+        "reward_value": "5",
+        "per": "event",
+        "basis": "whole",
+        "stacking": "add",
+        "group": "",
+        "priority": "100",
+        "starts_at": "",
+        "ends_at": "",
+        "without_end": "no",
+        "state": "active",
+    }
+    notes: ClassVar[dict[str, Any]] = {
+        "name": gettext_lazy("Finds the rule to change. Left out or empty: what the rule is for."),
+        "kind": gettext_lazy(
+            "Required. scan-auth, order-complete, log-user-profile-update, log-user-login or milestone."
+        ),
+        "reward_type": gettext_lazy("points, percentage (orders and scans), multiplier or bonus."),
+        "reward_value": gettext_lazy("Required. Points, percent of the amount, or how many times."),
+        "per": gettext_lazy("event or item."),
+        "basis": gettext_lazy("whole, or matching for the items that match the conditions."),
+        "stacking": gettext_lazy("add, multiply (multipliers) or best (of the rule's group)."),
+        "group": gettext_lazy("The group of which only the best rule counts."),
+        "priority": gettext_lazy("Higher ones count first."),
+        "starts_at": MOMENT,
+        "ends_at": MOMENT,
+        "without_end": gettext_lazy("yes or no."),
+        "state": gettext_lazy("draft, active, paused or ended. The column active with yes or no does as well."),
+    }
+
+    class Meta:
+        model = EarningRule
+        import_id_fields = ("name",)
+
+    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:
+        return [name for name in super().column_names(rows) if name != ACTIVE]
+
+    def known_columns(self) -> Iterable[str]:
+        return [*self.column_names(), ACTIVE]
+
+    def required_columns(self) -> list[str]:
+        return list(self.required)
+
+    def plan(self, table: Table, *, lock: bool = False) -> Plan:
+        """As for any file, in which rules without a name have their usual one."""
+        self.check_table(table)
+        return super().plan(with_names(table), lock=lock)
+
+    def check_rows(self, rows: Sequence[PlannedRow]) -> None:
+        """The rules of the page."""
+        super().check_rows(rows)
+        for row in rows:
+            for name, text in checks.problems_of(row.instance).items():
+                row.add_error(name if name in self.fields else "", text)
+
+
+def with_names(table: Table) -> Table:
+    """The same, each row with the name of its rule."""
+    kind_at = table.columns.index("kind")
+    has_names = "name" in table.columns
+    name_at = table.columns.index("name") if has_names else 0
+    rows = []
+    for row in table.rows:
+        values = list(row.values)
+        usual = EarningRule(kind=values[kind_at].strip()).default_name()
+        if not has_names:
+            values.insert(0, usual)
+        elif not values[name_at].strip():
+            values[name_at] = usual
+        rows.append(replace(row, values=values))
+    return replace(table, columns=table.columns if has_names else ["name", *table.columns], rows=rows)

@@ -1,0 +1,156 @@
+"""The test bench of earning rules: a rule that is not saved as a sentence, and what a member would earn by it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, cast
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+
+from brands.models.tenants import Brand
+from campaigns.accrual import trial
+from campaigns.accrual.trial import Trial
+from campaigns.earning import checks, sentences
+from campaigns.earning.facts import Facts, Item, Place, ScanBase
+from campaigns.earning.stacking import Award
+from campaigns.models.earning_rules import EarningRule
+from core.errors import DomainError, Invalid
+from events.models import Event
+from loyalty.points import explanations
+
+ZERO = Decimal(0)
+LATEST = 20
+MOST = Decimal(10) ** 9
+
+
+def notes_on(rule: EarningRule) -> list[str]:
+    """Other active rules that may count for the same action at the same time."""
+    others = checks.others_in_force(rule) if rule.brand_id else []
+    words = _("Counts beside “%(name)s”: %(sentence)s")
+    return [words % {"name": each, "sentence": sentences.readable(each)} for each in others[:5]] + (
+        [_("And beside %(count)d more.") % {"count": len(others) - 5}] if len(others) > 5 else []
+    )
+
+
+def past_events(brand: Brand, kind: str, user_id: int) -> list[tuple[str, str]]:
+    """A member's latest actions of this kind, as long as events are kept."""
+    rows = Event.objects.filter(brand=brand, detail_type=kind, detail__arguments__user_id=user_id)
+    return [(str(row.pk), _described(row, brand)) for row in rows.order_by("-pk")[:LATEST]]
+
+
+def _described(event: Event, brand: Brand) -> str:
+    payload: Any = event.detail.get("payload", {})
+    about = (
+        payload.get("product", {}).get("title")
+        or payload.get("order", {}).get("orderId")
+        or ", ".join(map(str, payload.get("completedFields") or ()))
+        or payload.get("channel", "")
+    )
+    return f"{event.time.astimezone(brand.zone):%Y-%m-%d %H:%M} {about}".strip()
+
+
+def facts_of(brand: Brand, kind: str, user_id: int, given: Mapping[str, str]) -> Facts:
+    """The action that somebody chose or made up. Raises Invalid."""
+    if given.get("event"):
+        return _past_facts(brand, kind, user_id, given["event"])
+    product = _product(brand, given.get("product", ""))
+    price = getattr(product, "retail_price", None)
+    quantity = int(_number(given.get("quantity") or "1"))
+    amount = _number(given.get("amount") or "0")
+    items: tuple[Item, ...] = ()
+    if product is not None:
+        tags = frozenset(product.tags)
+        unit = amount / max(1, quantity) if kind == EarningRule.Kind.ORDER else price
+        items = (Item(product.pk, product.sku, product.category, tags, quantity, unit),)
+    base = None
+    if kind == EarningRule.Kind.SCAN:
+        base = ScanBase(getattr(product, "redeem_point_value", None), price, brand.max_points_per_scan)
+    return Facts(
+        kind=kind,
+        happened_at=_moment(brand, given.get("at", "")),
+        items=items,
+        place=Place(city=given.get("city", "").strip()),
+        channel=given.get("channel", "").strip(),
+        profile_field=given.get("profile_field", "").strip() if kind == EarningRule.Kind.PROFILE else "",
+        subtotal=amount if kind == EarningRule.Kind.ORDER else None,
+        amount=amount if kind == EarningRule.Kind.ORDER else None,
+        base=base,
+        given=amount if kind == EarningRule.Kind.MILESTONE else None,
+    )
+
+
+def _past_facts(brand: Brand, kind: str, user_id: int, event_id: str) -> Facts:
+    path = settings.EVENT_FACTS.get(kind)
+    is_id = event_id.isascii() and event_id.isdigit() and len(event_id) < 19
+    rows = Event.objects.filter(brand=brand, detail_type=kind, detail__arguments__user_id=user_id)
+    event = rows.filter(pk=int(event_id)).first() if is_id and path else None
+    if event is None or path is None:
+        raise Invalid(_("This action is no longer kept. Choose another one."))
+    found = import_string(path)(event.detail["payload"], brand_id=brand.pk, user_id=user_id, happened_at=event.time)
+    if found is None:
+        raise Invalid(_("This action is no longer kept. Choose another one."))
+    return cast("Facts", found)
+
+
+def _product(brand: Any, product_id: str) -> Any:
+    is_id = product_id.isascii() and product_id.isdigit() and len(product_id) < 19
+    return brand.products.filter(pk=int(product_id)).first() if is_id else None
+
+
+def _number(text: str) -> Decimal:
+    try:
+        found = Decimal(text) if text.isascii() else Decimal("NaN")
+    except InvalidOperation:
+        found = Decimal("NaN")
+    if not found.is_finite() or not ZERO <= found <= MOST:
+        raise Invalid(_("Write a number, such as 49.90."))
+    return found
+
+
+def _moment(brand: Brand, text: str) -> datetime:
+    if not text:
+        return timezone.now()
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = datetime(1, 1, 1)  # noqa: DTZ001 - like what a browser sends
+    if not 2000 <= found.year <= 2100:
+        raise Invalid(_("Write a date and a time."))
+    return found.replace(tzinfo=brand.zone)
+
+
+def tried(rule: EarningRule, *, user_id: int, given: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """What a trial says, as titles with lines."""
+    try:
+        found = trial.try_rule(rule, user_id=user_id, facts=facts_of(rule.brand, rule.kind, user_id, given))
+    except DomainError as error:
+        return [(_("It cannot be tried"), [error.message])]
+    return [
+        (_("With this rule: %(points)s points") % {"points": _shown(found.then.points)}, _lines(found.then)),
+        (_("Without it: %(points)s points") % {"points": _shown(found.now.points)}, _lines(found.now)),
+        *_why_not(rule, found),
+    ]
+
+
+def _why_not(rule: EarningRule, found: Trial) -> list[tuple[str, list[str]]]:
+    reasons = []
+    if not found.runs:
+        reasons.append(_("The rule does not run at that time."))
+    if found.failed:
+        words = _("Does not hold: %(condition)s")
+        reasons += [words % {"condition": sentences.row_text(row, rule.brand)} for row in found.failed]
+    if not reasons and all(share.rule_id != (rule.pk or 0) for share in found.then.shares):
+        reasons.append(_("Another rule of its group gives more."))
+    return [(_("Why this rule does not count"), reasons)] if reasons else []
+
+
+def _lines(award: Award) -> list[str]:
+    details = explanations.details_of(award.shares, rules_version=0)
+    return explanations.texts_of(details, settings.LANGUAGE_CODE) or [_("Nothing.")]
+
+
+def _shown(points: Decimal) -> str:
+    return f"{points.normalize():,f}"

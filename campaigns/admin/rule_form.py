@@ -1,0 +1,141 @@
+"""The form of an earning rule: rows for conditions and limits, which read back as a sentence."""
+
+from typing import Any
+
+from django import forms
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from campaigns.earning import checks
+from campaigns.earning.comparisons import OPERATORS
+from campaigns.earning.fields import FIELDS, Field, Type
+from campaigns.models.earning_rules import EarningRule
+from portal.base.forms import TenantForm
+
+MAX_BYTES = 60_000
+WEEKDAYS = [_("Monday"), _("Tuesday"), _("Wednesday"), _("Thursday"), _("Friday"), _("Saturday"), _("Sunday")]
+
+
+def vocabulary() -> dict[str, Any]:
+    """What the rows of the builder offer: fields by kind of action, operators by field, and their words."""
+    return {
+        "fields": [_described(field) for field in FIELDS.values()],
+        "groups": {
+            "all": _("all of these hold"),
+            "any": _("any of these holds"),
+            "none": _("none of these holds"),
+        },
+        "weekdays": WEEKDAYS,
+        "limits": {
+            "per": {"member": _("each member"), "rule": _("the rule in all")},
+            "what": {"points": _("points"), "events": _("times"), "money": _("money")},
+            "period": {
+                "event": _("at a time"),
+                "day": _("a day"),
+                "week": _("a week"),
+                "month": _("a month"),
+                "ever": _("in all"),
+            },
+        },
+        "words": {
+            "add": _("Add a condition"),
+            "add_group": _("Add a group"),
+            "add_limit": _("Add a limit"),
+            "remove": _("Remove"),
+            "field": _("Field"),
+            "operator": _("Comparison"),
+            "value": _("Value"),
+            "several": _("Several values: separate them with commas."),
+            "and": _("and"),
+            "latitude": _("Latitude"),
+            "longitude": _("Longitude"),
+            "kilometres": _("Kilometres"),
+            "most": _("At most"),
+            "per": _("For"),
+            "what": _("Of"),
+            "period": _("Period"),
+            "cost": _("What a point costs"),
+            "group": _("Conditions of which"),
+            "none": _("No conditions: the rule counts each time."),
+            "no_limits": _("No limits."),
+            "search": _("Type to search"),
+            "unnamed": _("one that is gone"),
+        },
+    }
+
+
+def _described(field: Field) -> dict[str, Any]:
+    return {
+        "name": field.name,
+        "label": str(field.label),
+        "type": field.type.value,
+        "kinds": sorted(field.kinds) if field.kinds is not None else None,
+        "choices": field.choices,
+        "operators": [
+            {"name": each.name, "label": str(each.label), "shape": each.shape}
+            for each in OPERATORS[field.type].values()
+            if field.type is not Type.WORDS or field.name in {"sku", "tags"} or each.name in {"in", "not_in", "starts"}
+        ],
+    }
+
+
+class RowsWidget(forms.HiddenInput):
+    """Carries what the rows say; rule_builder.js shows the rows in its place."""
+
+    def __init__(self, part: str) -> None:
+        super().__init__(attrs={"data-rule-part": part})
+        self.part = part
+
+    @property
+    def is_hidden(self) -> bool:
+        """Its label and its errors are shown as any other's."""
+        return False
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        field = super().render(name, value, attrs, renderer)
+        about = {"field": field, "part": self.part, "vocabulary": vocabulary() if self.part == "conditions" else None}
+        return SafeString(render_to_string("admin/campaigns/rule_rows.html", about))
+
+
+class RowsField(forms.JSONField):
+    """What the rows say. Whoever sends something else is told in words."""
+
+    def __init__(self, *, part: str, empty: Any) -> None:
+        super().__init__(required=False, widget=RowsWidget(part))
+        self.empty = empty
+        self.default_error_messages["invalid"] = _("The rows could not be read. Reload the page.")
+
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, str) and len(value) > MAX_BYTES:
+            raise forms.ValidationError(_("These are too many conditions for one rule."))
+        try:
+            found = super().to_python(value)
+        except (ValueError, RecursionError):  # numbers and depths that no row writes
+            raise forms.ValidationError(self.error_messages["invalid"]) from None
+        return self.empty if found is None else found
+
+
+class EarningRuleForm(TenantForm):
+    """Refuses what could not be: see campaigns/earning/checks.py."""
+
+    conditions = RowsField(part="conditions", empty={})
+    limits = RowsField(part="limits", empty=[])
+
+    class Meta:
+        model = EarningRule
+        fields = "__all__"
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        kind = cleaned.get("kind")
+        if kind and not cleaned.get("name") and "name" in self.fields:
+            cleaned["name"] = EarningRule(kind=kind).default_name()
+        return cleaned
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc] # missing in the stubs
+        if self.errors or self.instance.brand_id is None:
+            return
+        for name, text in checks.problems_of(self.instance).items():
+            self.add_error(name if name in self.fields else None, text)

@@ -1,0 +1,124 @@
+"""The states of earning rules, and the actions that lead from one to another."""
+
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.admin import rule_bench
+from campaigns.earning import checks, sentences
+from campaigns.models.earning_rules import EarningRule
+from core.errors import Invalid
+from loyalty.points import approvals
+from portal.base.confirmation import ConfirmedAction
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import staff_user
+from portal.unfold import action
+
+State = EarningRule.State
+COLOURS = {"draft": "", "scheduled": "info", "active": "success", "paused": "warning", "ended": ""}
+WORDS = {**dict(State.choices), "scheduled": gettext_lazy("Scheduled")}
+# From which states each action leads where, and the words for it.
+NEXT: dict[str, tuple[set[str], str, Any]] = {
+    "activate": ({"draft", "paused"}, State.ACTIVE, gettext_lazy("The rule counts for actions from now on.")),
+    "pause": ({"active"}, State.PAUSED, gettext_lazy("The rule counts for no action until somebody activates it.")),
+    "end": ({"draft", "active", "paused"}, State.ENDED, gettext_lazy("The rule ends for good. Its budget is kept.")),
+}
+
+
+class RuleStates(TenantAdmin):
+    """Part of the page of earning rules."""
+
+    def may_go(self, request: HttpRequest, object_id: Any, name: str) -> bool:
+        if object_id is None:
+            return False
+        rule = self.get_object(request, str(object_id))
+        return self.has_change_permission(request, rule) and rule.state in NEXT[name][0]
+
+    def has_activate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return self.may_go(request, object_id, "activate")
+
+    def has_pause_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return self.may_go(request, object_id, "pause")
+
+    def has_end_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return self.may_go(request, object_id, "end")
+
+    def has_duplicate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return object_id is not None and self.has_add_permission(request)
+
+    @action(description=gettext_lazy("Activate"), url_path="activate", icon="play_arrow", permissions=["activate"])
+    def activate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.ask(request, object_id, "activate", _("Activate rule"))
+
+    @action(description=gettext_lazy("Pause"), url_path="pause", icon="pause", permissions=["pause"])
+    def pause(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.ask(request, object_id, "pause", _("Pause rule"))
+
+    @action(description=gettext_lazy("End"), url_path="end", icon="stop", permissions=["end"])
+    def end(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.ask(request, object_id, "end", _("End rule"))
+
+    @action(description=gettext_lazy("Duplicate"), url_path="duplicate", icon="content_copy", permissions=["duplicate"])
+    def duplicate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """A draft with another name."""
+        return self.ask(request, object_id, "duplicate", _("Duplicate rule"))
+
+    def ask(self, request: HttpRequest, object_id: str, name: str, button: str) -> HttpResponse:
+        """The page that reads the rule back, says what will happen and asks why; its button does it."""
+        rule = self.get_object(request, object_id)
+        what = NEXT[name][2] if name in NEXT else _("A draft of the same rule is made, which counts for nothing yet.")
+        asked = ConfirmedAction(
+            page=self,
+            request=request,
+            row=rule,
+            title=f"{button}: {rule}",
+            words=[sentences.readable(rule), what],
+            consequences=rule_bench.notes_on(rule) if name == "activate" else [],
+            button=button,
+            dangerous=name == "end",
+        )
+        act = self.duplicated if name == "duplicate" else partial(self.moved, name=name)
+        return asked.respond(partial(act, request, rule.pk))
+
+    def moved(self, request: HttpRequest, rule_id: int, answers: dict[str, Any], *, name: str) -> None:
+        """Another state, if it may be. Raises Invalid, which says what to fix first."""
+        rule = locked(rule_id)
+        states, state, _text = NEXT[name]
+        if rule.state not in states:
+            raise Invalid(_("Somebody has changed the rule's state in the meantime."))
+        self.remember(request, [rule])
+        rule.state = state
+        if problems := checks.problems_of(rule) if state == State.ACTIVE else {}:
+            raise Invalid(" ".join(problems.values()))
+        rule.state_changed_by, rule.state_changed_at = staff_user(request), timezone.now()
+        rule.save(update_fields=["state", "state_changed_by", "state_changed_at"])
+        self.note(request, [rule], str(WORDS[state]), reason=answers["reason"])
+        self.message_user(request, _("%(rule)s: done.") % {"rule": rule}, messages.SUCCESS)
+
+    def duplicated(self, request: HttpRequest, rule_id: int, answers: dict[str, Any]) -> HttpResponse:
+        """A draft under a name of its own, which gives no more than one person may set."""
+        rule = locked(rule_id)
+        taken = set(EarningRule.objects.filter(brand=rule.brand).values_list("name", flat=True))
+        names = (
+            _("%(name)s (copy %(number)d)") % {"name": rule.name[:100], "number": number} for number in range(1, 10_000)
+        )
+        rule.pk, rule.state = None, State.DRAFT
+        rule._state.adding = True  # noqa: SLF001 - Django's way to copy a row
+        rule.name = next(name for name in names if name not in taken)
+        most = approvals.ceiling(brand=rule.brand, reward_type=rule.reward_type)
+        rule.reward_value = min(rule.reward_value, most)
+        rule.state_changed_by, rule.state_changed_at = staff_user(request), timezone.now()
+        rule.save()
+        self.note(request, [rule], _("Added"), reason=answers["reason"])
+        return redirect("admin:campaigns_earningrule_change", rule.pk)
+
+
+def locked(rule_id: int) -> EarningRule:
+    """As it is now; nobody else changes it until the transaction ends."""
+    return EarningRule.objects.select_for_update(no_key=True).get(pk=rule_id)

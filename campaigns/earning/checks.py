@@ -1,0 +1,144 @@
+"""What is wrong with a rule before anybody uses it: by field, what to fix. The page, files and brand files ask here."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from campaigns.earning import conditions, limits
+from campaigns.earning.conditions import ConditionsError, Group
+from campaigns.earning.fields import Type
+from campaigns.earning.limits import EVENTS, RULE, Limit, LimitsError
+from campaigns.models.earning_rules import LEVEL_GROUP, EarningRule, EarningRuleBudget
+
+Problems = dict[str, str]
+Effect, Kind, Stacking = EarningRule.Effect, EarningRule.Kind, EarningRule.Stacking
+
+
+def problems_of(rule: EarningRule) -> Problems:
+    """By field, why the rule cannot be kept as it is; empty where it can."""
+    problems: Problems = {}
+    group: Group | None = None
+    found: tuple[Limit, ...] = ()
+    try:
+        group = conditions.read(rule.conditions, kind=rule.kind)
+    except ConditionsError as error:
+        problems["conditions"] = str(error)
+    try:
+        found = limits.read(rule.limits)
+    except LimitsError as error:
+        problems["limits"] = str(error)
+    problems |= _effect(rule)
+    if group is not None:
+        problems |= _dates(rule, group)
+    if "limits" not in problems:
+        problems |= _without_end(rule, found) | _spent(rule, found)
+    if not problems and rule.brand_id and rule.is_active:
+        problems |= _beside_others(rule)
+    return problems
+
+
+def _effect(rule: EarningRule) -> Problems:
+    if rule.reward_type == Effect.MULTIPLIER:
+        if rule.reward_value is not None and rule.reward_value <= 1:
+            return {"reward_value": _("A multiplier is more than 1, such as 2 for double points.")}
+        if rule.per == EarningRule.Per.ITEM:
+            return {"per": _("A multiplier counts once; only points and bonuses are given for each item.")}
+    elif rule.stacking == Stacking.MULTIPLY:
+        return {"stacking": _("Only a multiplier can multiply; let the rule add.")}
+    if rule.reward_type == Effect.PERCENTAGE and rule.kind not in {Kind.ORDER, Kind.SCAN}:
+        return {"reward_type": _("Only orders and scans have an amount to take a percentage of.")}
+    if rule.per == EarningRule.Per.ITEM and (
+        rule.kind not in {Kind.ORDER, Kind.SCAN} or rule.reward_type == Effect.PERCENTAGE
+    ):
+        return {"per": _("Only points and bonuses of orders and scans are given for each item.")}
+    if rule.stacking == Stacking.BEST and not rule.group:
+        return {"group": _("Name the group of which only the best rule counts.")}
+    return {}
+
+
+def _dates(rule: EarningRule, group: Group) -> Problems:
+    """Days that lie outside of the rule's own time, which would never come."""
+    if rule.starts_at and rule.ends_at and rule.ends_at <= rule.starts_at:
+        return {"ends_at": _("The rule must end after it starts.")}
+    if group.kind != conditions.ALL or not rule.brand_id:
+        return {}
+    zone = rule.brand.zone
+    for row in group.parts:
+        if isinstance(row, Group) or row.field.type is not Type.DAY:
+            continue
+        first, last = conditions.range_of(row)
+        too_late = first and rule.ends_at and first > rule.ends_at.astimezone(zone).date()
+        too_early = last and rule.starts_at and last < rule.starts_at.astimezone(zone).date()
+        if too_late or too_early:
+            return {"conditions": _("The days of the conditions lie outside of the time in which the rule runs.")}
+    return {}
+
+
+def _without_end(rule: EarningRule, found: tuple[Limit, ...]) -> Problems:
+    """The simplest rules, such as 5 % of each order, are meant to last; of others somebody has to say so."""
+    is_simple = not rule.conditions and rule.reward_type in {Effect.POINTS, Effect.PERCENTAGE}
+    if is_simple or rule.ends_at or found or rule.without_end or rule.state in {"draft", "ended"}:
+        return {}
+    return {"ends_at": _("Give the rule an end or a limit, or say that it runs until somebody ends it.")}
+
+
+def _spent(rule: EarningRule, found: tuple[Limit, ...]) -> Problems:
+    """A budget below what has been given already."""
+    own = [each for each in found if each.per == RULE]
+    budget = EarningRuleBudget.objects.filter(rule=rule.pk).first() if own and rule.pk else None
+    for limit in own if budget else ():
+        assert budget is not None  # noqa: S101 - the loop is empty without one
+        spent: Any = budget.events if limit.what == EVENTS else budget.points
+        if limit.amount < spent:
+            words = _("The rule has given %(spent)s already. Set the limit no lower, or end the rule.")
+            return {"limits": words % {"spent": f"{spent:,}"}}
+    return {}
+
+
+def _beside_others(rule: EarningRule) -> Problems:
+    """What cannot be in force together."""
+    for other in others_in_force(rule):
+        if rule.stacking == Stacking.BEST == other.stacking and rule.group == other.group:
+            kinds = {stage(rule.reward_type), stage(other.reward_type)}
+            if len(kinds) > 1:
+                words = _(
+                    "“%(name)s” of this group gives something else. Rules of a group are alike: all of them points "
+                    "and percentages, all multipliers, or all bonuses."
+                )
+                return {"group": words % {"name": other}}
+        same = (
+            other.conditions == rule.conditions
+            and (other.reward_type, other.reward_value) == (rule.reward_type, rule.reward_value)
+            and (other.per, other.basis) == (rule.per, rule.basis)
+            and Stacking.BEST not in {rule.stacking, other.stacking}
+        )
+        if same:
+            words = _("“%(name)s” gives the same for the same at the same time. Change or end one of them.")
+            return {"conditions": words % {"name": other}}
+    if rule.group == LEVEL_GROUP and stage(rule.reward_type) != "points":
+        return {"group": _("Only points and percentages can replace the level's points.")}
+    return {}
+
+
+def stage(effect: str) -> str:
+    """Which effects count in the same step."""
+    return "points" if effect in {Effect.POINTS, Effect.PERCENTAGE} else effect
+
+
+def others_in_force(rule: EarningRule) -> list[EarningRule]:
+    """Other active rules of the brand for the same kind of action whose time overlaps the rule's."""
+    others = EarningRule.objects.filter(brand=rule.brand_id, kind=rule.kind, state=EarningRule.State.ACTIVE)
+    if rule.pk:
+        others = others.exclude(pk=rule.pk)
+    return list(others.filter(_overlapping(rule.starts_at, rule.ends_at)).order_by("-priority", "pk")[:500])
+
+
+def _overlapping(starts_at: datetime | None, ends_at: datetime | None) -> Q:
+    found = Q()
+    if ends_at:
+        found &= Q(starts_at__isnull=True) | Q(starts_at__lt=ends_at)
+    if starts_at:
+        found &= Q(ends_at__isnull=True) | Q(ends_at__gt=starts_at)
+    return found

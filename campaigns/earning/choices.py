@@ -1,0 +1,65 @@
+"""What a brand has to choose from in conditions: its products, categories, tags, batches, campaigns and levels."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from django.db.models import F, Func, Q
+
+from brands.models.tenants import Brand
+
+MOST = 50  # offered at once
+
+
+def _products(brand: Any, query: str) -> list[tuple[str, str]]:
+    rows = brand.products.filter(Q(title__icontains=query) | Q(sku__icontains=query)) if query else brand.products.all()
+    return [(str(row.pk), str(row)) for row in rows.order_by("title", "pk")[:MOST]]
+
+
+def _categories(brand: Any, query: str) -> list[tuple[str, str]]:
+    rows = brand.products.exclude(category="").filter(category__icontains=query)
+    names = rows.order_by("category").values_list("category", flat=True).distinct()[:MOST]
+    return [(name, name) for name in names]
+
+
+def _tags(brand: Any, query: str) -> list[tuple[str, str]]:
+    rows = brand.products.order_by().annotate(tag=Func(F("tags"), function="unnest")).values_list("tag", flat=True)
+    names = sorted({name for name in rows.distinct()[: 10 * MOST] if query.casefold() in name.casefold()})
+    return [(name, name) for name in names[:MOST]]
+
+
+def _batches(brand: Any, query: str) -> list[tuple[str, str]]:
+    rows = brand.batches.filter(range_name__icontains=query).order_by("-pk")
+    return [(str(row.pk), str(row)) for row in rows[:MOST]]
+
+
+def _campaigns(brand: Any, query: str) -> list[tuple[str, str]]:
+    rows = brand.campaigns.filter(campaign_name__icontains=query).order_by("-pk")
+    return [(str(row.pk), str(row)) for row in rows[:MOST]]
+
+
+def _levels(brand: Any, query: str) -> list[tuple[str, str]]:
+    rows = brand.levels.filter(name__icontains=query).order_by("threshold").values_list("name", flat=True)
+    return [(name, name) for name in rows[:MOST]]
+
+
+# As fields name them. Products and batches are rows of a higher app, which their brand leads to.
+CHOICES: dict[str, Callable[[Brand, str], list[tuple[str, str]]]] = {
+    "products": _products,
+    "categories": _categories,
+    "tags": _tags,
+    "batches": _batches,
+    "campaigns": _campaigns,
+    "levels": _levels,
+}
+OF_ROWS = {"products", "batches", "campaigns"}
+
+
+def options(brand: Brand, name: str, query: str = "") -> list[tuple[str, str]]:
+    """Values and their words, those that the query is part of."""
+    return CHOICES[name](brand, query)
+
+
+def words_of(brand: Brand, name: str, ids: Collection[int]) -> dict[int, str]:
+    """What the brand's rows with these ids are called; one that is gone, or another brand's, is not there."""
+    of_brand: Any = brand
+    return {row.pk: str(row) for row in getattr(of_brand, name).filter(pk__in=ids)} if name in OF_ROWS else {}

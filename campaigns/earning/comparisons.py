@@ -1,0 +1,293 @@
+"""How values are compared: for each type of field its operators, what value each takes, and the test it makes.
+
+Reading a value refuses what cannot be compared, so a test never fails at run time. A field that an action does not have
+is equal to nothing: it passes only what asks for an absence.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, time
+from decimal import Decimal, InvalidOperation
+from math import asin, cos, radians, sin, sqrt
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.earning.facts import Facts
+from campaigns.earning.fields import Field, Type
+
+Test = Callable[[Facts], bool]
+EARTH_KM = 6371.0088
+MAX_VALUES = 200
+MAX_WORD = 200
+BIGGEST = Decimal(10) ** 12
+BIGGEST_ID = 2**63 - 1
+
+
+class WrongValueError(Exception):
+    """A value that cannot be compared so; the message says what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """`read` makes the value comparable or raises WrongValueError; `test` closes over it. `shape`: how a form asks."""
+
+    name: str
+    label: Any
+    read: Callable[[Any], Any]
+    test: Callable[[Field, Any], Test]
+    shape: str
+
+
+def _listed(value: Any, one: Callable[[Any], Any]) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple) or not value:
+        raise WrongValueError(_("Give at least one value."))
+    if len(value) > MAX_VALUES:
+        raise WrongValueError(_("At most %(most)d values.") % {"most": MAX_VALUES})
+    return tuple(dict.fromkeys(one(each) for each in value))
+
+
+def _id(value: Any) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= BIGGEST_ID:
+        raise WrongValueError(_("Choose from the list."))
+    return value
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_WORD or not value.isprintable():
+        raise WrongValueError(_("Write a text of at most %(most)d characters.") % {"most": MAX_WORD})
+    return value.strip().casefold()
+
+
+def number(value: Any) -> Decimal:
+    """Raises WrongValueError for what is no number that an amount could be."""
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | str | Decimal | float):
+            raise InvalidOperation
+        found = Decimal(str(value)) if not isinstance(value, str) or value.isascii() else Decimal("NaN")
+    except InvalidOperation:
+        found = Decimal("NaN")
+    if not found.is_finite() or abs(found) > BIGGEST:
+        raise WrongValueError(_("Write a number, such as 49.90."))
+    return found
+
+
+def _count(value: Any) -> int:
+    found = number(value)
+    if found != found.to_integral_value() or found < 0:
+        raise WrongValueError(_("Write a whole number, such as 3."))
+    return int(found)
+
+
+def _step(value: Any) -> int:
+    found = _count(value)
+    if found < 1:
+        raise WrongValueError(_("Write a whole number from 1."))
+    return found
+
+
+def _weekday(value: Any) -> int:
+    found = _count(value)
+    if not 1 <= found <= 7:
+        raise WrongValueError(_("Write 1 for Monday to 7 for Sunday."))
+    return found
+
+
+def _time(value: Any) -> time:
+    try:
+        if not isinstance(value, str) or len(value) != len("HH:MM"):
+            raise ValueError
+        return time.fromisoformat(value)
+    except ValueError:
+        raise WrongValueError(_("Write a time as HH:MM, such as 18:00.")) from None
+
+
+def _day(value: Any) -> date:
+    try:
+        if not isinstance(value, str) or len(value) != len("YYYY-MM-DD"):
+            raise ValueError
+        return date.fromisoformat(value)
+    except ValueError:
+        raise WrongValueError(_("Write a day as YYYY-MM-DD, such as 2026-12-31.")) from None
+
+
+def _pair(one: Callable[[Any], Any], *, may_turn: bool = False) -> Callable[[Any], tuple[Any, Any]]:
+    def read(value: Any) -> tuple[Any, Any]:
+        if not isinstance(value, list | tuple) or len(value) != 2:
+            raise WrongValueError(_("Give a first and a last value."))
+        first, last = one(value[0]), one(value[1])
+        if (first == last and may_turn) or (first > last and not may_turn):
+            raise WrongValueError(_("The first value must come before the last."))
+        return first, last
+
+    return read
+
+
+def _circle(value: Any) -> tuple[float, float, float]:
+    if not isinstance(value, Mapping) or set(value) != {"latitude", "longitude", "kilometres"}:
+        raise WrongValueError(_("Give a latitude, a longitude and kilometres."))
+    latitude, longitude, kilometres = (float(number(value[name])) for name in ("latitude", "longitude", "kilometres"))
+    if abs(latitude) > 90 or abs(longitude) > 180 or not 0 < kilometres <= 20_000:
+        raise WrongValueError(_("Latitude -90 to 90, longitude -180 to 180, and up to 20,000 kilometres."))
+    return latitude, longitude, kilometres
+
+
+def _several(field: Field, facts: Facts) -> Any:
+    found = field.read(facts)
+    if isinstance(found, list | tuple):
+        return found
+    return () if found is None else (found,)
+
+
+def _folded(value: Any) -> Any:
+    return value.casefold() if isinstance(value, str) else value
+
+
+def _in(field: Field, wanted: tuple[Any, ...]) -> Test:
+    known, read = frozenset(wanted), field.read
+    if field.type is Type.IDS:
+        return lambda facts: not known.isdisjoint(read(facts))
+    if field.type is Type.WEEKDAY:
+        return lambda facts: read(facts) in known
+    return lambda facts: any(_folded(each) in known for each in read(facts))
+
+
+def _not_in(field: Field, wanted: tuple[Any, ...]) -> Test:
+    has = _in(field, wanted)
+    return lambda facts: not has(facts)
+
+
+def _has_all(field: Field, wanted: tuple[Any, ...]) -> Test:
+    known, read = frozenset(wanted), field.read
+    return lambda facts: known <= {_folded(each) for each in read(facts)}
+
+
+def _starts(field: Field, wanted: tuple[str, ...]) -> Test:
+    read = field.read
+    return lambda facts: any(_folded(each).startswith(wanted) for each in read(facts))
+
+
+def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[Field, Any], Test]:
+    def test(field: Field, wanted: Any) -> Test:
+        read = field.read
+        if field.is_single:
+
+            def one(facts: Facts) -> bool:
+                value = read(facts)
+                return value is not None and compare(value, wanted)
+
+            return one
+        return lambda facts: any(compare(value, wanted) for value in read(facts))
+
+    return test
+
+
+def _time_between(value: time, wanted: tuple[time, time]) -> bool:
+    """The last minute is no longer in it; from 22:00 to 06:00 goes over midnight."""
+    first, last = wanted
+    return first <= value < last if first < last else value >= first or value < last
+
+
+def _level_in(field: Field, wanted: tuple[str, ...]) -> Test:
+    known, read = frozenset(wanted), field.read
+
+    def test(facts: Facts) -> bool:
+        level = read(facts)
+        return level is not None and level.name.casefold() in known
+
+    return test
+
+
+def _level_not_in(field: Field, wanted: tuple[str, ...]) -> Test:
+    has = _level_in(field, wanted)
+    return lambda facts: not has(facts)
+
+
+def _level_at_least(_field: Field, wanted: str) -> Test:
+    def test(facts: Facts) -> bool:
+        lowest = next((level for level in facts.levels if level.name.casefold() == wanted), None)
+        return lowest is not None and facts.level is not None and facts.level.threshold >= lowest.threshold
+
+    return test
+
+
+def kilometres_between(first: tuple[float, float], second: tuple[float, float]) -> float:
+    """Along the sphere."""
+    (south, west), (north, east) = ((radians(each[0]), radians(each[1])) for each in (first, second))
+    a = sin((north - south) / 2) ** 2 + cos(south) * cos(north) * sin((east - west) / 2) ** 2
+    return 2 * EARTH_KM * asin(min(1.0, sqrt(a)))
+
+
+def _within(value: tuple[float, float], wanted: tuple[float, float, float]) -> bool:
+    return kilometres_between(value, wanted[:2]) <= wanted[2]
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    return _listed(value, _word)
+
+
+_L = gettext_lazy
+EQUAL = ("is", _L("is"), lambda value, wanted: value == wanted)
+AT_LEAST = ("at_least", _L("is at least"), lambda value, wanted: value >= wanted)
+AT_MOST = ("at_most", _L("is at most"), lambda value, wanted: value <= wanted)
+
+
+def _between(value: Any, wanted: tuple[Any, Any]) -> bool:
+    return bool(wanted[0] <= value <= wanted[1])
+
+
+def _numeric(one: Callable[[Any], Any]) -> list[Operator]:
+    simple = [Operator(name, label, one, _compared(test), "number") for name, label, test in (EQUAL, AT_LEAST, AT_MOST)]
+    return [*simple, Operator("between", _L("is between"), _pair(one), _compared(_between), "numbers")]
+
+
+_EVERY = Operator(
+    "every", _L("is every"), _step, _compared(lambda value, step: value > 0 and value % step == 0), "number"
+)
+OPERATORS: dict[Type, dict[str, Operator]] = {
+    type_: {operator.name: operator for operator in operators}
+    for type_, operators in {
+        Type.IDS: [
+            Operator("in", _L("is one of"), lambda value: _listed(value, _id), _in, "choices"),
+            Operator("not_in", _L("is none of"), lambda value: _listed(value, _id), _not_in, "choices"),
+        ],
+        Type.WORDS: [
+            Operator("in", _L("is one of"), _words, _in, "words"),
+            Operator("not_in", _L("is none of"), _words, _not_in, "words"),
+            Operator("all_of", _L("has all of"), _words, _has_all, "words"),
+            Operator("starts", _L("begins with"), _words, _starts, "words"),
+        ],
+        Type.NUMBER: _numeric(number),
+        Type.COUNT: [*_numeric(_count), _EVERY],
+        Type.WEEKDAY: [
+            Operator("in", _L("is one of"), lambda value: _listed(value, _weekday), _in, "weekdays"),
+            Operator("not_in", _L("is none of"), lambda value: _listed(value, _weekday), _not_in, "weekdays"),
+        ],
+        Type.TIME: [
+            Operator("between", _L("is between"), _pair(_time, may_turn=True), _compared(_time_between), "times")
+        ],
+        Type.DAY: [
+            Operator("from", _L("is from"), _day, _compared(lambda value, wanted: value >= wanted), "day"),
+            Operator("until", _L("is until"), _day, _compared(lambda value, wanted: value <= wanted), "day"),
+            Operator("between", _L("is between"), _pair(_day), _compared(_between), "days"),
+        ],
+        Type.LEVEL: [
+            Operator("in", _L("is one of"), _words, _level_in, "words"),
+            Operator("not_in", _L("is none of"), _words, _level_not_in, "words"),
+            Operator("at_least", _L("is at least"), _word, _level_at_least, "word"),
+        ],
+        Type.PLACE: [
+            Operator("within", _L("is within"), _circle, _compared(_within), "circle"),
+            Operator(
+                "outside",
+                _L("is outside"),
+                _circle,
+                _compared(lambda value, circle: not _within(value, circle)),
+                "circle",
+            ),
+        ],
+    }.items()
+}

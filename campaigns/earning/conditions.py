@@ -1,0 +1,218 @@
+"""Conditions: groups of rows, all, any or none of which must hold. Read once, compiled to plain functions of facts.
+
+As data: `{"all": [{"field": "category", "operator": "in", "value": ["Serums"]}, {"any": [...]}]}`. Nothing in it is
+ever evaluated as text.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from campaigns.earning.comparisons import OPERATORS, Test, WrongValueError
+from campaigns.earning.facts import Facts
+from campaigns.earning.fields import FIELDS, Field, Needs, Type
+
+ALL, ANY, NONE = "all", "any", "none"
+GROUPS = (ALL, ANY, NONE)
+MAX_DEPTH = 3
+MAX_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison; `value` is as its operator reads it, `raw` as it is stored."""
+
+    field: Field
+    operator: str
+    value: Any
+    raw: Any
+
+    def test(self) -> Test:
+        return OPERATORS[self.field.type][self.operator].test(self.field, self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Of `parts` all, any or none must hold; a group without parts holds."""
+
+    kind: str
+    parts: tuple["Row | Group", ...]
+
+    def test(self) -> Test:
+        tests = tuple(part.test() for part in self.parts)
+        if not tests:
+            return _always
+        if self.kind == ANY:
+            return lambda facts: any(test(facts) for test in tests)
+        if self.kind == NONE:
+            return lambda facts: not any(test(facts) for test in tests)
+        if len(tests) == 1:
+            return tests[0]
+        return _all_of(tests)
+
+    def rows(self) -> Iterator[Row]:
+        for part in self.parts:
+            if isinstance(part, Group):
+                yield from part.rows()
+            else:
+                yield part
+
+
+def _always(_facts: Facts) -> bool:
+    return True
+
+
+def _all_of(tests: Sequence[Test]) -> Test:
+    def test(facts: Facts) -> bool:
+        return all(each(facts) for each in tests)
+
+    return test
+
+
+EVERYTHING = Group(ALL, ())
+
+
+class ConditionsError(Exception):
+    """What is wrong with conditions: of each place, such as `all[0].value`, what to fix."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        super().__init__("; ".join(f"{path}: {message}" if path else message for path, message in problems.items()))
+
+
+def read(data: Any, *, kind: str) -> Group:
+    """The conditions of a rule of this kind. Raises ConditionsError."""
+    problems: dict[str, str] = {}
+    found = _group(data, kind, "", 1, problems) if data else EVERYTHING
+    if not problems and found is not None and sum(1 for _row in found.rows()) > MAX_ROWS:
+        problems[""] = _("At most %(most)d conditions.") % {"most": MAX_ROWS}
+    if problems or found is None:
+        raise ConditionsError(problems)
+    return found
+
+
+def _group(data: Any, kind: str, path: str, depth: int, problems: dict[str, str]) -> Group | None:
+    if not isinstance(data, Mapping) or len(data) != 1 or next(iter(data)) not in GROUPS:
+        problems[path] = _("A group is all, any or none of a list of conditions.")
+        return None
+    name, parts = next(iter(data.items()))
+    here = f"{path}.{name}" if path else str(name)
+    if not isinstance(parts, list | tuple) or len(parts) > MAX_ROWS:
+        problems[here] = _("A group has a list of at most %(most)d conditions.") % {"most": MAX_ROWS}
+        return None
+    if depth > MAX_DEPTH:
+        problems[here] = _("Groups lie in groups at most %(most)d deep.") % {"most": MAX_DEPTH}
+        return None
+    found: list[Row | Group | None] = []
+    for number, part in enumerate(parts):
+        place = f"{here}[{number}]"
+        is_row = isinstance(part, Mapping) and "field" in part
+        found.append(_row(part, kind, place, problems) if is_row else _group(part, kind, place, depth + 1, problems))
+    if name == ALL and depth == 1 and None not in found:
+        problems.update(_contradictions([part for part in found if isinstance(part, Row)], here))
+    return Group(str(name), tuple(part for part in found if part is not None))
+
+
+def _row(data: Mapping[str, Any], kind: str, path: str, problems: dict[str, str]) -> Row | None:
+    unknown = set(data) - {"field", "operator", "value"}
+    if unknown:
+        problems[path] = _("A condition has a field, an operator and a value, and no %(name)s.") % {
+            "name": min(map(str, unknown))
+        }
+        return None
+    field = FIELDS.get(str(data["field"]))
+    if field is None or not field.is_for(kind):
+        words = _("There is no field %(name)s for this kind of action.")
+        problems[f"{path}.field"] = words % {"name": str(data["field"])[:60]}
+        return None
+    operator = OPERATORS[field.type].get(str(data.get("operator")))
+    if operator is None:
+        words = _("%(field)s takes one of: %(known)s.")
+        known = ", ".join(OPERATORS[field.type])
+        problems[f"{path}.operator"] = words % {"field": field.name, "known": known}
+        return None
+    try:
+        value = operator.read(data.get("value"))
+    except WrongValueError as error:
+        problems[f"{path}.value"] = str(error)
+        return None
+    return Row(field, operator.name, value, data.get("value"))
+
+
+def _contradictions(rows: Sequence[Row], path: str) -> dict[str, str]:
+    """Fields of which no value passes all their rows: such a rule would never apply."""
+    by_field: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.field.is_single:
+            by_field.setdefault(row.field.name, []).append(row)
+    for found in by_field.values():
+        if len(found) > 1 and (_no_range(found) or _no_choice(found)):
+            words = _("The conditions about the %(field)s contradict each other: no action can fulfil them all.")
+            return {path: words % {"field": found[0].field.label}}
+    return {}
+
+
+def _no_range(rows: Sequence[Row]) -> bool:
+    low: Any = None
+    high: Any = None
+    for row in rows:
+        if row.field.type not in {Type.NUMBER, Type.COUNT, Type.DAY} or row.operator == "every":
+            continue
+        first, last = range_of(row)
+        low = first if low is None or (first is not None and first > low) else low
+        high = last if high is None or (last is not None and last < high) else high
+    return low is not None and high is not None and low > high
+
+
+def range_of(row: Row) -> tuple[Any, Any]:
+    """From where to where a row's values lie; None where it sets no bound."""
+    if row.operator == "is":
+        return row.value, row.value
+    if row.operator == "between":
+        return row.value[0], row.value[1]
+    return (row.value, None) if row.operator in {"at_least", "from"} else (None, row.value)
+
+
+def _no_choice(rows: Sequence[Row]) -> bool:
+    chosen = [set(row.value) for row in rows if row.operator == "in"]
+    if not chosen:
+        return False
+    left = set.intersection(*chosen)
+    for row in rows:
+        if row.operator == "not_in":
+            left -= set(row.value)
+    return not left
+
+
+def needs_of(group: Group) -> Needs:
+    """What must be read beside the action to try it."""
+    found = Needs.NOTHING
+    for row in group.rows():
+        found |= row.field.needs
+    return found
+
+
+def anchors_of(group: Group) -> tuple[tuple[str, Any], ...]:
+    """Values of one field, of which an action must have one for the conditions to hold; empty: it could be any action.
+
+    So of many rules only those are tried whose products, batches and so on are the action's.
+    """
+    if group.kind != ALL:
+        return ()
+    listed = [part for part in group.parts if isinstance(part, Row) and part.field.is_anchor and part.operator == "in"]
+    fewest = min(listed, key=lambda row: len(row.value), default=None)
+    return tuple((fewest.field.name, value) for value in fewest.value) if fewest else ()
+
+
+def failed(group: Group, facts: Facts) -> list[Row]:
+    """Which rows keep the conditions from holding, for who asks why not; empty where they hold."""
+    if group.test()(facts):
+        return []
+    found: list[Row] = []
+    for part in group.parts:
+        holds = part.test()(facts)
+        if holds == (group.kind == NONE):
+            found += [part] if isinstance(part, Row) else (failed(part, facts) or list(part.rows()))
+    return found

@@ -1,0 +1,83 @@
+"""What a rule gives by itself, before it is stacked with others and cut by limits: a share of points and its basis."""
+
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+
+from campaigns.earning import points
+from campaigns.earning.comparisons import Test
+from campaigns.earning.facts import Facts, Item
+from campaigns.earning.points import MOST
+from campaigns.models.earning_rules import EarningRule
+from loyalty.models.levels import RewardType
+from loyalty.points.explanations import DEFAULT, LEVEL, OVERRIDE, REWARD, Share
+
+ZERO, WHOLE = Decimal(0), Decimal(1)
+Effect, Per, Basis = EarningRule.Effect, EarningRule.Per, EarningRule.Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What an effect gives: how many times it counted, what it was applied to, and the points."""
+
+    points: Decimal
+    basis: Decimal | None = None
+    items: int = 1
+
+
+def of_base(facts: Facts) -> Share | None:
+    """What the action is worth without any rule: a scan by its level's four rules, a milestone what it pays."""
+    if facts.given is not None:
+        return Share(REWARD, Effect.POINTS, facts.given, facts.given)
+    if facts.base is None:
+        return None
+    base, level = facts.base, facts.level
+    worth = points.for_scan(
+        redeem_point_value=base.redeem_point_value,
+        reward_type=level.scan_reward_type if level else None,
+        reward_value=level.scan_reward_value if level else None,
+        retail_price=base.retail_price,
+        ceiling=base.ceiling,
+    )
+    if base.redeem_point_value:
+        return Share(OVERRIDE, Effect.POINTS, worth, worth)
+    if level and level.scan_reward_type == RewardType.POINTS:
+        return Share(LEVEL, Effect.POINTS, level.scan_reward_value, worth, name=level.name)
+    if level and level.scan_reward_type == RewardType.PERCENTAGE and base.retail_price is not None:
+        return Share(LEVEL, Effect.PERCENTAGE, level.scan_reward_value, worth, basis=base.retail_price, name=level.name)
+    return Share(DEFAULT, Effect.POINTS, worth, worth)
+
+
+def of_rule(effect: str, value: Decimal, per: str, basis: str, test: Test, facts: Facts) -> Given:
+    """What points, a percentage or a bonus give; a multiplier depends on the others, see stacking."""
+    if effect == Effect.PERCENTAGE:
+        is_whole = basis == Basis.WHOLE
+        amount = amount_of(facts, [] if is_whole else matching(test, facts), is_whole=is_whole)
+        found = points.percentage(of=amount, percent=value)
+        # As a level's percentage: whoever states a product's price would set points by it.
+        return Given(min(found, Decimal(facts.base.ceiling)) if facts.base else found, basis=amount)
+    if per == Per.ITEM:
+        times = sum(item.quantity for item in matching(test, facts))
+        return Given(min(MOST, value * times), items=times)
+    return Given(value)
+
+
+def matching(test: Test, facts: Facts) -> list[Item]:
+    """The items that fulfil the rule's conditions, each as if the action were about it alone."""
+    return [item for item in facts.items if test(facts.only(item))]
+
+
+def amount_of(facts: Facts, items: list[Item], *, is_whole: bool) -> Decimal:
+    """What was paid for these items: of an order's amount their part of the subtotal, so that discounts are shared."""
+    if facts.amount is None:
+        return max(ZERO, sum((item.total for item in (facts.items if is_whole else items)), ZERO))
+    if is_whole:
+        return facts.amount
+    if not facts.subtotal:
+        return ZERO
+    listed = sum((item.total for item in items), ZERO)
+    return min(facts.amount, (facts.amount * listed / facts.subtotal).quantize(Decimal("0.01"), rounding=ROUND_HALF_UP))
+
+
+def whole(number: Decimal) -> Decimal:
+    """In whole points, halves up, and no more than a ledger entry holds."""
+    return min(number, MOST).quantize(WHOLE, rounding=ROUND_HALF_UP) if number < MOST else MOST

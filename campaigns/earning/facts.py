@@ -1,0 +1,118 @@
+"""What rules look at: the facts of one action and of the member, as plain values that a replay can make up as well."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from loyalty.points.levels import Level
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A product that was scanned, or a line of an order; `price` is one piece's."""
+
+    product_id: int | None = None
+    sku: str = ""
+    category: str = ""
+    tags: frozenset[str] = frozenset()
+    quantity: int = 1
+    price: Decimal | None = None
+
+    @property
+    def total(self) -> Decimal:
+        return (self.price or ZERO) * self.quantity
+
+
+def _unknown_country(_latitude: float, _longitude: float) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where it happened. `country_at` names the country of coordinates; it is asked when a rule wants to know."""
+
+    city: str = ""
+    region: str = ""
+    latitude: float | None = None
+    longitude: float | None = None
+    country_at: Callable[[float, float], str] = field(default=_unknown_country, compare=False)
+
+    @property
+    def country(self) -> str:
+        """As two letters; empty where nothing tells."""
+        if self.latitude is None or self.longitude is None:
+            return ""
+        return self.country_at(self.latitude, self.longitude)
+
+
+@dataclass(frozen=True, slots=True)
+class ScanBase:
+    """What the four rules of a scan decide by, beside the level."""
+
+    redeem_point_value: int | Decimal | None
+    retail_price: Decimal | None
+    ceiling: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a member did before: how often this kind of action, and when anything earned last. None: nobody asked."""
+
+    earlier: int | None = None
+    last_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """An action as rules see it. `amount` is its money in the brand's currency, after discounts; `subtotal` before.
+
+    `base`: of a scan, what its level pays by. `given`: points that were fixed before, of a milestone. What comes after
+    `payload` is the member's, known once the snapshot is read: see `of_member`.
+    """
+
+    kind: str
+    happened_at: datetime
+    items: Sequence[Item] = ()
+    batch_id: int | None = None
+    campaign_id: int | None = None
+    place: Place = Place()
+    channel: str = ""
+    profile_field: str = ""
+    subtotal: Decimal | None = None
+    amount: Decimal | None = None
+    base: ScanBase | None = None
+    given: Decimal | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    local: datetime | None = None  # `happened_at` by the brand's clock
+    level: Level | None = None
+    levels: Sequence[Level] = ()
+    history: History = History()
+
+    def of_member(self, *, zone: ZoneInfo, level: Level | None, levels: Sequence[Level], history: History) -> "Facts":
+        """The same action, of a member."""
+        return replace(self, local=self.happened_at.astimezone(zone), level=level, levels=levels, history=history)
+
+    def in_catalogue(self, products: Sequence[Item]) -> "Facts":
+        """The same action, whose items say what the brand's products say of them."""
+        by_id = {each.product_id: each for each in products}
+        by_sku = {each.sku: each for each in products}
+        items = []
+        for item in self.items:
+            known = by_id.get(item.product_id) or by_sku.get(item.sku)
+            items.append(replace(known, quantity=item.quantity, price=item.price) if known else item)
+        return replace(self, items=tuple(items))
+
+    def later(self, number: int) -> "Facts":
+        """The same action once more, after `number` others that it brought itself."""
+        if not number or self.history.earlier is None:
+            return self
+        return replace(self, history=replace(self.history, earlier=self.history.earlier + number))
+
+    def only(self, item: Item) -> "Facts":
+        """The action as if it were about this item alone."""
+        return replace(self, items=(item,))

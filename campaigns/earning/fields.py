@@ -1,0 +1,206 @@
+"""What conditions may ask about: typed fields, how they are read from facts, and which facts must be fetched for them.
+
+Other fields join by `register`: what a brand's own kinds carry, or a segment that the member is in.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum, Flag, auto
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from campaigns.earning.facts import Facts
+from campaigns.models.earning_rules import EarningRule
+
+SCAN, ORDER = EarningRule.Kind.SCAN.value, EarningRule.Kind.ORDER.value
+PROFILE, LOGIN, MILESTONE = (
+    EarningRule.Kind.PROFILE.value,
+    EarningRule.Kind.LOGIN.value,
+    EarningRule.Kind.MILESTONE.value,
+)
+ABOUT_PRODUCTS = frozenset({SCAN, ORDER})
+
+
+class Type(Enum):
+    """How a field's values are compared, and typed in."""
+
+    IDS = "ids"  # rows of the brand, by their ids
+    WORDS = "words"  # texts, of which the action may have several
+    NUMBER = "number"
+    COUNT = "count"  # a whole number
+    WEEKDAY = "weekday"  # 1 is Monday
+    TIME = "time"
+    DAY = "day"
+    LEVEL = "level"
+    PLACE = "place"  # a circle
+
+
+class Needs(Flag):
+    """What has to be read beside the action itself, for who asks only."""
+
+    NOTHING = 0
+    EARLIER = auto()
+    LAST = auto()
+    CATALOGUE = auto()  # what the brand's products say of an order's items
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`read` gives what the action has: a list for fields that it may have several of, else one value or None.
+
+    `choices` names where a form finds its values. `is_anchor`: rules are found by it instead of being tried.
+    """
+
+    name: str
+    label: Any
+    type: Type
+    read: Callable[[Facts], Any]
+    kinds: frozenset[str] | None = None  # None: every kind
+    needs: Needs = Needs.NOTHING
+    choices: str = ""
+    is_anchor: bool = False
+    is_single: bool = True
+    unit: Any = ""
+
+    def is_for(self, kind: str) -> bool:
+        return self.kinds is None or kind in self.kinds
+
+
+def _one(value: Any) -> tuple[Any, ...]:
+    return () if value in {None, ""} else (value,)
+
+
+def _nth(facts: Facts) -> int | None:
+    return None if facts.history.earlier is None else facts.history.earlier + 1
+
+
+def _days_since(facts: Facts) -> int | None:
+    last = facts.history.last_at
+    return None if last is None else max(0, (facts.happened_at - last).days)
+
+
+def _radius(facts: Facts) -> tuple[float, float] | None:
+    place = facts.place
+    return None if place.latitude is None or place.longitude is None else (place.latitude, place.longitude)
+
+
+FIELDS: dict[str, Field] = {}
+
+
+def register(*fields: Field) -> None:
+    """Let conditions ask about these as well."""
+    FIELDS.update({field.name: field for field in fields})
+
+
+def fields_for(kind: str) -> Iterator[Field]:
+    return (field for field in FIELDS.values() if field.is_for(kind))
+
+
+register(
+    Field(
+        "product",
+        _("product"),
+        Type.IDS,
+        lambda facts: [item.product_id for item in facts.items if item.product_id is not None],
+        ABOUT_PRODUCTS,
+        Needs.CATALOGUE,
+        choices="products",
+        is_anchor=True,
+        is_single=False,
+    ),
+    Field(
+        "sku",
+        _("SKU"),
+        Type.WORDS,
+        lambda facts: [item.sku for item in facts.items if item.sku],
+        ABOUT_PRODUCTS,
+        Needs.CATALOGUE,
+        is_anchor=True,
+        is_single=False,
+    ),
+    Field(
+        "category",
+        _("category"),
+        Type.WORDS,
+        lambda facts: [item.category for item in facts.items if item.category],
+        ABOUT_PRODUCTS,
+        Needs.CATALOGUE,
+        choices="categories",
+        is_anchor=True,
+        is_single=False,
+    ),
+    Field(
+        "tags",
+        _("tag"),
+        Type.WORDS,
+        lambda facts: [tag for item in facts.items for tag in item.tags],
+        ABOUT_PRODUCTS,
+        Needs.CATALOGUE,
+        choices="tags",
+        is_anchor=True,
+        is_single=False,
+    ),
+    Field(
+        "batch",
+        _("batch"),
+        Type.IDS,
+        lambda facts: _one(facts.batch_id),
+        frozenset({SCAN}),
+        choices="batches",
+        is_anchor=True,
+    ),
+    Field(
+        "campaign",
+        _("campaign"),
+        Type.IDS,
+        lambda facts: _one(facts.campaign_id),
+        frozenset({SCAN, MILESTONE}),
+        choices="campaigns",
+        is_anchor=True,
+    ),
+    Field("city", _("city"), Type.WORDS, lambda facts: _one(facts.place.city), frozenset({SCAN}), is_anchor=True),
+    Field("region", _("region"), Type.WORDS, lambda facts: _one(facts.place.region), frozenset({SCAN}), is_anchor=True),
+    Field(
+        "country",
+        _("country (two letters)"),
+        Type.WORDS,
+        lambda facts: _one(facts.place.country),
+        frozenset({SCAN}),
+        is_anchor=True,
+    ),
+    Field("place", _("place"), Type.PLACE, _radius, frozenset({SCAN})),
+    Field("channel", _("channel"), Type.WORDS, lambda facts: _one(facts.channel), is_anchor=True),
+    Field("level", _("level"), Type.LEVEL, lambda facts: facts.level, choices="levels"),
+    Field("nth", _("how many times so far, with this one"), Type.COUNT, _nth, ABOUT_PRODUCTS, Needs.EARLIER),
+    Field("days_since_last", _("days since points were earned last"), Type.COUNT, _days_since, needs=Needs.LAST),
+    Field("subtotal", _("order's subtotal"), Type.NUMBER, lambda facts: facts.subtotal, frozenset({ORDER})),
+    Field("amount", _("order's amount after discounts"), Type.NUMBER, lambda facts: facts.amount, frozenset({ORDER})),
+    Field(
+        "item_quantity",
+        _("an item's quantity"),
+        Type.COUNT,
+        lambda facts: [item.quantity for item in facts.items],
+        frozenset({ORDER}),
+        is_single=False,
+    ),
+    Field(
+        "item_price",
+        _("an item's price"),
+        Type.NUMBER,
+        lambda facts: [item.price for item in facts.items if item.price is not None],
+        ABOUT_PRODUCTS,
+        is_single=False,
+    ),
+    Field("weekday", _("weekday"), Type.WEEKDAY, lambda facts: facts.local and facts.local.isoweekday()),
+    Field("time", _("time of day"), Type.TIME, lambda facts: facts.local and facts.local.time().replace(tzinfo=None)),
+    Field("day", _("day"), Type.DAY, lambda facts: facts.local and facts.local.date()),
+    Field(
+        "profile_field",
+        _("profile field"),
+        Type.WORDS,
+        lambda facts: _one(facts.profile_field),
+        frozenset({PROFILE}),
+        is_anchor=True,
+    ),
+)

@@ -1,0 +1,177 @@
+"""Limits of rules: for a member and a period, or for the rule in all; and what they leave of a share.
+
+As data: `[{"per": "member", "what": "points", "period": "month", "most": "500"}]`. Money is counted in points at the
+price that the limit states.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from decimal import ROUND_DOWN, Decimal
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from campaigns.earning.comparisons import WrongValueError, number
+from campaigns.models.earning_rules import EarningRuleUse
+
+ZERO, CENT = Decimal(0), Decimal("0.01")
+MEMBER, RULE = "member", "rule"
+POINTS, EVENTS, MONEY = "points", "events", "money"
+EVENT, EVER = "event", "ever"
+PERIODS = (EVENT, *EarningRuleUse.Period.values)
+MAX_LIMITS = 8
+MOST = Decimal(10) ** 11
+BEGINNING = date(1, 1, 1)  # of the period that never ends
+UseKey = tuple[int, str]  # a rule and a period
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """`most` as it was set, in its unit; `amount` in points or events, which is what is counted."""
+
+    per: str
+    what: str
+    period: str
+    most: Decimal
+    amount: Decimal
+    point_cost: Decimal | None = None
+
+    @property
+    def counts_events(self) -> bool:
+        return self.what == EVENTS
+
+
+class LimitsError(Exception):
+    """What is wrong with limits: of each place, such as `[0].most`, what to fix."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        super().__init__("; ".join(f"{path}: {message}" if path else message for path, message in problems.items()))
+
+
+def read(data: Any) -> tuple[Limit, ...]:
+    """Raises LimitsError."""
+    if not data:
+        return ()
+    if not isinstance(data, list | tuple) or len(data) > MAX_LIMITS:
+        raise LimitsError({"": _("Give a list of at most %(most)d limits.") % {"most": MAX_LIMITS}})
+    problems: dict[str, str] = {}
+    found = [limit for at, each in enumerate(data) if (limit := _limit(each, f"[{at}]", problems))]
+    kinds = [(limit.per, limit.what, limit.period) for limit in found]
+    for at, kind in enumerate(kinds):
+        if kind in kinds[:at]:
+            problems[f"[{at}]"] = _("There is such a limit already; keep the lower one.")
+    if problems:
+        raise LimitsError(problems)
+    return tuple(found)
+
+
+def _limit(data: Any, path: str, problems: dict[str, str]) -> Limit | None:
+    if not isinstance(data, Mapping) or set(data) - {"per", "what", "period", "most", "point_cost"}:
+        problems[path] = _("A limit has per, what, period, most and, for money, point_cost.")
+        return None
+    per, what, period = data.get("per"), data.get("what"), data.get("period", EVER)
+    if per not in {MEMBER, RULE}:
+        problems[f"{path}.per"] = _("Write member or rule.")
+    elif what not in ({POINTS, EVENTS} if per == MEMBER else {POINTS, EVENTS, MONEY}):
+        problems[f"{path}.what"] = _("Write points or events; or money, for the rule in all.")
+    elif period not in (PERIODS if per == MEMBER else {EVER}) or (period == EVENT and what == EVENTS):
+        problems[f"{path}.period"] = _("Write event, day, week, month or ever for a member, and ever for the rule.")
+    else:
+        return _amount(data, str(per), str(what), str(period), path, problems)
+    return None
+
+
+def _amount(
+    data: Mapping[str, Any], per: str, what: str, period: str, path: str, problems: dict[str, str]
+) -> Limit | None:
+    name = "most"
+    try:
+        most = number(data.get("most"))
+        if not ZERO < most <= MOST or (what == EVENTS and most != most.to_integral_value()):
+            raise WrongValueError(_("Write a number above 0; of events, a whole one."))
+        if what != MONEY:
+            return Limit(per, what, period, most, most.quantize(CENT, rounding=ROUND_DOWN))
+        name = "point_cost"
+        cost = number(data.get("point_cost"))
+        if not ZERO < cost <= MOST:
+            raise WrongValueError(_("Write what a point costs the brand, such as 0.01."))
+    except WrongValueError as error:
+        problems[f"{path}.{name}"] = str(error)
+        return None
+    return Limit(per, what, period, most, min(MOST, most / cost).quantize(CENT, rounding=ROUND_DOWN), cost)
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What was given before."""
+
+    points: Decimal = ZERO
+    events: int = 0
+
+    def plus(self, points: Decimal, events: int = 1) -> "Used":
+        return Used(self.points + points, self.events + events)
+
+
+NOTHING = Used()
+
+
+def starts_of(local: datetime) -> dict[str, date]:
+    """When each period began in which the moment lies, by the brand's clock."""
+    day = local.date()
+    return {"day": day, "week": day - timedelta(days=day.weekday()), "month": day.replace(day=1), EVER: BEGINNING}
+
+
+@dataclass(slots=True)
+class Standing:
+    """What rules have given one member in the current periods, and in all; it grows while an action is decided.
+
+    `given` has what the action itself adds, in the form in which it is written.
+    """
+
+    starts: Mapping[str, date]
+    uses: dict[UseKey, Used] = field(default_factory=dict)
+    budgets: dict[int, Used] = field(default_factory=dict)
+    given: dict[int, Used] = field(default_factory=dict)
+
+    def left(self, rule_id: int, limits: Sequence[Limit], share: Decimal) -> tuple[Decimal, Limit | None]:
+        """What of a share the limits leave, and the one that cut it."""
+        cut_by: Limit | None = None
+        for limit in limits:
+            room = self._room(rule_id, limit)
+            if room < share:
+                share, cut_by = room, limit
+        return share, cut_by
+
+    def _room(self, rule_id: int, limit: Limit) -> Decimal:
+        if limit.period == EVENT:
+            return limit.amount
+        if limit.per == RULE:
+            used = self.budgets.get(rule_id, NOTHING)
+        else:
+            used = self.uses.get((rule_id, limit.period), NOTHING)
+        if limit.counts_events:
+            return ZERO if used.events >= limit.amount else MOST
+        return max(ZERO, limit.amount - used.points)
+
+    def give(self, rule_id: int, limits: Sequence[Limit], points: Decimal) -> None:
+        """Count what a rule gives, where it has limits. A rule that gives nothing uses nothing up."""
+        if not points or not limits:
+            return
+        self.given[rule_id] = self.given.get(rule_id, NOTHING).plus(points)
+        self.budgets[rule_id] = self.budgets.get(rule_id, NOTHING).plus(points)
+        for period in {limit.period for limit in limits if limit.per == MEMBER and limit.period != EVENT}:
+            self.uses[rule_id, period] = self.uses.get((rule_id, period), NOTHING).plus(points)
+
+    def take_back(self, rule_id: int, points: Decimal) -> None:
+        """A limit of the brand's cut what the rule gave just now."""
+        if rule_id not in self.given:
+            return
+        self.given[rule_id] = self.given[rule_id].plus(-points, events=0)
+        self.budgets[rule_id] = self.budgets[rule_id].plus(-points, events=0)
+        for key in [key for key in self.uses if key[0] == rule_id]:
+            self.uses[key] = self.uses[key].plus(-points, events=0)
+
+    def copy(self) -> "Standing":
+        return replace(self, uses=dict(self.uses), budgets=dict(self.budgets), given=dict(self.given))

@@ -1,0 +1,210 @@
+"""A brand's rules as they are in force: compiled once in a process, and found by what an action is about.
+
+A snapshot says which version of the set is in force, so a change is seen by the next accrual. What needs nothing read
+beside the action costs no accrual anything.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from campaigns.earning import conditions, limits
+from campaigns.earning.comparisons import Test
+from campaigns.earning.conditions import ConditionsError, Group
+from campaigns.earning.facts import Facts
+from campaigns.earning.fields import FIELDS, ORDER, Needs
+from campaigns.earning.limits import LimitsError
+from campaigns.earning.stacking import Rule
+from campaigns.models.earning_rules import EarningRule, EarningRuleVersion
+
+MAX_BRANDS = 1_000  # kept in a process
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A rule, when it runs, and what must hold."""
+
+    rule: Rule
+    starts_at: datetime | None
+    ends_at: datetime | None
+    group: Group
+    needs: Needs
+
+    def runs_at(self, at: datetime) -> bool:
+        return (self.starts_at is None or self.starts_at <= at) and (self.ends_at is None or at < self.ends_at)
+
+
+@dataclass(slots=True)
+class RulesOfKind:
+    """Rules for one kind of action: those that each action is tried on, and those found by an anchor's value."""
+
+    always: list[Candidate] = field(default_factory=list)
+    by_anchor: dict[str, dict[Any, list[Candidate]]] = field(default_factory=dict)
+
+    every: list[Candidate] = field(default_factory=list)
+
+    def add(self, candidate: Candidate) -> None:
+        self.every.append(candidate)
+        anchors = conditions.anchors_of(candidate.group)
+        if not anchors:
+            self.always.append(candidate)
+        for name, value in anchors:
+            self.by_anchor.setdefault(name, {}).setdefault(value, []).append(candidate)
+
+    def running(self, at: datetime) -> list[Candidate]:
+        return [each for each in self.every if each.runs_at(at)]
+
+    def candidates(self, facts: Facts) -> list[Candidate]:
+        """Those that could match, each once, which run at the moment."""
+        found = {id(each): each for each in self.always}
+        for name, listed in self.by_anchor.items():
+            for value in FIELDS[name].read(facts):
+                key = value.casefold() if isinstance(value, str) else value
+                found.update((id(each), each) for each in listed.get(key, ()))
+        return [each for each in found.values() if each.runs_at(facts.happened_at)]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an accrual must read beside the usual: for these rules with limits what they gave, and the member's past."""
+
+    limited: tuple[int, ...] = ()
+    needs: Needs = Needs.NOTHING
+
+    def and_also(self, other: "Wanted") -> "Wanted":
+        return Wanted(tuple(dict.fromkeys((*self.limited, *other.limited))), self.needs | other.needs)
+
+
+NOTHING_WANTED = Wanted()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """The rules of a brand as a version of its set has them. `broken`: those that can be read no longer."""
+
+    version: int = 0
+    kinds: Mapping[str, RulesOfKind] = field(default_factory=dict)
+    broken: tuple[int, ...] = ()
+
+    def candidates(self, facts: Facts) -> list[Candidate]:
+        of_kind = self.kinds.get(facts.kind)
+        return of_kind.candidates(facts) if of_kind else []
+
+    def wanted(self, facts: Facts) -> Wanted:
+        """Of an order, whose items the catalogue explains first, for every rule that could match then."""
+        of_kind = self.kinds.get(facts.kind)
+        if of_kind is None:
+            return NOTHING_WANTED
+        found = of_kind.running(facts.happened_at) if facts.kind == ORDER else of_kind.candidates(facts)
+        if not found:
+            return NOTHING_WANTED
+        needs = Needs.NOTHING
+        for each in found:
+            needs |= each.needs
+        return Wanted(tuple(each.rule.id for each in found if each.rule.limits), needs)
+
+    def matching(self, facts: Facts) -> list[Rule]:
+        """The rules that apply to an action of a member."""
+        return [each.rule for each in self.candidates(facts) if each.rule.test(facts)]
+
+
+NO_RULES = RuleSet()
+# By brand, the most recently used last.
+_kept: "OrderedDict[int, RuleSet]" = OrderedDict()
+
+
+def kept(brand_id: int) -> RuleSet:
+    """What this process knows of a brand's rules, which may be old; a snapshot tells."""
+    return _kept.get(brand_id, NO_RULES)
+
+
+def load(brand_id: int) -> RuleSet:
+    """The rules that are in force now, from the database; and keep them."""
+    found = at_version(brand_id)
+    _kept[brand_id] = found
+    _kept.move_to_end(brand_id)
+    while len(_kept) > MAX_BRANDS:
+        _kept.popitem(last=False)
+    return found
+
+
+def forget() -> None:
+    """As a process that has just begun."""
+    _kept.clear()
+
+
+def at_version(brand_id: int, version: int | None = None) -> RuleSet:
+    """The rules as a version of the set had them, or as they are now. One statement."""
+    rows = EarningRuleVersion.objects.filter(brand=brand_id)
+    if version is not None:
+        rows = rows.filter(set_version__lte=version)
+    latest = list(rows.order_by("rule_id", "-set_version").distinct("rule_id"))
+    number = max((row.set_version for row in latest), default=0)
+    contents = [(row.rule_id, row.number, row.content) for row in latest if row.content is not None]
+    return compiled(contents, version=number)
+
+
+def compiled(contents: Iterable[tuple[int, int, Mapping[str, Any]]], *, version: int = 0) -> RuleSet:
+    """A set of rules, given as their id, version and content. What cannot be read any more is left out."""
+    kinds: dict[str, RulesOfKind] = {}
+    broken = []
+    for rule_id, number, content in contents:
+        try:
+            candidate = candidate_of(rule_id, number, content)
+        except (ConditionsError, LimitsError):
+            broken.append(rule_id)
+            continue
+        kinds.setdefault(content["kind"], RulesOfKind()).add(candidate)
+    return RuleSet(version, kinds, tuple(broken))
+
+
+def candidate_of(rule_id: int, number: int, content: Mapping[str, Any]) -> Candidate:
+    """Raises ConditionsError or LimitsError."""
+    group = conditions.read(content["conditions"], kind=content["kind"])
+    test: Test = group.test()
+    found = limits.read(content["limits"])
+    rule = Rule(
+        id=rule_id,
+        version=number,
+        name=content["name"],
+        names=content["translations"] or None,
+        effect=content["reward_type"],
+        value=Decimal(str(content["reward_value"])),
+        per=content["per"],
+        basis=content["basis"],
+        stacking=content["stacking"],
+        group=content["group"],
+        priority=content["priority"],
+        limits=found,
+        test=test,
+    )
+    return Candidate(
+        rule, _moment(content["starts_at"]), _moment(content["ends_at"]), group, conditions.needs_of(group)
+    )
+
+
+def content_of(rule: EarningRule) -> dict[str, Any]:
+    """What a version keeps of a rule: for one that is not in force, such as a draft that somebody tries."""
+    return {
+        "kind": rule.kind,
+        "name": rule.name,
+        "translations": rule.translations,
+        "reward_type": rule.reward_type,
+        "reward_value": str(rule.reward_value),
+        "per": rule.per,
+        "basis": rule.basis,
+        "conditions": rule.conditions,
+        "limits": rule.limits,
+        "stacking": rule.stacking,
+        "group": rule.group,
+        "priority": rule.priority,
+        "starts_at": rule.starts_at.isoformat() if rule.starts_at else None,
+        "ends_at": rule.ends_at.isoformat() if rule.ends_at else None,
+    }
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

@@ -1,0 +1,133 @@
+"""A rule as a sentence that a marketer reads back: when, under which conditions, what it gives, how much at most."""
+
+from typing import Any
+
+from django.utils import formats
+from django.utils.dates import WEEKDAYS
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from brands.models.tenants import Brand
+from campaigns.earning import choices, conditions, limits
+from campaigns.earning.comparisons import OPERATORS
+from campaigns.earning.conditions import ANY, NONE, ConditionsError, Group, Row
+from campaigns.earning.fields import Type
+from campaigns.earning.limits import EVENTS, MONEY, RULE, Limit, LimitsError
+from campaigns.models.earning_rules import EarningRule
+
+Effect, Per, Basis, Kind = EarningRule.Effect, EarningRule.Per, EarningRule.Basis, EarningRule.Kind
+
+
+def sentence(rule: EarningRule) -> str:
+    """Raises ConditionsError or LimitsError where the rule cannot be read."""
+    group = conditions.read(rule.conditions, kind=rule.kind)
+    parts = [_when(rule.kind)]
+    if group.parts:
+        parts.append(_group(group, rule.brand, is_first=True))
+    if dates := _dates(rule):
+        parts.append(dates)
+    given = ", ".join([effect(rule), *(limit_text(each) for each in limits.read(rule.limits))])
+    return f"{' '.join(parts)}: {given}."
+
+
+def readable(rule: EarningRule) -> str:
+    """The sentence; of a rule that can no longer be read, why."""
+    try:
+        return sentence(rule)
+    except (ConditionsError, LimitsError) as error:
+        return str(error)
+
+
+def _when(kind: str) -> str:
+    words: dict[str, str] = {
+        Kind.SCAN: _("When somebody scans a product"),
+        Kind.ORDER: _("When somebody orders"),
+        Kind.PROFILE: _("When somebody completes a profile field"),
+        Kind.LOGIN: _("When somebody logs in for the first time in a day"),
+        Kind.MILESTONE: _("When a milestone pays points"),
+    }
+    return words.get(kind, kind)
+
+
+def _group(group: Group, brand: Brand, *, is_first: bool = False) -> str:
+    words = [f"({_group(part, brand)})" if isinstance(part, Group) else row_text(part, brand) for part in group.parts]
+    if group.kind == NONE:
+        joined = _("none of this holds: %(conditions)s") % {"conditions": _(" or ").join(words)}
+        return _("and %(conditions)s") % {"conditions": joined} if is_first else joined
+    joined = (_(" or ") if group.kind == ANY else _(" and ")).join(words)
+    return _("and %(conditions)s") % {"conditions": joined} if is_first else joined
+
+
+def row_text(row: Row, brand: Brand) -> str:
+    """Such as "category is one of Serums"."""
+    operator = OPERATORS[row.field.type][row.operator]
+    return f"{row.field.label} {operator.label} {value_text(row, brand)}"
+
+
+def value_text(row: Row, brand: Brand) -> str:
+    value, raw = row.value, row.raw
+    if row.field.type is Type.IDS:
+        names = choices.words_of(brand, row.field.choices, value)
+        return ", ".join(names.get(each, _("one that is gone")) for each in value)
+    if row.field.type is Type.WEEKDAY:
+        return ", ".join(str(WEEKDAYS[each - 1]) for each in value)
+    if row.field.type is Type.DAY:
+        days = value if isinstance(value, tuple) else (value,)
+        return _(" and ").join(formats.date_format(day, "j M Y") for day in days)
+    if row.field.type is Type.PLACE:
+        words = _("%(kilometres)g km around %(latitude)g, %(longitude)g")
+        return words % {"latitude": value[0], "longitude": value[1], "kilometres": value[2]}
+    if isinstance(raw, list | tuple):
+        return (_(" and ") if row.operator == "between" else ", ").join(str(each) for each in raw)
+    return str(raw)
+
+
+def _dates(rule: EarningRule) -> str:
+    zone = rule.brand.zone
+    first, last = (
+        formats.date_format(each.astimezone(zone), "j M Y H:i") if each else ""
+        for each in (rule.starts_at, rule.ends_at)
+    )
+    if first and last:
+        return _("from %(first)s to %(last)s") % {"first": first, "last": last}
+    if first:
+        return _("from %(first)s on") % {"first": first}
+    return _("until %(last)s") % {"last": last} if last else ""
+
+
+def effect(rule: EarningRule) -> str:
+    """Such as "2 x points" or "10 points for each item that matches"."""
+    value = shown(rule.reward_value)
+    if rule.reward_type == Effect.MULTIPLIER:
+        return _("%(value)s x points") % {"value": value}
+    if rule.reward_type == Effect.PERCENTAGE:
+        if rule.basis == Basis.MATCHING:
+            return _("%(value)s %% of what the matching items cost") % {"value": value}
+        return _("%(value)s %% of the amount") % {"value": value}
+    points = ngettext("%(value)s point", "%(value)s points", int(rule.reward_value)) % {"value": value}
+    if rule.reward_type == Effect.BONUS:
+        points = _("%(points)s on top") % {"points": points}
+    return _("%(points)s for each item that matches") % {"points": points} if rule.per == Per.ITEM else points
+
+
+def limit_text(limit: Limit) -> str:
+    """Such as "at most 500 points each a month"."""
+    most = shown(limit.most)
+    if limit.per == RULE:
+        if limit.what == MONEY:
+            words = _("%(most)s in money in all, at %(cost)s a point")
+            return words % {"most": most, "cost": shown(limit.point_cost or limit.most)}
+        return (_("%(most)s times in all") if limit.what == EVENTS else _("%(most)s points in all")) % {"most": most}
+    what = (_("%(most)s times each") if limit.what == EVENTS else _("%(most)s points each")) % {"most": most}
+    periods = {
+        "event": _("at most %(what)s time") % {"what": what},
+        "day": _("at most %(what)s a day") % {"what": what},
+        "week": _("at most %(what)s a week") % {"what": what},
+        "month": _("at most %(what)s a month") % {"what": what},
+    }
+    return periods.get(limit.period, _("at most %(what)s") % {"what": what})
+
+
+def shown(number: Any) -> str:
+    """Without zeros behind that say nothing."""
+    return f"{number.normalize():,f}"

@@ -1,0 +1,202 @@
+"""How rules count together, in this order:
+
+1. what the action is worth by itself: the level's points of a scan, what a milestone pays;
+2. points and percentages that are fixed: added;
+3. multipliers, the one with the highest priority first: one that adds gives its times of what stood before all
+   multipliers, one that multiplies its times of what stands now; the result is in whole points, halves up;
+4. bonuses: added, and never multiplied.
+
+Of the rules of a group only the one that gives this member most counts (the higher priority, then the older rule, where
+two give the same). Each share is cut by its rule's own limits before the next step sees it. Nothing is ever below 0.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from campaigns.earning import effects
+from campaigns.earning.comparisons import Test
+from campaigns.earning.effects import Effect, Given
+from campaigns.earning.facts import Facts
+from campaigns.earning.limits import Limit, Standing
+from campaigns.earning.points import MOST
+from campaigns.models.earning_rules import LEVEL_GROUP, EarningRule
+from loyalty.points.explanations import RULE, Cut, Share
+
+ZERO = Decimal(0)
+Stacking = EarningRule.Stacking
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A version of a rule, ready to be tried."""
+
+    id: int
+    version: int
+    name: str
+    names: dict[str, dict[str, str]] | None
+    effect: str
+    value: Decimal
+    per: str
+    basis: str
+    stacking: str
+    group: str
+    priority: int
+    limits: tuple[Limit, ...]
+    test: Test
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return -self.priority, self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Award:
+    """What an action earns and why: the shares add up to the points."""
+
+    points: Decimal
+    shares: tuple[Share, ...]
+
+
+@dataclass(slots=True)
+class _Total:
+    """`exact` is what multipliers multiply, `given` what was given: its rounding, and less where a limit cut it."""
+
+    given: Decimal
+    exact: Decimal
+
+    def add(self, share: Share) -> None:
+        self.given += share.points
+        self.exact = self.given
+
+
+def award(rules: Sequence[Rule], facts: Facts, standing: Standing) -> Award | None:
+    """What rules that match give an action together, None where neither a rule nor the action itself is worth anything.
+
+    Counts what it gives in `standing`.
+    """
+    base = effects.of_base(facts)
+    if not rules:
+        return None if base is None else Award(base.points, (base,))
+    rules = sorted(rules, key=lambda rule: rule.order)
+    total = _Total(ZERO, ZERO)
+    shares: list[Share] = []
+
+    def take(rule: Rule, share: Share) -> None:
+        standing.give(rule.id, rule.limits, share.points)
+        shares.append(share)
+
+    fixed = [rule for rule in rules if rule.effect in {Effect.POINTS, Effect.PERCENTAGE}]
+    chosen = _chosen(fixed, lambda rule: _fixed(rule, facts, standing), base)
+    if base is not None and chosen.keeps_base:
+        shares.append(base)
+        total.add(base)
+    for rule, share in chosen.shares:
+        take(rule, share)
+        total.add(share)
+    _multiply([rule for rule in rules if rule.effect == Effect.MULTIPLIER], total, standing, take)
+    bonuses = _chosen(
+        [rule for rule in rules if rule.effect == Effect.BONUS], lambda rule: _fixed(rule, facts, standing), None
+    )
+    for rule, share in bonuses.shares:
+        take(rule, share)
+        total.given += share.points
+    return _capped(total.given, shares)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    shares: list[tuple[Rule, Share]]
+    keeps_base: bool
+
+
+def _chosen(rules: Sequence[Rule], share_of: Callable[[Rule], Share], base: Share | None) -> _Chosen:
+    """Without those that another one of their group beats; `base` is of the level's group."""
+    found = [(rule, share_of(rule)) for rule in rules]
+    best: dict[str, int] = {}
+    for at, (rule, share) in enumerate(found):
+        if rule.stacking == Stacking.BEST:
+            first = best.setdefault(rule.group, at)
+            if share.points > found[first][1].points:
+                best[rule.group] = at
+    keeps_base = True
+    if base is not None and LEVEL_GROUP in best:
+        keeps_base = base.points >= found[best[LEVEL_GROUP]][1].points
+        if keeps_base:
+            best[LEVEL_GROUP] = -1
+    kept = [each for at, each in enumerate(found) if each[0].stacking != Stacking.BEST or best[each[0].group] == at]
+    return _Chosen(kept, keeps_base)
+
+
+def _fixed(rule: Rule, facts: Facts, standing: Standing) -> Share:
+    return _limited(rule, effects.of_rule(rule.effect, rule.value, rule.per, rule.basis, rule.test, facts), standing)
+
+
+def _limited(rule: Rule, given: Given, standing: Standing) -> Share:
+    left, limit = standing.left(rule.id, rule.limits, given.points)
+    return Share(
+        source=RULE,
+        effect=rule.effect,
+        value=rule.value,
+        points=left,
+        basis=given.basis,
+        items=given.items,
+        name=rule.name,
+        names=rule.names,
+        rule_id=rule.id,
+        version=rule.version,
+        cut=Cut(limit.per, limit.what, limit.period, limit.most) if limit else None,
+    )
+
+
+def _multiply(rules: Sequence[Rule], total: _Total, standing: Standing, take: Callable[[Rule, Share], None]) -> None:
+    """One after the other; a group when its first rule's turn comes, and of it the rule that gives most."""
+    before = total.given
+    done: set[str] = set()
+    for rule in rules:
+        alike = [rule]
+        if rule.stacking == Stacking.BEST:
+            if rule.group in done:
+                continue
+            done.add(rule.group)
+            alike = [each for each in rules if each.stacking == Stacking.BEST and each.group == rule.group]
+        best = max((_multiplied(each, before, total, standing) for each in alike), key=lambda found: found.share.points)
+        take(best.rule, best.share)
+        total.given += best.share.points
+        total.exact = total.given if best.share.cut else best.exact
+
+
+@dataclass(frozen=True, slots=True)
+class _Multiplied:
+    rule: Rule
+    share: Share
+    exact: Decimal
+
+
+def _multiplied(rule: Rule, before: Decimal, total: _Total, standing: Standing) -> _Multiplied:
+    adds = rule.stacking == Stacking.ADD
+    exact = min(MOST, total.exact + before * (rule.value - 1) if adds else total.exact * rule.value)
+    full = max(ZERO, effects.whole(exact) - total.given)
+    basis = before if adds else total.given
+    return _Multiplied(rule, _limited(rule, Given(full, basis=basis), standing), exact)
+
+
+def _capped(points: Decimal, shares: Sequence[Share]) -> Award:
+    """No more than a ledger entry holds."""
+    if points <= MOST:
+        return Award(points, tuple(shares))
+    return trimmed(Award(points, tuple(shares)), to=MOST, cut=None)
+
+
+def trimmed(award: Award, *, to: Decimal, cut: Cut | None) -> Award:
+    """The same with fewer points, taken from the last shares first; `cut` says by what."""
+    over = award.points - to
+    if over <= 0:
+        return award
+    shares = list(award.shares)
+    for at in range(len(shares) - 1, -1, -1):
+        taken = min(over, shares[at].points)
+        if taken:
+            shares[at] = replace(shares[at], points=shares[at].points - taken, cut=cut or shares[at].cut)
+            over -= taken
+    return Award(to, tuple(shares))

@@ -1,0 +1,322 @@
+// The builder of earning rules: rows for conditions and limits, the rule as a sentence, and what it would earn.
+// What the rows say is carried by two hidden fields of the form; nobody sees how.
+const vocabulary = JSON.parse(document.getElementById("rule-vocabulary")?.textContent || "null");
+const bench = document.querySelector("[data-rule-bench]");
+const form = document.querySelector("[data-rule-part]")?.form;
+const PAUSE = 400;
+let lists = 0;
+
+const element = (kind, more = {}, ...children) => {
+  const made = Object.assign(document.createElement(kind), more);
+  made.append(...children);
+  return made;
+};
+const labelled = (text, control) => element("label", {}, element("span", { textContent: text }), control);
+const choice = (options, chosen, label, onchange) => {
+  const made = element("select", { onchange: () => onchange(made.value) });
+  made.append(...options.map(([value, text]) => element("option", { value, textContent: text, selected: value === chosen })));
+  return labelled(label, made);
+};
+
+if (vocabulary && form) {
+  const words = vocabulary.words;
+  const kindField = form.elements.kind;
+  const kind = () => kindField?.value || form.querySelector("[data-kind]")?.dataset.kind || "scan-auth";
+  const fieldsNow = () => vocabulary.fields.filter((field) => !field.kinds || field.kinds.includes(kind()));
+  const fieldNamed = (name) => vocabulary.fields.find((field) => field.name === name);
+  const brand = () => form.elements.brand?.value || bench?.dataset.brand || "";
+  const parts = Object.fromEntries([...form.querySelectorAll("[data-rule-part]")].map((input) => [input.dataset.rulePart, input]));
+  const read = (part, empty) => {
+    try { return JSON.parse(parts[part].value || "null") || empty; } catch { return empty; }
+  };
+  let conditions = read("conditions", {});
+  let limits = read("limits", []);
+  if (!Object.keys(conditions).length) conditions = { all: [] };
+
+  let waiting = 0;
+  const changed = () => {
+    const key = Object.keys(conditions)[0];
+    parts.conditions.value = JSON.stringify(conditions[key].length ? conditions : {});
+    parts.limits.value = JSON.stringify(limits);
+    clearTimeout(waiting);
+    waiting = setTimeout(readBack, PAUSE);
+  };
+
+  const optionsOf = async (name, query) => {
+    if (!bench || !brand()) return [];
+    const address = `${bench.dataset.choices}?${new URLSearchParams({ brand: brand(), name, q: query })}`;
+    const answer = await fetch(address, { redirect: "error" });
+    return answer.ok ? (await answer.json()).options : [];
+  };
+  const named = async (name, ids) => {
+    if (!bench || !brand() || !ids.length) return {};
+    const address = `${bench.dataset.choices}?${new URLSearchParams({ brand: brand(), name, ids: ids.join(",") })}`;
+    const answer = await fetch(address, { redirect: "error" });
+    return answer.ok ? Object.fromEntries((await answer.json()).options) : {};
+  };
+
+  // --- Values, one editor for each shape
+
+  const typed = (row, type, label, more = {}) => {
+    const made = element("input", { type, value: row.value ?? "", ...more });
+    made.addEventListener("input", () => { row.value = made.value; changed(); });
+    return labelled(label, made);
+  };
+  const pair = (row, type, more = {}) => {
+    if (!Array.isArray(row.value) || row.value.length !== 2) row.value = ["", ""];
+    return [0, 1].map((at) => {
+      const made = element("input", { type, value: row.value[at], ...more });
+      made.addEventListener("input", () => { row.value[at] = made.value; changed(); });
+      return labelled(at ? words.and : words.value, made);
+    });
+  };
+  const listOfWords = (row, field) => {
+    const list = element("datalist", { id: `rule-list-${lists += 1}` });
+    const made = element("input", { type: "text", value: (Array.isArray(row.value) ? row.value : []).join(", "), title: words.several });
+    made.setAttribute("list", list.id);
+    const split = () => made.value.split(",").map((each) => each.trim()).filter(Boolean);
+    made.addEventListener("input", () => { row.value = split(); changed(); });
+    const offer = async () => {
+      const before = split().slice(0, -1);
+      const found = field.choices ? await optionsOf(field.choices, split().at(-1) || "") : [];
+      list.replaceChildren(...found.map(([value]) => element("option", { value: [...before, value].join(", ") })));
+    };
+    made.addEventListener("focus", offer);
+    made.addEventListener("input", offer);
+    return [labelled(words.several, made), list];
+  };
+  const chosenRows = (row, field) => {
+    if (!Array.isArray(row.value)) row.value = [];
+    const chips = element("div", { className: "rule-chips" });
+    const list = element("datalist", { id: `rule-list-${lists += 1}` });
+    const made = element("input", { type: "text", placeholder: words.search, autocomplete: "off" });
+    made.setAttribute("list", list.id);
+    let offered = [];
+    const show = async () => {
+      const names = await named(field.choices, row.value);
+      chips.replaceChildren(...row.value.map((id) => {
+        const remove = element("button", { type: "button", textContent: `${names[id] || words.unnamed} ×` });
+        remove.setAttribute("aria-label", `${words.remove}: ${names[id] || words.unnamed}`);
+        remove.addEventListener("click", () => { row.value = row.value.filter((each) => each !== id); changed(); show(); });
+        return remove;
+      }));
+    };
+    const offer = async () => {
+      offered = await optionsOf(field.choices, made.value);
+      list.replaceChildren(...offered.map(([, text]) => element("option", { value: text })));
+    };
+    made.addEventListener("focus", offer);
+    made.addEventListener("input", () => {
+      const found = offered.find(([, text]) => text === made.value);
+      if (!found) { offer(); return; }
+      if (!row.value.includes(Number(found[0]))) row.value.push(Number(found[0]));
+      made.value = "";
+      changed();
+      show();
+    });
+    show();
+    return [labelled(field.label, made), list, chips];
+  };
+  const weekdays = (row) => {
+    if (!Array.isArray(row.value)) row.value = [];
+    const days = element("fieldset", { className: "rule-days" }, element("legend", { className: "sr-only", textContent: words.value }));
+    vocabulary.weekdays.forEach((name, at) => {
+      const box = element("input", { type: "checkbox", checked: row.value.includes(at + 1) });
+      box.addEventListener("change", () => {
+        row.value = vocabulary.weekdays.map((_, day) => day + 1).filter((day) => (day === at + 1 ? box.checked : row.value.includes(day)));
+        changed();
+      });
+      days.append(element("label", {}, box, name));
+    });
+    return [days];
+  };
+  const circle = (row) => {
+    if (typeof row.value !== "object" || Array.isArray(row.value) || !row.value) row.value = { latitude: "", longitude: "", kilometres: "10" };
+    return ["latitude", "longitude", "kilometres"].map((name) => {
+      const made = element("input", { type: "number", step: "any", value: row.value[name] });
+      made.addEventListener("input", () => { row.value[name] = made.value; changed(); });
+      return labelled(words[name], made);
+    });
+  };
+  const EDITORS = {
+    choices: chosenRows,
+    words: listOfWords,
+    word: (row) => [typed(row, "text", words.value)],
+    number: (row) => [typed(row, "number", words.value, { step: "any" })],
+    numbers: (row) => pair(row, "number", { step: "any" }),
+    weekdays,
+    times: (row) => pair(row, "time"),
+    day: (row) => [typed(row, "date", words.value)],
+    days: (row) => pair(row, "date"),
+    circle,
+  };
+
+  // --- Rows and groups
+
+  const removeButton = (what, remove) => {
+    const made = element("button", { type: "button", textContent: words.remove });
+    made.setAttribute("aria-label", `${words.remove}: ${what}`);
+    made.addEventListener("click", remove);
+    return made;
+  };
+  const rowOf = (row, remove) => {
+    const field = fieldNamed(row.field) || fieldsNow()[0];
+    const operator = field.operators.find((each) => each.name === row.operator) || field.operators[0];
+    row.operator = operator.name;
+    const known = fieldsNow();
+    const offered = known.includes(field) ? known : [field, ...known];
+    const box = element("div", { className: "rule-row" });
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", field.label);
+    box.append(
+      choice(offered.map((each) => [each.name, each.label]), field.name, words.field, (name) => {
+        Object.assign(row, { field: name, operator: "", value: null });
+        redraw();
+      }),
+      choice(field.operators.map((each) => [each.name, each.label]), operator.name, words.operator, (name) => {
+        const next = field.operators.find((each) => each.name === name);
+        if (next.shape !== operator.shape) row.value = null;
+        row.operator = name;
+        redraw();
+      }),
+      ...EDITORS[operator.shape](row, field),
+      removeButton(field.label, remove),
+    );
+    return box;
+  };
+  const button = (text, act) => element("button", { type: "button", textContent: text, onclick: act });
+  const groupOf = (group, depth, remove) => {
+    const key = Object.keys(group)[0];
+    const rows = group[key];
+    const box = element("div", { className: "rule-group" });
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", vocabulary.groups[key]);
+    const head = element("div", { className: "rule-row" }, choice(Object.entries(vocabulary.groups), key, words.group, (next) => {
+      delete group[key];
+      group[next] = rows;
+      redraw();
+    }));
+    if (remove) head.append(removeButton(vocabulary.groups[key], remove));
+    box.append(head);
+    rows.forEach((part, at) => {
+      const removePart = () => { rows.splice(at, 1); redraw(); };
+      box.append("field" in part ? rowOf(part, removePart) : groupOf(part, depth + 1, removePart));
+    });
+    if (!rows.length && depth === 1) box.append(element("p", { textContent: words.none }));
+    const buttons = element("div", { className: "rule-row" }, button(words.add, () => {
+      rows.push({ field: fieldsNow()[0].name, operator: "", value: null });
+      redraw(box);
+    }));
+    if (depth < 3) buttons.append(button(words.add_group, () => { rows.push({ any: [] }); redraw(); }));
+    box.append(buttons);
+    return box;
+  };
+  const limitOf = (limit, at) => {
+    const offered = (name, allowed) => Object.entries(vocabulary.limits[name]).filter(([value]) => allowed.includes(value));
+    const isRule = limit.per === "rule";
+    const box = element("div", { className: "rule-row" });
+    box.setAttribute("role", "group");
+    const set = (name) => (value) => {
+      limit[name] = value;
+      if (limit.per === "rule") limit.period = "ever";
+      else if (limit.what === "money") limit.what = "points";
+      if (limit.what !== "money") delete limit.point_cost;
+      redraw();
+    };
+    const input = (name, label) => {
+      const made = element("input", { type: "number", min: "0", step: "any", value: limit[name] ?? "" });
+      made.addEventListener("input", () => { limit[name] = made.value; changed(); });
+      return labelled(label, made);
+    };
+    box.append(
+      input("most", words.most),
+      choice(offered("what", isRule ? ["points", "events", "money"] : ["points", "events"]), limit.what, words.what, set("what")),
+      choice(offered("per", ["member", "rule"]), limit.per, words.per, set("per")),
+    );
+    if (!isRule) {
+      const periods = limit.what === "events" ? ["day", "week", "month", "ever"] : ["event", "day", "week", "month", "ever"];
+      box.append(choice(offered("period", periods), limit.period, words.period, set("period")));
+    }
+    if (limit.what === "money") box.append(input("point_cost", words.cost));
+    box.append(removeButton(`${words.most} ${limit.most ?? ""}`, () => { limits.splice(at, 1); redraw(); }));
+    return box;
+  };
+  const redraw = () => {
+    const [left, right] = ["conditions", "limits"].map((part) => form.querySelector(`[data-rule-rows=${part}]`));
+    const place = [...form.querySelectorAll(".rule-rows :is(select, input, button)")].indexOf(document.activeElement);
+    left.replaceChildren(groupOf(conditions, 1, null));
+    right.replaceChildren(
+      ...(limits.length ? limits.map(limitOf) : [element("p", { textContent: words.no_limits })]),
+      button(words.add_limit, () => { limits.push({ per: "member", what: "points", period: "month", most: "" }); redraw(); }),
+    );
+    // Whoever works with the keyboard stays where they were.
+    [...form.querySelectorAll(".rule-rows :is(select, input, button)")][place]?.focus();
+    changed();
+  };
+  kindField?.addEventListener("change", redraw);
+  form.addEventListener("input", (event) => { if (!event.target.closest(".rule-rows")) changed(); });
+
+  // --- The sentence and the trial
+
+  let request = new AbortController();
+  const asked = async (address, extra = {}) => {
+    const data = new FormData(form);
+    if (bench.dataset.rule) data.set("rule", bench.dataset.rule);
+    if (!data.get("brand")) data.set("brand", bench.dataset.brand || "");
+    if (!data.get("kind")) data.set("kind", kind());
+    for (const [name, value] of Object.entries(extra)) data.set(`trial_${name}`, value);
+    request.abort();
+    request = new AbortController();
+    const answer = await fetch(address, { method: "POST", body: data, redirect: "error", signal: request.signal });
+    return answer.ok ? answer.json() : null;
+  };
+  const part = (name) => bench?.querySelector(`[data-part=${name}]`);
+  async function readBack() {
+    if (!bench) return;
+    try {
+      const told = await asked(bench.dataset.read);
+      if (!told) return;
+      part("sentence").textContent = told.sentence;
+      part("overlaps").replaceChildren(...told.notes.map((text) => element("li", { textContent: text })));
+    } catch (error) { if (error.name !== "AbortError") throw error; }
+  }
+
+  if (bench) {
+    const trial = part("trial");
+    const inputs = Object.fromEntries([...trial.querySelectorAll("input, select")].map((input) => [input.name, input]));
+    const show = () => {
+      const isMadeUp = !inputs.event.value;
+      for (const label of trial.querySelectorAll("[data-made-up]")) {
+        label.hidden = !isMadeUp || Boolean(label.dataset.for && label.dataset.for !== kind());
+      }
+    };
+    let offered = [];
+    inputs.product_words.addEventListener("input", async () => {
+      const found = offered.find(([, text]) => text === inputs.product_words.value);
+      inputs.product.value = found ? found[0] : "";
+      if (found) return;
+      offered = await optionsOf("products", inputs.product_words.value);
+      trial.querySelector("datalist").replaceChildren(...offered.map(([, text]) => element("option", { value: text })));
+    });
+    inputs.member.addEventListener("change", async () => {
+      const told = await asked(bench.dataset.try, { member: inputs.member.value, list: "1" });
+      const first = inputs.event.options[0];
+      inputs.event.replaceChildren(first, ...(told?.events || []).map(([value, text]) => element("option", { value, textContent: text })));
+      show();
+    });
+    inputs.event.addEventListener("change", show);
+    kindField?.addEventListener("change", show);
+    part("go").addEventListener("click", async () => {
+      const told = await asked(bench.dataset.try, Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value])));
+      const result = part("result");
+      if (!told) return;
+      result.replaceChildren(...told.lines.map(([title, lines]) => element(
+        "div", { className: "mb-2" },
+        element("p", { className: "font-semibold", textContent: title }),
+        element("ul", { className: "list-disc" }, ...lines.map((text) => element("li", { textContent: text }))),
+      )));
+    });
+    show();
+  }
+  redraw();
+}

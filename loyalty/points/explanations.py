@@ -1,0 +1,154 @@
+"""Why a ledger entry has its points: the shares of rules and levels, as the entry keeps them, and in words.
+
+Only what a rule was called and what it calculated with is kept, nothing about a person; so an erasure leaves it alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from core.translations import text_of
+
+LEVEL, OVERRIDE, DEFAULT, REWARD, RULE = "level", "override", "default", "reward", "rule"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What kept a share from being more: a limit of the rule's (`per` member or rule), or the brand's (`per` brand)."""
+
+    per: str
+    what: str
+    period: str
+    most: Decimal
+
+    def as_json(self) -> dict[str, str]:
+        return {"per": self.per, "what": self.what, "period": self.period, "most": plain_text(self.most)}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one rule or level gave of an entry's points. `basis`: the amount or points that its effect was applied to.
+
+    `source` says what it comes from. `name`: as the rule or level was called then; `names` in other languages.
+    """
+
+    source: str
+    effect: str
+    value: Decimal
+    points: Decimal
+    basis: Decimal | None = None
+    items: int = 1
+    name: str = ""
+    names: Mapping[str, Any] | None = None
+    rule_id: int | None = None
+    version: int | None = None
+    cut: Cut | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "source": self.source,
+            "effect": self.effect,
+            "value": plain_text(self.value),
+            "points": plain_text(self.points),
+        }
+        more = {
+            "basis": None if self.basis is None else plain_text(self.basis),
+            "items": self.items if self.items != 1 else None,
+            "name": self.name,
+            "names": self.names,
+            "rule": self.rule_id,
+            "version": self.version,
+            "cut": self.cut and self.cut.as_json(),
+        }
+        return found | {name: value for name, value in more.items() if value}
+
+    def text(self, language: str) -> str:
+        """In the language that is active; `language` says which of the rule's own names to use."""
+        name = text_of(self.names, "name", self.name, language) if self.names else self.name
+        calculated = self._calculated()
+        words = f"{name}: {calculated}" if name else calculated
+        return f"{words} ({cut_text(self.cut)})" if self.cut else words
+
+    def _calculated(self) -> str:
+        places = {"value": _shown(self.value), "basis": _shown(self.basis or Decimal(0)), "points": _shown(self.points)}
+        if self.effect == "percentage":
+            words = _("%(value)s %% of %(basis)s = %(points)s")
+        elif self.effect == "multiplier":
+            words = _("%(value)s x %(basis)s, that is %(points)s more")
+        elif self.items != 1:
+            places["items"] = str(self.items)
+            words = _("%(items)s x %(value)s = %(points)s")
+        elif self.source == OVERRIDE:
+            words = _("%(points)s for this product")
+        else:
+            words = "%(points)s"
+        return words % places
+
+
+def cut_text(cut: Cut) -> str:
+    """Which limit cut it."""
+    places = {"most": _shown(cut.most)}
+    if cut.per == "brand":
+        words = {"day": _("the programme's daily limit"), "month": _("the programme's monthly limit")}
+        return words.get(cut.period, _("the programme's limit"))
+    if cut.per == "rule":
+        return _("all that there was to give has been given")
+    if cut.what == "events":
+        words = {
+            "day": _("at most %(most)s times a day"),
+            "week": _("at most %(most)s times a week"),
+            "month": _("at most %(most)s times a month"),
+        }
+        return words.get(cut.period, _("at most %(most)s times")) % places
+    words = {
+        "event": _("at most %(most)s at a time"),
+        "day": _("at most %(most)s a day"),
+        "week": _("at most %(most)s a week"),
+        "month": _("at most %(most)s a month"),
+    }
+    return words.get(cut.period, _("at most %(most)s in all")) % places
+
+
+def details_of(shares: Sequence[Share], *, rules_version: int) -> dict[str, Any]:
+    """As a ledger entry keeps it: with which version of the brand's rules it was decided, and each share."""
+    return {"rules": rules_version, "shares": [share.as_json() for share in shares]}
+
+
+def shares_of(details: Mapping[str, Any] | None) -> list[Share]:
+    """What an entry keeps; nothing for entries from before, and for those that no rule decided."""
+    return [_share(each) for each in (details or {}).get("shares", ())]
+
+
+def texts_of(details: Mapping[str, Any] | None, language: str) -> list[str]:
+    """One sentence for each share, in the active language."""
+    return [share.text(language) for share in shares_of(details)]
+
+
+def _share(data: Mapping[str, Any]) -> Share:
+    cut = data.get("cut")
+    return Share(
+        source=data["source"],
+        effect=data["effect"],
+        value=Decimal(data["value"]),
+        points=Decimal(data["points"]),
+        basis=Decimal(data["basis"]) if "basis" in data else None,
+        items=data.get("items", 1),
+        name=data.get("name", ""),
+        names=data.get("names"),
+        rule_id=data.get("rule"),
+        version=data.get("version"),
+        cut=Cut(cut["per"], cut["what"], cut["period"], Decimal(cut["most"])) if cut else None,
+    )
+
+
+def plain_text(number: Decimal) -> str:
+    """Without zeros behind that say nothing: 10 and 49.9."""
+    return f"{number.normalize():f}"
+
+
+def _shown(number: Decimal) -> str:
+    """As a customer reads it: whole, or with two places."""
+    return f"{number:.0f}" if number == number.to_integral_value() else f"{number:.2f}"

@@ -1,0 +1,74 @@
+"""A marketer makes a rule, reads it back, tries it, activates it, and somebody earns by it."""
+
+import os
+
+import pytest
+from playwright.sync_api import expect
+
+from campaigns.models.earning_rules import EarningRule
+from tests.browser.window import DESKTOP, PHONE
+from tests.support import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def shot(window, name):
+    if folder := os.environ.get("SCREENSHOTS"):
+        for scheme in ("light", "dark"):
+            window.page.emulate_media(color_scheme=scheme)
+            window.page.evaluate("dark => document.documentElement.classList.toggle('dark', dark)", scheme == "dark")
+            window.page.screenshot(path=f"{folder}/{name}-{scheme}.png", full_page=True)
+        window.page.evaluate("document.documentElement.classList.remove('dark')")
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_rule_is_made_read_back_tried_and_activated(window, brand, size):
+    factories.product(brand, title="Night serum", sku="SER-1", category="Serums", retail_price=40)
+    factories.customer(brand, email="ana@example.com")
+    factories.earning_rule(brand, "scan-auth", 1, "bonus", name="Hello", without_end=True)
+    staff = window("manager", size)
+    page = staff.page
+    staff.goto("campaigns/earningrule/add/")
+
+    page.locator("[name=name]").fill("Double serums")
+    page.locator("[name=kind]").select_option("scan-auth")
+    page.get_by_role("button", name="Add a condition").click()
+    conditions = page.locator("[data-rule-rows=conditions]")
+    conditions.get_by_label("Field").select_option("category")
+    conditions.get_by_label("Several values").fill("Serums")
+    page.locator("[name=reward_type]").select_option("multiplier")
+    page.locator("[name=reward_value]").fill("2")
+    page.get_by_role("button", name="Add a limit").click()
+    page.locator("[data-rule-rows=limits]").get_by_role("spinbutton", name="At most").fill("500")
+
+    sentence = page.locator("[data-part=sentence]")
+    words = "When somebody scans a product and category is one of Serums: 2 x points, at most 500 points each a month."
+    expect(sentence).to_have_text(words)
+    expect(page.locator("[data-part=overlaps]")).to_contain_text("Counts beside “Hello”")
+    trial = page.locator("[data-part=trial]")
+    trial.get_by_label("Member").fill("ana@example.com")
+    trial.get_by_label("Product").fill("Night serum (SER-1)")
+    page.wait_for_timeout(600)
+    trial.get_by_label("Product").fill("Night serum (SER-1)")
+    trial.get_by_label("Product").dispatch_event("input")
+    page.get_by_role("button", name="Try it").click()
+    result = page.locator("[data-part=result]")
+    expect(result).to_contain_text("With this rule: 21 points")
+    expect(result).to_contain_text("Without it: 11 points")
+    shot(staff, f"rule-builder-{size[0]}")
+
+    page.get_by_role("button", name="Save", exact=True).click()
+    rule = EarningRule.objects.get(name="Double serums")
+    assert (rule.state, rule.conditions) == (
+        "draft",
+        {"all": [{"field": "category", "operator": "in", "value": ["Serums"]}]},
+    )
+    staff.goto(f"campaigns/earningrule/{rule.pk}/change/")
+    expect(conditions.get_by_label("Several values")).to_have_value("Serums")
+    staff.goto(f"campaigns/earningrule/{rule.pk}/activate/")
+    shot(staff, f"rule-activate-{size[0]}")
+    page.locator("[name=reason]").fill("December")
+    page.get_by_role("button", name="Activate rule").click()
+    expect(page.get_by_text("Double serums: done.")).to_be_visible()
+    rule.refresh_from_db()
+    assert rule.state == "active"

@@ -1,0 +1,1 @@
+"""Earning rules with conditions."""

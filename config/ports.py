@@ -114,6 +114,8 @@ IMPORT_RESOURCES = {
     "printers": "authcodes.admin.resources.PrinterResource",
     "levels": "loyalty.admin.resources.LevelResource",
     "rewards": "loyalty.admin.resources.RewardResource",
+    "partner-codes": "loyalty.admin.partner_codes.resource.PoolCodeResource",
+    "members": "loyalty.admin.members.resource.MemberResource",
     "notification-templates": "loyalty.admin.resources.NotificationTemplateResource",
     "earning-rules": "campaigns.admin.resources.EarningRuleResource",
     "campaigns": "campaigns.admin.resources.CampaignResource",

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from portal.import_export.plans import PlannedRow
 
-MOST_LINES = 10  # that a message names
+MAX_NAMED_LINES = 10  # that a message names
 # The condition of each CHECK as PostgreSQL has it, of the columns' bounds too.
 CONDITIONS = """
 SELECT conname, pg_get_expr(conbin, conrelid)
@@ -32,12 +32,12 @@ class Violation:
 class Seen:
     """What earlier portions of a file are about, in a few bytes each: its own rows, and values that must be unique.
 
-    `facts` are about the whole file, by names of the resource's own.
+    `of_file` is what is true of all its portions, by names of the resource's own.
     """
 
     def __init__(self) -> None:
         self._lines: dict[int, int] = {}
-        self.facts: dict[str, Any] = {}
+        self.of_file: dict[str, Any] = {}
 
     def line_of(self, what: tuple[Any, ...]) -> int | None:
         """Where an earlier portion has it."""
@@ -51,7 +51,7 @@ class Seen:
         for what, rows in same.items():
             earlier = self.line_of(what)
             self.add(what, earlier or rows[0].line)
-            lines = [*([earlier] if earlier else []), *(row.line for row in rows[:MOST_LINES])]
+            lines = [*([earlier] if earlier else []), *(row.line for row in rows[:MAX_NAMED_LINES])]
             if len(lines) > 1:
                 yield from ((row, ", ".join(map(str, lines))) for row in rows)
 

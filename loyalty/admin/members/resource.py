@@ -140,7 +140,7 @@ class MemberResource(TenantResource):
         at = table.columns.index("opening_source")
         default = member_imports.DEFAULT_SOURCE
         named = [row.values[at].strip() or default for row in planned]
-        first: str = self.seen.facts.setdefault("opening_source", named[0])
+        first: str = self.seen.of_file.setdefault("opening_source", named[0])
         for row, name in zip(planned, named, strict=True):
             if not SOURCE.fullmatch(name):
                 row.add_error("opening_source", _("Use 1 to 40 small letters, digits and hyphens."))
@@ -188,8 +188,8 @@ class MemberResource(TenantResource):
             return
         left = member_imports.most_points(brand=self.brand, by=self.by, at=timezone.now())
         # What is written portion by portion has used the limit up already.
-        before = ZERO if lock else self.seen.facts.get("points", ZERO)
-        total = self.seen.facts["points"] = before + sum(row.more.points for row in bringing)
+        before = ZERO if lock else self.seen.of_file.get("points", ZERO)
+        total = self.seen.of_file["points"] = before + sum(row.more.points for row in bringing)
         if left is not None and before <= left < total:
             message = member_imports.too_many_points(brand=self.brand, left=left)
             bringing[0].add_error("opening_balance", message)

@@ -80,7 +80,7 @@ class UploadForm(TenantForm):
 
     def batch_settings(self) -> BatchSettings:
         """Of the batch that codes printed elsewhere become. A field that somebody may not set stands at its default."""
-        given = {name: self.cleaned_data.get(name) for name in SCAN_VALUE_FIELDS if name in self.fields}
+        given: dict[str, Any] = {name: self.cleaned_data.get(name) for name in SCAN_VALUE_FIELDS if name in self.fields}
         if given:
             given["after_campaign"] = given["after_campaign"] or BatchRange.AfterCampaign.POINTS.value
         name = self.cleaned_data.get("range_name", "")

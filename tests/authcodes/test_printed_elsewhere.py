@@ -146,12 +146,8 @@ def test_codes_scan_by_the_code_and_by_exactly_what_is_printed(brand, customer, 
 
     assert (by_payload.reason, by_payload.snapshot.code) == ("accepted", "K7F3")
     assert scan.preview(scanned=OLD, about=ScanContext(at=timezone.now(), user_id=None)).snapshot.code == "K7F3"
-    assert [scan_as(customer, text).reason for text in (OLD.upper(), OLD + "/", "K7F3.tag", "x" * 600)] == [
-        "unknown",
-        "bad_tag",
-        "unknown",
-        "unknown",
-    ]
+    wrong = [OLD.upper(), OLD + "/", "K7F3.tag", "x" * 600]
+    assert [scan_as(customer, text).reason for text in wrong] == ["unknown", "unknown", "bad_tag", "unknown"]
     deliver()
     assert factories.account(customer, brand).points > 0
 
@@ -474,3 +470,25 @@ def test_of_two_brands_that_bring_in_the_same_codes_at_once_one_wins(brand, othe
 def _unmarked(upload):
     ImportRow.objects.filter(upload=upload).update(error="")
     return upload
+
+
+@pytest.mark.parametrize("text", ["K7F3", OLD])
+def test_apps_verify_scan_and_validate_by_either(api, brand, customer, text):
+    committed(uploaded(brand, f"K7F3,{OLD},,", scan_limit=None))
+    mine = api.as_customer(customer)
+
+    looked = mine.post("auth-codes/validate", {"code": text})
+    answers = [mine.verify(text), mine.post("auth-codes/scan", {"code": text})]
+
+    assert looked.json()["valid"] is True
+    assert [answer.json()["status"] for answer in answers] == ["success", "success"]
+    assert AuthCode.objects.get().scan_count == 2
+
+
+def test_another_brands_app_gets_nothing_of_a_payload(api, brand, other, customer):
+    committed(uploaded(other, f"K7F3,{OLD},,"))
+
+    answer = api.as_customer(customer).verify(OLD)
+
+    assert answer.json()["status"] != "success"
+    assert AuthCode.objects.get().scan_count == 0

@@ -137,9 +137,9 @@ def _answer(question: str, *parameters: str | int) -> bool:
         return found
 
 
-def note_refused(*, brand: Brand, audit_context: AuditContext, asked: str) -> None:
+def note_rejected(*, brand: Brand, audit_context: AuditContext, value: str) -> None:
     """Write down that somebody asked for codes that are in use."""
-    _note(brand, audit_context, _("Requested codes that are already in use"), asked)
+    _note(brand, audit_context, _("Requested codes that are already in use"), value)
 
 
 def _note(brand: Brand, audit_context: AuditContext, action: str, prefix: str) -> None:

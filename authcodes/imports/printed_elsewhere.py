@@ -29,13 +29,17 @@ Kind = CodeChange.Kind
 # More codes of a file than this are not named one by one: a file would tell too much of what other brands have.
 MAX_NOT_USABLE = 20
 # Whoever stores a batch or prefix shares it: see the functions on taken codes in the database.
-LAST_LOOK = "SELECT pg_advisory_xact_lock(7216006)"
+FINAL_CHECK = "SELECT pg_advisory_xact_lock(7216006)"
 IMMEDIATE = "SET CONSTRAINTS ALL IMMEDIATE"
 
 INSERT_PRINTED_CODES = command("authcodes/imports/sql/insert_printed_codes.sql")
 DELETE_PRINTED_CODES = command("authcodes/imports/sql/delete_printed_codes.sql")
 FETCH_WHETHER_RESERVED = query_values("authcodes/imports/sql/fetch_whether_reserved.sql", "is_reserved")
 FETCH_WHETHER_SEQUENTIAL = query_values("authcodes/imports/sql/fetch_whether_sequential.sql", "is_sequential")
+
+
+class CodesNotUsable(ImportRejected):
+    """A file that asks too much about what other brands have."""
 
 
 def settings_as_stored(batch_settings: BatchSettings) -> dict[str, Any]:
@@ -67,7 +71,7 @@ def settings_of(upload: Import) -> BatchSettings:
 def check_not_usable(upload: Import) -> None:
     """Count a file that names codes it cannot have as one try for other brands' codes. Call inside a transaction.
 
-    Raises ImportRejected for more codes than are named one by one, and for too many such files.
+    Raises CodesNotUsable for more codes than are named one by one, and for too many such files.
     """
     rows = ImportRow.objects.filter(upload=upload, error=str(NOT_USABLE))[: MAX_NOT_USABLE + 1].count()
     if not rows:
@@ -75,23 +79,24 @@ def check_not_usable(upload: Import) -> None:
     try:
         prefixes.count_try(brand=upload.brand, user=upload.uploaded_by)
     except RateLimited as limited:
-        raise ImportRejected(_("Too many files with codes that cannot be used. Try again later.")) from limited
+        raise CodesNotUsable(_("Too many files with codes that cannot be used. Try again later.")) from limited
     if rows > MAX_NOT_USABLE:
         message = _(
             "More than %(most)d of these codes or payloads cannot be used. Check the file; if these labels are yours, "
             "ask whoever operates this service."
         )
-        raise ImportRejected(message % {"most": MAX_NOT_USABLE})
+        raise CodesNotUsable(message % {"most": MAX_NOT_USABLE})
+    note_not_usable(upload)
 
 
 def note_not_usable(upload: Import) -> None:
     """Write into the audit log that a file named codes that are in use."""
-    prefixes.note_refused(
-        brand=upload.brand, audit_context=AuditContext(upload.uploaded_by, timezone.now()), asked=upload.file_name
+    prefixes.note_rejected(
+        brand=upload.brand, audit_context=AuditContext(upload.uploaded_by, timezone.now()), value=upload.file_name
     )
 
 
-def look_sequential(upload: Import) -> bool:
+def is_sequential(upload: Import) -> bool:
     """Whether most of an upload's codes follow another one, so that who has one can guess the next."""
     return bool(FETCH_WHETHER_SEQUENTIAL.first(upload=upload.pk))
 
@@ -123,7 +128,7 @@ def bring_in(*, upload: Import, by: User | None) -> int:
     except (IntegrityError, OperationalError) as error:  # another brand was faster, with some of them or all
         raise ImportRejected(conflict()) from error
     with connection.cursor() as cursor:
-        cursor.execute(LAST_LOOK)
+        cursor.execute(FINAL_CHECK)
     if FETCH_WHETHER_RESERVED.first(upload=upload.pk, brand=upload.brand_id):
         raise ImportRejected(conflict())
     Import.objects.filter(pk=upload.pk).update(batch=batch)

@@ -155,6 +155,8 @@ def run_check(run: runner.Run) -> None:
         return
     except Invalid as refusal:
         _reject(upload, run, refusal.message)
+        if isinstance(refusal, printed_elsewhere.CodesNotUsable):
+            printed_elsewhere.note_not_usable(upload)
         raise
     run.log(_("%(number)d rows checked.") % {"number": rows})
 
@@ -168,15 +170,15 @@ def _check(upload: Import, run: runner.Run) -> int:
         checks.check(upload)
         checks.check_points(upload, upload.uploaded_by)
         if upload.kind == Import.Kind.PRINTED:
-            _look_at_printed(upload)
+            _check_printed(upload)
         COUNT_ROWS.run(upload=upload.pk, status=Import.Status.CHECKING.value)
     return rows
 
 
-def _look_at_printed(upload: Import) -> None:
+def _check_printed(upload: Import) -> None:
     printed_elsewhere.check_not_usable(upload)
-    sequential = printed_elsewhere.look_sequential(upload)
-    Import.objects.filter(pk=upload.pk).update(looks_sequential=sequential)
+    sequential = printed_elsewhere.is_sequential(upload)
+    Import.objects.filter(pk=upload.pk).update(is_sequential=sequential)
 
 
 @contextmanager

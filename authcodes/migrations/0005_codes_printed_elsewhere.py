@@ -141,7 +141,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='import',
-            name='looks_sequential',
+            name='is_sequential',
             field=models.BooleanField(db_default=False, default=False, editable=False),
         ),
         migrations.AddField(

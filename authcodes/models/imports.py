@@ -55,7 +55,7 @@ class Import(models.Model):
         related_name="printed_import",
         help_text=_("The batch that codes printed elsewhere became."),
     )
-    looks_sequential = models.BooleanField(default=False, db_default=False, editable=False)
+    is_sequential = models.BooleanField(default=False, db_default=False, editable=False)
     file = models.FileField(
         upload_to="imports/%Y/%m/",
         max_length=255,

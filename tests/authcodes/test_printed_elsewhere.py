@@ -18,6 +18,7 @@ from authcodes.models.imports import Import, ImportRow
 from authcodes.printing.selection import longest_of
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
+from brands.models.audit import AuditLogEntry
 from brands.models.people import StaffRole
 from brands.models.tenants import BrandHostname
 from core.errors import Forbidden
@@ -298,6 +299,8 @@ def test_a_file_names_only_a_few_codes_of_others_and_each_such_file_is_a_try(bra
     found = [uploaded(brand, f"ALP{number:04d},,,", by=by, name=str(number)) for number in range(1, 4)]
     assert [each.status for each in found] == ["checked", "checked", "refused"]
     assert "Too many files" in found[-1].problem
+    tried = AuditLogEntry.objects.filter(brand=brand, action="Requested codes that are already in use")
+    assert tried.count() == 4
 
 
 def test_another_brand_generates_no_codes_that_were_brought_in(brand, other):
@@ -435,7 +438,7 @@ def test_some_codes_of_such_a_batch_are_switched_off_with_their_history(brand):
     [(["A1,,,", "A2,,,", "A3,,,", "A4,,,"], True), (["K7F3,,,", "M2XW,,,", "Z5,,,", "A1,,,"], False)],
 )
 def test_codes_that_follow_each_other_are_called_sequential(brand, lines, sequential):
-    assert uploaded(brand, *lines).looks_sequential is sequential
+    assert uploaded(brand, *lines).is_sequential is sequential
 
 
 @pytest.mark.django_db(transaction=True)

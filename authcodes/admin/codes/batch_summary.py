@@ -119,7 +119,7 @@ def printed_note(batch: BatchRange) -> str:
     if not batch.quantity:
         return _("The import of these codes was undone. The batch keeps their history.")
     told = _("Another company printed these codes. They have no numbers: change all of them at once, or by a list.")
-    sequential = Import.objects.filter(batch=batch, looks_sequential=True).exists()
+    sequential = Import.objects.filter(batch=batch, is_sequential=True).exists()
     return f"{told} {_('Anyone can guess the next code.')}" if sequential else told
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from core.errors import DomainError
+from core.errors import DomainError, Invalid
 
 
 class AuthCodeInvalid(DomainError):
@@ -44,3 +44,7 @@ class BatchRejected(DomainError):
 
     code = "VALIDATION_ERROR"
     status = 400
+
+
+class ImportRejected(Invalid):
+    """An import that cannot be uploaded, committed or undone; the message says why and what to do."""

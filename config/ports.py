@@ -121,6 +121,8 @@ IMPORT_RESOURCES = {
     "printers": "authcodes.admin.resources.PrinterResource",
     "levels": "loyalty.admin.resources.LevelResource",
     "rewards": "loyalty.admin.resources.RewardResource",
+    "partner-codes": "loyalty.admin.partner_codes.resource.PoolCodeResource",
+    "members": "loyalty.admin.members.resource.MemberResource",
     "notification-templates": "loyalty.admin.resources.NotificationTemplateResource",
     "earning-rules": "campaigns.admin.earning_rule_resource.EarningRuleResource",
     "campaigns": "campaigns.admin.resources.CampaignResource",

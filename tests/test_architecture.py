@@ -182,7 +182,7 @@ def test_a_table_is_written_by_its_own_topic_only(table, writer):
         ("SuppressedAddress", {"loyalty/notifications/suppression.py"}),
         ("Scan", set()),
         ("AuthCode", {"authcodes/codes/bulk_changes.py"}),
-        ("BatchRange", {"authcodes/codes/batches.py"}),
+        ("BatchRange", {"authcodes/codes/batches.py", "authcodes/codes/printed_batches.py"}),
         ("CodeChange", {"authcodes/codes/history.py"}),
         ("PrintRun", {"authcodes/printing/runs.py"}),
         ("Consent", {"loyalty/members/consents.py"}),

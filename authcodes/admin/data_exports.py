@@ -32,7 +32,7 @@ def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpRes
         request=request,
         row=member,
         title=_("Export the data of %(member)s") % {"member": member},
-        words=[
+        paragraphs=[
             contents % {"brand": member.brand},
             _(
                 "The file is available on the job's page until it expires. "

@@ -1,4 +1,4 @@
-"""Page: assigning codes by CSV. The file is uploaded, checked by a worker, looked at, and then committed or not."""
+"""Page: codes by CSV, assigned or brought in. A worker checks the file; somebody looks and commits it or not."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,6 @@ from datetime import timedelta
 from itertools import chain
 from typing import Any, ClassVar
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Page, Paginator
@@ -19,22 +18,25 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from authcodes.admin.codes.batch_forms import SCAN_VALUE_FIELDS, without
+from authcodes.admin.import_forms import CorrectedFileForm, UploadForm
 from authcodes.admin.product_lookup import SoldLookup
+from authcodes.codes import scan_value
+from authcodes.errors import ImportRejected
 from authcodes.imports import commit as imports
-from authcodes.imports import files, retention, uploads
+from authcodes.imports import files, printed_elsewhere, retention, uploads
 from authcodes.imports.checks import COLUMNS
 from authcodes.imports.hints import hints
-from authcodes.imports.kinds import kind_from_header
 from authcodes.models.imports import Import, ImportRow
-from brands.identity.roles import ACT, ADD
+from brands.identity import roles
+from brands.identity.roles import ACT, ADD, SCAN_VALUE
 from core.errors import DomainError
 from portal.base.badges import badge
-from portal.base.forms import TenantForm
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
 from portal.lists.live import LiveAdmin
-from portal.unfold import ChoicesFilter, FileWidget, display
+from portal.unfold import ChoicesFilter, display
 
 COLOURS = {
     "checking": "info",
@@ -48,6 +50,10 @@ COLOURS = {
 }
 GUIDE = {
     "auth_code": gettext_lazy("The code as printed. Each code once per file. Required."),
+    "payload": gettext_lazy(
+        "Exactly what the printed symbol says, if that is not the code itself: usually an address, "
+        "at most 500 characters."
+    ),
     "inventory_location": gettext_lazy(
         "Where the item is stored, at most 120 characters. Leave empty to keep the current value."
     ),
@@ -67,25 +73,6 @@ ERRORS_PER_PAGE = 100
 MENDABLE = (Import.Status.REJECTED, Import.Status.CHECKED, Import.Status.DISCARDED)
 
 
-class UploadForm(TenantForm):
-    """The file, whose header says what it holds, and for which product if its rows do not say."""
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
-        if cleaned.get("file"):
-            guessed = Import.Kind.LIST if cleaned.get("product") else Import.Kind.RANGES
-            cleaned["kind"] = kind_from_header(cleaned["file"]) or guessed  # which the check then refuses in words
-        if cleaned.get("kind") == Import.Kind.LIST and not cleaned.get("product") and "product" not in self.errors:
-            self.add_error("product", _("Choose the product that these codes are for."))
-        return cleaned
-
-
-class CorrectedFileForm(forms.Form):
-    """The corrected file."""
-
-    file = forms.FileField(label=gettext_lazy("Corrected file"), widget=FileWidget(attrs={"accept": ".csv"}))
-
-
 @admin.register(Import)
 class ImportAdmin(LiveAdmin):
     role_permissions: ClassVar = {"owner": "view add act", "manager": "view add act", "printer": "view add act"}
@@ -101,7 +88,23 @@ class ImportAdmin(LiveAdmin):
         (None, {"fields": ("brand", ("file_name", "kind"), "product")}),
         (gettext_lazy("History"), {"fields": (("uploaded_by", "uploaded_at"), ("committed_at", "undone_at"))}),
     )
-    add_fieldsets = ((None, {"fields": ("brand", "file", "product")}),)
+    add_fieldsets = (
+        (None, {"fields": ("brand", "file", "product")}),
+        (
+            gettext_lazy("Codes printed elsewhere"),
+            {
+                "fields": (
+                    "range_name",
+                    ("points_per_scan", "scan_limit"),
+                    "expiration_date",
+                    ("campaign", "after_campaign"),
+                ),
+                "description": gettext_lazy(
+                    "Only for a file of codes that another company printed: they become a batch of this name."
+                ),
+            },
+        ),
+    )
     change_form_outer_before_template = "admin/authcodes/import/before.html"
 
     class Media:
@@ -133,9 +136,17 @@ class ImportAdmin(LiveAdmin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj is None:
-            words = {"product": _("The product of the codes. Only for a list of codes.")}
+            words = {"product": _("The product of the codes. Not for ranges, whose rows name it.")}
             options |= {"form": UploadForm, "help_texts": words}
-        return super().get_form(request, obj, change, **options)
+        form: Any = super().get_form(request, obj, change, **options)
+        form.request = request
+        return form
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Hides the settings of a batch from people who may set them at no brand."""
+        found = super().get_fieldsets(request, obj)
+        hidden = obj is None and not roles.brand_scope(request.user, SCAN_VALUE, scan_value.LABEL)
+        return without(found, SCAN_VALUE_FIELDS) if hidden else found
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -161,6 +172,7 @@ class ImportAdmin(LiveAdmin):
             file=chosen["file"],
             name=chosen["file"].name,
             by=staff_user(request),
+            batch_settings=form.batch_settings(),
         )
 
     def response_add(self, request: HttpRequest, obj: Import, post_url_continue: str | None = None) -> HttpResponse:  # noqa: ARG002
@@ -198,7 +210,7 @@ class ImportAdmin(LiveAdmin):
         form = CorrectedFileForm(request.POST, request.FILES)
         try:
             if not form.is_valid():
-                raise uploads.ImportRejected(_("Choose the corrected file."))
+                raise ImportRejected(_("Choose the corrected file."))
             file = form.cleaned_data["file"]
             made = uploads.upload(
                 brand=before.brand,
@@ -207,6 +219,7 @@ class ImportAdmin(LiveAdmin):
                 file=file,
                 name=file.name,
                 by=staff_user(request),
+                batch_settings=printed_elsewhere.settings_of(before),
             )
         except DomainError as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
@@ -220,7 +233,7 @@ class ImportAdmin(LiveAdmin):
             request,
             pk,
             lambda upload: imports.commit(upload=upload, skip_bad=skip_bad, by=staff_user(request)),
-            _("The codes are being assigned."),
+            _("The import is being committed."),
         )
 
     def discard(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -228,7 +241,7 @@ class ImportAdmin(LiveAdmin):
         return self.act(request, pk, lambda upload: retention.discard(upload=upload, by=staff_user(request)), done)
 
     def undo(self, request: HttpRequest, pk: int) -> HttpResponse:
-        done = _("The import is being undone. Every code returns to its previous values.")
+        done = _("The import is being undone. Every code returns to what it was before.")
         return self.act(
             request, pk, lambda upload: imports.undo(upload=upload, by=staff_user(request), at=timezone.now()), done
         )

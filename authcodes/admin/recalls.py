@@ -278,7 +278,7 @@ class RecallAdmin(TenantAdmin):
             request=request,
             row=recall,
             title=_("Withdraw recall %(recall)s?") % {"recall": recall},
-            words=[_("These codes will scan and earn points as before. Customers will no longer be warned.")],
+            paragraphs=[_("These codes will scan and earn points as before. Customers will no longer be warned.")],
             form=WithdrawForm,
             button=_("Withdraw recall"),
             dangerous=True,

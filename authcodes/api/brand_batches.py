@@ -47,6 +47,7 @@ EXAMPLE = {
     "last_code": "ALP0000005710",
     "quantity": 1000,
     "generated": 1000,
+    "printed_elsewhere": False,
     "is_signed": True,
     "points_per_scan": 50,
     "scan_limit": 1,
@@ -69,6 +70,9 @@ class BrandBatchOutput(Output):
     last_code = serializers.CharField()
     quantity = serializers.IntegerField()
     generated = serializers.IntegerField(source="generated_count", help_text="How many of its codes exist so far.")
+    printed_elsewhere = serializers.BooleanField(
+        help_text="Another company printed its codes, which are in no order: `prefix` is empty and means nothing."
+    )
     is_signed = serializers.BooleanField(help_text="Its QR codes carry a secret tag that cannot be guessed.")
     points_per_scan = serializers.IntegerField(allow_null=True)
     scan_limit = serializers.IntegerField(allow_null=True, help_text="Scans of each code; null: as many as wanted.")

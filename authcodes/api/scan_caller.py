@@ -18,7 +18,7 @@ from brands.identity.guessing import Guesser
 from brands.identity.tokens import Principal
 from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
-from brands.scanned import read
+from brands.scanned import ParsedCode, read
 from core.api.idempotency import idempotency_key, idempotent_id
 from core.errors import Forbidden, Invalid, TokenInvalid, raises
 from core.web import client_address
@@ -98,7 +98,8 @@ class ScanCaller:
         """Raises RateLimited: too many scans, too many different plain codes, or locked after too many unknown ones."""
         if self.caller and self.caller.is_hub:  # counted with its key
             return
-        reading = read(scanned)
+        # What holds no code may be the payload of one that was printed elsewhere, and those can be guessed as well.
+        reading = read(scanned) or (ParsedCode(scanned.strip(), "") if scanned.strip() else None)
         exemptions = guessing_exemptions.exemptions(reading=reading, user_id=self.user_id, brand_id=self.brand_id)
         guessing.check(self.guesser, reading=reading, exemptions=exemptions, calls="scan")
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import BigIntegerField, Max, OuterRef
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Length
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -167,8 +167,15 @@ def check_overlap(numbering: Numbering, brand: Brand) -> None:
 
 def overlaps(numbering: Numbering, brand: Brand) -> Iterator[str]:
     """What to say of each of the brand's ranges that holds some of these codes."""
+    printed = AuthCode.objects.filter(
+        brand=brand, payload__isnull=False, code__range=(numbering.first_code, numbering.last_code)
+    )
+    same_length = printed.annotate(length=Length("code")).filter(length=len(numbering.first_code))
+    for code in same_length.order_by("code")[:1]:
+        what = _("The code %(code)s was printed elsewhere and is in use.") % {"code": code}
+        yield f"{what} {_('Change prefix or starting number.')}"
     near = BatchRange.objects.filter(
-        brand=brand, first_code__lte=numbering.last_code, last_code__gte=numbering.first_code
+        brand=brand, printed_elsewhere=False, first_code__lte=numbering.last_code, last_code__gte=numbering.first_code
     )
     for batch in near.order_by("first_code").iterator():
         both = shared(numbering, numbering_of(batch))

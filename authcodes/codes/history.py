@@ -26,7 +26,7 @@ from core.db.statements import command
 # Of a file that names codes here and there, a batch's line says from where to where, and how many.
 MAX_RUNS = 1000
 Kind = CodeChange.Kind
-AUDITED_KINDS = frozenset({Kind.ASSIGNED, Kind.UNASSIGNED, Kind.DEACTIVATED, Kind.REACTIVATED})
+AUDITED_KINDS = frozenset({Kind.ASSIGNED, Kind.UNASSIGNED, Kind.DEACTIVATED, Kind.REACTIVATED, Kind.PRINTED_ELSEWHERE})
 
 INSERT_IMPORT_RUNS = command("authcodes/codes/sql/insert_import_runs.sql")
 
@@ -74,17 +74,32 @@ def note_batch(change_context: CodeChangeContext, *, batch: BatchRange) -> None:
     note_run(change_context, batch=batch, first=batch.first_code, last=batch.last_code, codes=batch.quantity)
 
 
+def note_printed(change_context: CodeChangeContext, batch: BatchRange, upload: Import) -> None:
+    """Note that an import brought in the codes of a batch, or took them out again."""
+    told = change_of(change_context, batch, batch.first_code, batch.last_code, batch.quantity)
+    told.upload = upload
+    told.save(force_insert=True)
+    _write_audit_entry(change_context, [told])
+
+
 def note_codes(change_context: CodeChangeContext, *, codes: Iterable[AuthCode]) -> list[CodeChange]:
     """Note that just these changed: a line for each run without a gap. Each has its batch at hand."""
     ordered = sorted(codes, key=lambda code: (code.batch_id, code.code))
     runs = [
-        change_of(change_context, batch, run.first_code, run.last_code, run.quantity)
+        change_of(change_context, batch, *run)
         for batch, its in groupby(ordered, key=lambda code: code.batch)
-        for run in numbering_of(batch).runs(code.code for code in its)
+        for run in runs_in(batch, [code.code for code in its])
     ]
     CodeChange.objects.bulk_create(runs)
     _write_audit_entry(change_context, runs)
     return runs
+
+
+def runs_in(batch: BatchRange, codes: list[str]) -> list[tuple[str, str, int]]:
+    """Codes of a batch, in order, as runs: first, last and how many. Without numbers nothing follows anything."""
+    if batch.printed_elsewhere:
+        return [(codes[0], codes[-1], len(codes))]
+    return [(run.first_code, run.last_code, run.quantity) for run in numbering_of(batch).runs(codes)]
 
 
 def note_import(change_context: CodeChangeContext, *, upload: Import) -> None:

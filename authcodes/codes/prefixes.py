@@ -107,12 +107,12 @@ def ask(*, brand: Brand, prefix: str, audit_context: AuditContext, numbering: Nu
     own = is_reserved(brand=brand, prefix=prefix)
     try:
         if not own:
-            _count(brand, person)
+            count_try(brand=brand, user=person)
         if not own and _answer(PREFIX_IS_TAKEN, brand.pk, prefix):
             raise BatchRejected(str(PREFIX_TAKEN), details={"field": "prefix"})
         if numbering and _answer(RANGE_IS_TAKEN, brand.pk, prefix, numbering.first_code, numbering.last_code):
             if own:
-                _count(brand, person)
+                count_try(brand=brand, user=person)
             raise BatchRejected(str(CODES_TAKEN), details={"field": "starting_number"})
     except RateLimited:
         logger.warning("Too many prefixes were tried: user %s, brand %s", person and person.pk, brand.pk)
@@ -123,7 +123,8 @@ def ask(*, brand: Brand, prefix: str, audit_context: AuditContext, numbering: Nu
         raise
 
 
-def _count(brand: Brand, user: User | None) -> None:
+def count_try(*, brand: Brand, user: User | None) -> None:
+    """One try for what other brands may have. Raises RateLimited."""
     if user and not user.is_superuser:
         rate_limits.hit("prefix", user.pk, brand.pk)
         rate_limits.hit("prefix_brand", brand.pk)
@@ -134,6 +135,11 @@ def _answer(question: str, *parameters: str | int) -> bool:
         cursor.execute(question, parameters)
         found: bool = cursor.fetchone()[0]
         return found
+
+
+def note_rejected(*, brand: Brand, audit_context: AuditContext, value: str) -> None:
+    """Write down that somebody asked for codes that are in use."""
+    _note(brand, audit_context, _("Requested codes that are already in use"), value)
 
 
 def _note(brand: Brand, audit_context: AuditContext, action: str, prefix: str) -> None:

@@ -32,11 +32,21 @@ class CodeRange:
 
     def parts(self, size: int) -> "Iterator[CodeRange]":
         """The same codes in stretches of `size` at most, in order."""
+        if self.batch.printed_elsewhere:
+            yield from self._parts_in_order(size)
+            return
         numbering = numbering_of(self.batch)
         low = numbering.number(self.first) or 0
         for begin in range(low, low + self.size, size):
             end = min(begin + size, low + self.size) - 1
             yield CodeRange(self.batch, numbering.code(begin), numbering.code(end), end - begin + 1)
+
+    def _parts_in_order(self, size: int) -> "Iterator[CodeRange]":
+        after = ""
+        ordered = self.codes.order_by("code").values_list("code", flat=True)
+        while found := list(ordered.filter(code__gt=after)[:size]):
+            after = found[-1]
+            yield CodeRange(self.batch, found[0], after, len(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,8 @@ def resolve_range(*, batch: BatchRange, first: str, last: str) -> CodeRange:
 
     Raises BatchRejected naming the field `first` or `last`.
     """
+    if batch.printed_elsewhere:
+        return _whole(batch, first.strip(), last.strip())
     numbering = numbering_of(batch)
     ends = []
     for field, text in (("first", first), ("last", last)):
@@ -76,8 +88,25 @@ def resolve_range(*, batch: BatchRange, first: str, last: str) -> CodeRange:
     return CodeRange(batch, ends[0], ends[1], high - low + 1)
 
 
+def _whole(batch: BatchRange, first: str, last: str) -> CodeRange:
+    """A batch that was printed elsewhere as a whole, or one code of it. Raises BatchRejected for any other range."""
+    codes = CodeRange(batch, first, last, batch.generated_count)
+    if batch.generated_count and (first, last) == (batch.first_code, batch.last_code):
+        return codes
+    if first == last and codes.codes.exists():
+        return CodeRange(batch, first, last, 1)
+    message = _(
+        "The codes of this batch were printed elsewhere and have no numbers. Choose all of them, from %(first)s to "
+        "%(last)s, one of them, or use a list."
+    )
+    told = {"first": batch.first_code, "last": batch.last_code}
+    raise BatchRejected(message % told, details={"field": "first"})
+
+
 def full_range(batch: BatchRange) -> CodeRange:
     """All codes that the batch has so far. Raises BatchRejected while it has none."""
+    if batch.printed_elsewhere:
+        return _whole(batch, batch.first_code, batch.last_code)
     numbering = numbering_of(batch)
     last = numbering.code(batch.starting_number + max(batch.generated_count, 1) - 1)
     return resolve_range(batch=batch, first=batch.first_code, last=last)
@@ -101,6 +130,8 @@ def preview_change(codes: AuthCodeQuerySet, product: Product | None = None) -> C
 
 def spans_more(change: CodeChange, batch: BatchRange) -> bool:
     """Whether codes that did not change lie between the first and the last that did."""
+    if batch.printed_elsewhere:
+        return CodeRange(batch, change.first_code, change.last_code, 0).codes.count() > change.codes
     numbering = numbering_of(batch)
     low, high = (numbering.number(code) or 0 for code in (change.first_code, change.last_code))
     return high - low + 1 > change.codes

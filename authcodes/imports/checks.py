@@ -1,8 +1,10 @@
 """What each row of an import means and what is wrong with it: cell by cell in Python, against our codes in SQL."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -11,12 +13,13 @@ from authcodes.codes import scan_value
 from authcodes.codes.assignment_limits import LOCATION_LENGTH, MAX_POINTS, TAKEN
 from authcodes.models.imports import Import
 from brands.models.people import User
-from brands.scanned import MAX_CODE_LENGTH
+from brands.scanned import MAX_CODE_LENGTH, MAX_INPUT_LENGTH, read
 from core.db.statements import Command, command
 
 COLUMNS = {
     Import.Kind.LIST.value: ["auth_code", "inventory_location", "notes"],
     Import.Kind.RANGES.value: ["product_sku", "auth_code_start", "auth_code_end", "location", "points_per_scan"],
+    Import.Kind.PRINTED.value: ["auth_code", "payload", "inventory_location", "notes"],
 }
 ERROR_COLUMN = "error"  # of a file that we gave back; it may come again
 SKU_LENGTH = 64
@@ -44,6 +47,12 @@ RANGE_OVERLAPS = gettext_lazy("This range overlaps with the one on line %s.")
 OTHER_LENGTH = gettext_lazy("Start and end must have the same length.")
 TWO_BATCHES = gettext_lazy("Start and end belong to different batches.")
 REVERSED = gettext_lazy("The range ends before it starts.")
+NO_RANGES = gettext_lazy("The codes of this batch were printed elsewhere and have no numbers. Use a list of codes.")
+# Of codes printed elsewhere. Whether another brand has a code, might have it, or has its payload is told to nobody.
+NOT_USABLE = gettext_lazy("This code or its payload cannot be used.")
+OWN_CODE = gettext_lazy("The brand already has this code or payload.")
+PAYLOAD_TWICE = gettext_lazy("This payload is already on line %s, or says the code of that line.")
+PRINTED_CODE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(slots=True)
@@ -57,6 +66,7 @@ class ParsedRow:
     notes: str = ""
     points: int | None = None
     codes: int = 0
+    printed: tuple[str, str, str] = ("", "", "")  # its payload, and the code and the host in it
     error: str = ""
     column: str = ""
 
@@ -95,6 +105,8 @@ def parse_row(kind: str, values: list[str]) -> ParsedRow:
         row.complain("", f"{FORMAT}: {many}")
     elif kind == Import.Kind.LIST:
         _understand_list(row, *values[:3])
+    elif kind == Import.Kind.PRINTED:
+        _understand_printed(row, *values[:4])
     else:
         _understand_range(row, *values[:5])
     return row
@@ -105,6 +117,42 @@ def _understand_list(row: ParsedRow, code: str, location: str, notes: str) -> No
     row.code = _code(row, "auth_code", code)
     row.location = _location(row, "inventory_location", location)
     row.notes = notes.strip()
+
+
+def _understand_printed(row: ParsedRow, code: str, payload: str, location: str, notes: str) -> None:
+    row.codes = 1
+    row.code = code.strip()
+    if not row.code:
+        row.complain("auth_code", _("The code is missing."))
+    elif not PRINTED_CODE.fullmatch(row.code):
+        message = _("A code has at most %(most)d letters, digits, - or _. Put what is printed into the column payload.")
+        row.complain("auth_code", message % {"most": MAX_CODE_LENGTH})
+    row.code = row.code[:MAX_CODE_LENGTH]
+    row.location = _location(row, "inventory_location", location)
+    row.notes = notes.strip()
+    text = payload.strip() or row.code
+    if len(text) > MAX_INPUT_LENGTH or not text.isprintable():
+        message = _("A payload has at most %(most)d characters that can be printed.") % {"most": MAX_INPUT_LENGTH}
+        row.complain("payload", message)
+        return
+    reading = read(text)
+    if reading and reading.tag:
+        row.complain("payload", _("A payload cannot look like a protected code: a code, a dot and a tag."))
+    inside = reading.code if reading and reading.code != row.code else ""
+    row.printed = (text, inside, _host(row, text))
+
+
+def _host(row: ParsedRow, payload: str) -> str:
+    """The host of a payload that is an address, with the port it names."""
+    if "://" not in payload:
+        return ""
+    try:
+        parts = urlsplit(payload)
+        host = (parts.hostname or "").rstrip(".").encode("idna").decode("ascii") if parts.hostname else ""
+        return f"{host}:{parts.port}" if parts.port else host
+    except (ValueError, UnicodeError):
+        row.complain("payload", _("This address cannot be read."))
+        return ""
 
 
 def _understand_range(row: ParsedRow, sku: str, start: str, end: str, location: str, points: str) -> None:
@@ -158,6 +206,9 @@ MARK_OVERLAPPING_RANGES = command("authcodes/imports/sql/mark_overlapping_ranges
 MARK_TAKEN_RANGES = command("authcodes/imports/sql/mark_taken_ranges.sql")
 MARK_POINTS = command("authcodes/imports/sql/mark_points.sql")
 MARK_PRODUCT_POINTS = command("authcodes/imports/sql/mark_product_points.sql")
+MARK_REPEATED_PAYLOADS = command("authcodes/imports/sql/mark_repeated_payloads.sql")
+MARK_OWN_CODES = command("authcodes/imports/sql/mark_own_codes.sql")
+MARK_NOT_USABLE = command("authcodes/imports/sql/mark_not_usable.sql")
 CLEAR_TAKEN = command("authcodes/imports/sql/clear_taken.sql")
 
 OUR_HEADINGS = {
@@ -170,6 +221,10 @@ OUR_HEADINGS = {
     "other_length": OTHER_LENGTH,
     "two_batches": TWO_BATCHES,
     "reversed": REVERSED,
+    "no_ranges": NO_RANGES,
+    "payload_twice": PAYLOAD_TWICE,
+    "own_code": OWN_CODE,
+    "not_usable": NOT_USABLE,
     "not_sold": PRODUCT_NOT_SOLD,
 }
 
@@ -187,6 +242,9 @@ def check(upload: Import) -> None:
     if upload.kind == Import.Kind.LIST:
         _find_codes("code", "auth_code", parameters)
         _run([MARK_REPEATED_CODES, MARK_TAKEN_CODES], parameters)
+    elif upload.kind == Import.Kind.PRINTED:
+        _run([MARK_REPEATED_CODES, MARK_REPEATED_PAYLOADS], parameters)
+        check_conflicts(upload)
     else:
         _run([MATCH_PRODUCTS, MARK_UNKNOWN_PRODUCTS, MARK_INACTIVE_PRODUCTS], parameters)
         _find_codes("code", "auth_code_start", parameters)
@@ -203,17 +261,23 @@ def check_points(upload: Import, by: User | None) -> int:
         "product": upload.product_id,
         "most_of_product": scan_value.max_product_points(brand=upload.brand, by=by),
         "product_refused": scan_value.why_not_product(upload.brand),
-        "product_column": "auth_code" if upload.kind == Import.Kind.LIST else "product_sku",
+        "product_column": "product_sku" if upload.kind == Import.Kind.RANGES else "auth_code",
     }
     return _run(
         [MARK_POINTS] if parameters["most_of_product"] is None else [MARK_POINTS, MARK_PRODUCT_POINTS], parameters
     )
 
 
-def check_conflicts(upload: Import) -> None:
-    """Look again at what may have changed since `check`: which codes have a product."""
+def check_conflicts(upload: Import) -> int:
+    """Look again at what may have changed since `check`: which codes have a product, or exist by now.
+
+    Returns how many rows that changed.
+    """
+    if upload.kind == Import.Kind.PRINTED:
+        told = {"upload": upload.pk, "brand": upload.brand_id, "own_code": str(OWN_CODE), "not_usable": str(NOT_USABLE)}
+        return _run([MARK_OWN_CODES, MARK_NOT_USABLE], told)
     parameters = {"upload": upload.pk, "product": upload.product_id, "taken": TAKEN}
-    _run([CLEAR_TAKEN, MARK_TAKEN_CODES if upload.kind == Import.Kind.LIST else MARK_TAKEN_RANGES], parameters)
+    return _run([CLEAR_TAKEN, MARK_TAKEN_CODES if upload.kind == Import.Kind.LIST else MARK_TAKEN_RANGES], parameters)
 
 
 def _find_codes(field: str, column: str, parameters: Mapping[str, Any]) -> None:

@@ -9,14 +9,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from authcodes.codes import prefixes
 from authcodes.codes.bulk_changes import ALL_OR_NOTHING
-from authcodes.imports import assignments, checks
+from authcodes.errors import ImportRejected
+from authcodes.imports import assignments, checks, printed_elsewhere
 from authcodes.imports.uploads import (
     COUNT_ROWS,
     PATIENCE,
     RUNNING,
     TURN,
-    ImportRejected,
     check_may_act,
     may_cancel,
     reject_repeated,
@@ -73,7 +74,8 @@ def run_commit(run: runner.Run) -> None:
             COUNT_ROWS.run(upload=upload.pk, status=Import.Status.COMMITTING.value)
         raise
     run.note_progress(upload.codes, upload.codes)
-    told = _("%(number)d codes assigned.") % {"number": changed}
+    words = _("%(number)d codes added.") if upload.kind == Import.Kind.PRINTED else _("%(number)d codes assigned.")
+    told = words % {"number": changed}
     run.log(told if changed else _("This import has already been committed."))
 
 
@@ -87,6 +89,8 @@ def _carry_out(upload: Import, by: User | None) -> int:
         reject_repeated(upload)
         if checks.check_points(upload, by):
             raise ImportRejected(_("Nothing was imported: the file sets points that are not allowed. See the preview."))
+        if upload.kind == Import.Kind.PRINTED:
+            return _bring_in(upload, by)
         assignments.note_imported(upload=upload)
         changed = assignments.assign_imported(upload=upload, by=by)
         expected = _good_rows(upload).aggregate(codes=Sum("codes"))["codes"] or 0
@@ -97,6 +101,13 @@ def _carry_out(upload: Import, by: User | None) -> int:
             )
             raise ImportRejected(message % {"number": expected - changed})
         return changed
+
+
+def _bring_in(upload: Import, by: User | None) -> int:
+    prefixes.take_turn(upload.brand)
+    if checks.check_conflicts(upload):
+        raise ImportRejected(printed_elsewhere.conflict())
+    return printed_elsewhere.bring_in(upload=upload, by=by)
 
 
 def _good_rows(upload: Import) -> Any:
@@ -130,7 +141,8 @@ def run_undo(run: runner.Run) -> None:
         undoing.update(status=Import.Status.COMMITTED)
         raise
     run.note_progress(upload.codes, upload.codes)
-    told = _("%(number)d codes restored.") % {"number": restored}
+    words = _("%(number)d codes deleted.") if upload.kind == Import.Kind.PRINTED else _("%(number)d codes restored.")
+    told = words % {"number": restored}
     run.log(told if restored else _("This import has already been undone."))
 
 
@@ -141,6 +153,8 @@ def _undo(upload: Import, by: User | None) -> int:
         mine = Import.objects.filter(pk=upload.pk, status=Import.Status.UNDOING)
         if not mine.update(status=Import.Status.UNDONE, undone_at=timezone.now()):
             return 0
+        if upload.kind == Import.Kind.PRINTED:
+            return printed_elsewhere.take_out(upload=upload, by=by, at=timezone.now())
         if assignments.scanned_imported(upload=upload):
             raise ImportRejected(_("Nothing was undone: some of the codes have been scanned."))
         restored = assignments.unassign_imported(upload=upload, by=by)

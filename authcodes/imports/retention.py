@@ -7,7 +7,8 @@ from django.db import connection, transaction
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
-from authcodes.imports.uploads import DELETE_ROWS, PATIENCE, RUNNING, ImportRejected, check_may_act, revive
+from authcodes.errors import ImportRejected
+from authcodes.imports.uploads import DELETE_ROWS, PATIENCE, RUNNING, check_may_act, revive
 from authcodes.models.imports import Import
 from brands.models.people import User
 from core.db.statements import command

@@ -5,6 +5,7 @@ import itertools
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from django.core.files import File
@@ -13,7 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes.codes import bulk_changes
-from authcodes.imports import checks
+from authcodes.codes.batches import BatchSettings
+from authcodes.errors import ImportRejected
+from authcodes.imports import checks, printed_elsewhere
 from authcodes.imports.checks import COLUMNS, ERROR_COLUMN, FORMAT
 from authcodes.models.imports import Import
 from authcodes.models.products import Product
@@ -52,11 +55,15 @@ SAMPLES = {
         ["SKU-1001", "ACME-0000000001", "ACME-0000000500", "Pune", "10"],
         ["SKU-1002", "ACME-0000000501", "ACME-0000001000", "Mumbai", ""],
     ],
+    Import.Kind.PRINTED.value: [
+        ["K7F3-Q9ZD", "https://old.example/p/K7F3-Q9ZD", "Warehouse 2, shelf A", "first pallet"],
+        ["M2XW-40TR", "", "", ""],
+    ],
 }
 
 # PostgreSQL copies into no table with row-level security, so the lines come through one of the session's own.
 STORED = """upload_id, line, values, code, code_end, sku, location, notes, points_per_scan, codes, error, error_column,
-             repaired"""
+             repaired, payload, payload_code, payload_host"""
 STAGE = f"CREATE TEMPORARY TABLE import_lines AS SELECT {STORED} FROM authcodes_importrow LIMIT 0"  # noqa: S608
 FILL = f"COPY import_lines ({STORED}) FROM STDIN"
 STORE = f"INSERT INTO authcodes_importrow ({STORED}) SELECT {STORED} FROM import_lines"  # noqa: S608
@@ -69,22 +76,31 @@ class ImportFinishedError(Exception):
     """There is nothing left to check."""
 
 
-class ImportRejected(Invalid):
-    """An import that cannot be uploaded, committed or undone; the message says why and what to do."""
-
-
-def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]", name: str, by: User) -> Import:
-    """Keep a file and have a worker check it. Returns at once.
+def upload(
+    *,
+    brand: Brand,
+    kind: str,
+    product: Product | None,
+    file: "File[Any]",
+    name: str,
+    by: User,
+    batch_settings: BatchSettings | None = None,
+) -> Import:
+    """Keep a file and have a worker check it. Returns at once. `batch_settings`: of codes printed elsewhere.
 
     Raises ImportRejected for what shows without reading, and QuotaReached.
     """
     name = "".join(mark for mark in name if mark.isprintable())[:200] or "import.csv"
     if kind not in COLUMNS:
         raise ImportRejected(_("Choose what the file holds."), details={"field": "kind"})
-    if kind == Import.Kind.LIST and (product is None or product.brand_id != brand.pk):
+    if kind != Import.Kind.RANGES and (product is None or product.brand_id != brand.pk):
         raise ImportRejected(_("Choose the product that these codes are for."), details={"field": "product"})
-    if kind == Import.Kind.LIST and product is not None and not product.is_active:
+    if kind != Import.Kind.RANGES and product is not None and not product.is_active:
         raise ImportRejected(_("This product is no longer sold."), details={"field": "product"})
+    batch_settings = batch_settings if kind == Import.Kind.PRINTED else None
+    if kind == Import.Kind.PRINTED:
+        batch_settings = replace(batch_settings or BatchSettings("", 1, signed=False), product=product)
+        printed_elsewhere.check_upload(brand=brand, batch_settings=batch_settings, by=by)
     if not file.size:
         empty = _("the file is empty. Start from the template.")
         raise ImportRejected(f"{FORMAT}: {empty}", details={"field": "file"})
@@ -94,7 +110,8 @@ def upload(*, brand: Brand, kind: str, product: Product | None, file: "File[Any]
         }
         raise ImportRejected(message, details={"field": "file"})
     made = Import(brand=brand, kind=kind, file_name=name, sha256=_digest(file), uploaded_by=by)
-    made.product = product if kind == Import.Kind.LIST else None
+    made.product = product if kind != Import.Kind.RANGES else None
+    made.batch_settings = printed_elsewhere.settings_as_stored(batch_settings) if batch_settings else {}
     made.file_bytes = file.size
     _require_room(made)  # before the file is stored; decided below, where nobody else uploads
     made.file.save(f"{uuid.uuid4().hex}.csv", file, save=False)
@@ -138,6 +155,8 @@ def run_check(run: runner.Run) -> None:
         return
     except Invalid as refusal:
         _reject(upload, run, refusal.message)
+        if isinstance(refusal, printed_elsewhere.CodesNotUsable):
+            printed_elsewhere.note_not_usable(upload)
         raise
     run.log(_("%(number)d rows checked.") % {"number": rows})
 
@@ -150,8 +169,16 @@ def _check(upload: Import, run: runner.Run) -> int:
     with _checking(upload, run):
         checks.check(upload)
         checks.check_points(upload, upload.uploaded_by)
+        if upload.kind == Import.Kind.PRINTED:
+            _check_printed(upload)
         COUNT_ROWS.run(upload=upload.pk, status=Import.Status.CHECKING.value)
     return rows
+
+
+def _check_printed(upload: Import) -> None:
+    printed_elsewhere.check_not_usable(upload)
+    sequential = printed_elsewhere.is_sequential(upload)
+    Import.objects.filter(pk=upload.pk).update(is_sequential=sequential)
 
 
 @contextmanager
@@ -218,7 +245,7 @@ def _copy(upload: Import, run: runner.Run, rows: Iterable[csv_files.Row], error_
                 values = row.values if error_at is None else row.values[:error_at] + row.values[error_at + 1 :]
                 it = checks.parse_row(upload.kind, values)
                 stated = (upload.pk, row.line, _array(values), it.code, it.code_end, it.sku, it.location, it.notes)
-                copy.write_row((*stated, it.points, it.codes, it.error, it.column, "f"))
+                copy.write_row((*stated, it.points, it.codes, it.error, it.column, "f", *it.printed))
                 copied += 1
         cursor.execute(STORE)
         cursor.execute(UNSTAGE)

@@ -14,7 +14,10 @@ from core.moments import DayField, MomentField
 
 
 class BatchRange(models.Model):
-    """A run of sequential codes, `<prefix><zero-padded number>`, with the settings they share."""
+    """A run of sequential codes, `<prefix><zero-padded number>`, with the settings they share.
+
+    One that was printed elsewhere has the codes of a file, in no order: its prefix and numbers mean nothing.
+    """
 
     class ErrorCorrection(models.TextChoices):
         L = "L", _("L: 7 % may be damaged")
@@ -30,6 +33,13 @@ class BatchRange(models.Model):
     range_name = models.CharField(max_length=120)
     product = models.ForeignKey(Product, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")
     quantity = models.PositiveIntegerField(validators=[MinValueValidator(1)])
+    printed_elsewhere = models.BooleanField(
+        _("printed elsewhere"),
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text=_("Another company printed its codes, and an import brought them in."),
+    )
     prefix = models.CharField(max_length=32, blank=True, db_collation="C")
     starting_number = models.PositiveBigIntegerField(default=1)
     number_width = models.PositiveSmallIntegerField(default=10, help_text=_("Digits of the zero-padded number."))
@@ -78,7 +88,13 @@ class BatchRange(models.Model):
         indexes = [models.Index(fields=["first_code"], name="batch_first_code")]
         constraints = [
             models.UniqueConstraint(fields=["brand", "range_name"], name="range_name_unique_in_brand"),
-            models.CheckConstraint(condition=Q(quantity__gte=1), name="batch_quantity_positive"),
+            # One whose import was undone has none any more.
+            models.CheckConstraint(
+                condition=Q(quantity__gte=1) | Q(printed_elsewhere=True), name="batch_quantity_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(printed_elsewhere=False) | Q(tag_version__isnull=True), name="batch_printed_elsewhere_plain"
+            ),
             models.CheckConstraint(
                 condition=Q(scan_limit__isnull=True) | Q(scan_limit__gte=1), name="batch_scan_limit_positive"
             ),

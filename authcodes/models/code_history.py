@@ -35,6 +35,7 @@ class CodeChange(models.Model):
         RECALLED = "recalled", _("Recalled")
         RECALL_WITHDRAWN = "recall_withdrawn", _("Recall withdrawn")
         EDITED = "edited", _("Edited")
+        PRINTED_ELSEWHERE = "printed", _("Printed elsewhere")
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     batch = models.ForeignKey(BatchRange, on_delete=models.PROTECT, related_name="changes", db_index=False)
@@ -84,6 +85,7 @@ class CodeChange(models.Model):
                         "recalled",
                         "recall_withdrawn",
                         "edited",
+                        "printed",
                     ]
                 ),
                 name="code_change_kind_known",

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from authcodes.models.batches import BatchRange
 from authcodes.models.products import Product
 from brands.models.tenants import Brand
+from brands.scanned import MAX_INPUT_LENGTH
 from core.moments import MomentField
 
 
@@ -28,6 +29,10 @@ class AuthCode(models.Model):
     """One printed code. Its state is derived from what it holds and from its batch, never stored twice."""
 
     code = models.CharField(max_length=64, db_collation="C")
+    # What the symbol of a code that was printed elsewhere says, the code itself included; null for codes of our own.
+    payload = models.CharField(  # noqa: DJ001 - unique where there is one
+        _("printed payload"), max_length=MAX_INPUT_LENGTH, null=True, blank=True, editable=False, db_collation="C"
+    )
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     batch = models.ForeignKey(BatchRange, on_delete=models.PROTECT, related_name="codes", db_index=False)
     product = models.ForeignKey(
@@ -72,10 +77,15 @@ class AuthCode(models.Model):
             models.Index(
                 fields=["brand", "location", "id"], name="auth_code_of_location", condition=Q(location__gt="")
             ),
+            # Which codes that were printed elsewhere lie in a range that somebody wants to generate.
+            models.Index(fields=["code"], name="auth_code_printed_elsewhere", condition=Q(payload__isnull=False)),
         ]
         constraints = [
             # Not unique=True: that would add a second, pattern index; in "C" this one serves prefix search too.
             models.UniqueConstraint(fields=["code"], name="auth_code_unique"),
+            models.UniqueConstraint(
+                fields=["payload"], name="auth_code_payload_unique", condition=Q(payload__isnull=False)
+            ),
             models.CheckConstraint(
                 condition=Q(slots_returned__lte=F("scan_count")), name="auth_code_gives_back_what_was_scanned"
             ),

@@ -1,4 +1,4 @@
-"""Uploads that assign codes: the file, its checked rows, and what undoing them needs."""
+"""Uploads that assign codes or bring them in: the file, its checked rows, and what undoing them needs."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -6,10 +6,12 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.models.people import User
 from brands.models.tenants import Brand
+from brands.scanned import MAX_CODE_LENGTH, MAX_INPUT_LENGTH
 from core.moments import MomentField
 
 
@@ -19,6 +21,7 @@ class Import(models.Model):
     class Kind(models.TextChoices):
         LIST = "list", _("List of codes (auth_code, inventory_location, notes)")
         RANGES = "ranges", _("Ranges (product_sku, auth_code_start, auth_code_end, location, points_per_scan)")
+        PRINTED = "printed", _("Codes printed elsewhere (auth_code, payload, inventory_location, notes)")
 
     class Status(models.TextChoices):
         CHECKING = "checking", _("Being checked")
@@ -31,7 +34,7 @@ class Import(models.Model):
         DISCARDED = "discarded", _("Discarded")
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="imports")
-    kind = models.CharField(max_length=6, choices=Kind.choices)
+    kind = models.CharField(max_length=7, choices=Kind.choices)
     product = models.ForeignKey(
         Product,
         on_delete=models.PROTECT,
@@ -40,6 +43,19 @@ class Import(models.Model):
         related_name="+",
         help_text=_("The product of a list of codes."),
     )
+    batch_settings = models.JSONField(
+        default=dict, db_default={}, editable=False, help_text=_("Of the batch that codes printed elsewhere become.")
+    )
+    batch = models.OneToOneField(
+        BatchRange,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="printed_import",
+        help_text=_("The batch that codes printed elsewhere became."),
+    )
+    is_sequential = models.BooleanField(default=False, db_default=False, editable=False)
     file = models.FileField(
         upload_to="imports/%Y/%m/",
         max_length=255,
@@ -79,7 +95,7 @@ class Import(models.Model):
                 ),
                 name="import_status_known",
             ),
-            models.CheckConstraint(condition=Q(kind__in=["list", "ranges"]), name="import_kind_known"),
+            models.CheckConstraint(condition=Q(kind__in=["list", "ranges", "printed"]), name="import_kind_known"),
         ]
 
     def __str__(self) -> str:
@@ -96,6 +112,10 @@ class ImportRow(models.Model):
     values = ArrayField(models.TextField())
     code = models.CharField(max_length=64, blank=True, db_collation="C")
     code_end = models.CharField(max_length=64, blank=True, db_collation="C")
+    payload = models.CharField(max_length=MAX_INPUT_LENGTH, blank=True, db_default="", db_collation="C")
+    # What stands in a payload: the code that we would read there, and the host of its address.
+    payload_code = models.CharField(max_length=MAX_CODE_LENGTH, blank=True, db_default="", db_collation="C")
+    payload_host = models.CharField(max_length=255, blank=True, db_default="")
     sku = models.CharField(max_length=64, blank=True)
     product = models.ForeignKey(Product, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
     location = models.CharField(max_length=120, blank=True)
@@ -120,7 +140,7 @@ class ImportChange(models.Model):
     guarded_by = ("upload",)
 
     upload = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="changes", db_index=False)
-    auth_code = models.ForeignKey(AuthCode, on_delete=models.CASCADE, related_name="+", db_index=False)
+    auth_code = models.ForeignKey(AuthCode, on_delete=models.CASCADE, related_name="+")
     product = models.ForeignKey(Product, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
     inventory_location = models.CharField(max_length=120, blank=True)
     location = models.CharField(max_length=120, blank=True)

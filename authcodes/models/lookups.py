@@ -30,6 +30,9 @@ class CodeLookup(models.Model):
         verbose_name = _("code lookup")
         verbose_name_plural = _("code lookups")
         ordering = ["-lookup_id"]
+        indexes = [
+            models.Index(fields=["auth_code"], name="code_lookup_of_code", condition=models.Q(auth_code__isnull=False))
+        ]
 
     def __str__(self) -> str:
         return f"{self.code}: {self.reason}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from django.db.models.functions import Length
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
@@ -39,10 +40,20 @@ class Selection:
         return next(streamed(self.codes, portion=1))
 
     def samples(self) -> Iterator[AuthCode]:
-        """One of each batch, whose codes are all as long: nothing else makes one symbol denser than another."""
+        """One of each batch, whose codes are all as long: nothing else makes one symbol denser than another. Of a batch
+        that was printed elsewhere the one that says most.
+        """
         used = self.codes.order_by().values("batch").distinct()
         batches = [self.batch] if self.batch else BatchRange.objects.filter(pk__in=used).iterator(PORTION)
-        return (AuthCode(code=batch.first_code, batch=batch, brand_id=batch.brand_id) for batch in batches)
+        return (longest_of(batch) for batch in batches)
+
+
+def longest_of(batch: BatchRange) -> AuthCode:
+    if batch.printed_elsewhere:
+        said = AuthCode.objects.filter(batch=batch).select_related("batch", "product")
+        if longest := said.order_by(Length("payload").desc()).first():
+            return longest
+    return AuthCode(code=batch.first_code, batch=batch, brand_id=batch.brand_id)
 
 
 def of_range(code_range: CodeRange) -> Selection:
@@ -53,6 +64,8 @@ def of_range(code_range: CodeRange) -> Selection:
 
 def payload_of(code: AuthCode, print_request: PrintRequest, hostname: str) -> str:
     """What the QR symbol says; the API reads each of them."""
+    if code.payload is not None:
+        return code.payload
     if print_request.payload == Payload.CODE:
         return images.printed(code)
     if print_request.payload == Payload.GS1:

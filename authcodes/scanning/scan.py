@@ -12,7 +12,7 @@ from authcodes.rollups import rollups
 from authcodes.scanning.evaluate import build_result, evaluate_scan
 from authcodes.scanning.limited_points import about_earlier, ask_again, standing
 from authcodes.scanning.record import accept, note_attempt
-from authcodes.scanning.snapshot import snapshot_of
+from authcodes.scanning.snapshot import code_of_payload, find, snapshot_of
 from authcodes.scanning.types import CodeSnapshot, Outcome, PointsStatus, Reason, ScanContext, ScanResult
 from brands.scanned import read
 from core.db.statements import command
@@ -71,8 +71,7 @@ def preview(*, scanned: str, about: ScanContext) -> ScanResult:
 
 
 def _find_code(scanned: str, about: ScanContext, scan_id: uuid.UUID) -> ScanResult:
-    reading = read(scanned)
-    facts = snapshot_of(reading.code if reading else None, about)
+    reading, facts = find(scanned, about)
     reason = evaluate_scan(snapshot=facts, reading=reading, about=about)
     result = build_result(scan_id, facts, reason, about)
     return standing(result, facts, about) or result if facts and reason == Reason.LIMIT_REACHED else result
@@ -94,9 +93,12 @@ def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
     A repeat may leave out where it was: the place may have been told after the scan.
     """
     reading = read(scanned)
+    code = reading.code if reading else ""
+    if earlier.auth_code_id and code != earlier.code:  # the payload of one that was printed elsewhere
+        code = code_of_payload(scanned) or code
     places = {(None, None), (earlier.latitude, earlier.longitude)}
     same = (
-        earlier.code == (reading.code if reading and earlier.auth_code_id else scanned[:64])
+        earlier.code == (code if code and earlier.auth_code_id else scanned[:64])
         and earlier.user_id == about.user_id
         and (about.place.latitude, about.place.longitude) in places
     )

@@ -6,9 +6,11 @@ from datetime import datetime
 from uuid import UUID
 
 from authcodes.scanning.types import CodeSnapshot, ScanContext
+from brands import scanned as scan_input
 from brands.identity import tokens
 from brands.identity.authentication import active_user
-from core.db.statements import part, query
+from brands.scanned import MAX_INPUT_LENGTH, ParsedCode
+from core.db.statements import part, query, query_values
 from core.errors import TokenInvalid
 from core.json_values import ENCODER
 from loyalty.integrations.webhook_events import SUBSCRIBED_TYPES
@@ -40,6 +42,7 @@ FETCH_CODE = query(
         language=part("authcodes/scanning/sql/customer_language.sql", user_id="%(user_id)s::bigint"),
     ),
 )
+FETCH_CODE_OF_PAYLOAD = query_values("authcodes/scanning/sql/fetch_code_of_payload.sql", "code")
 FETCH_CODES = query(
     "authcodes/scanning/sql/fetch_codes.sql",
     returns=CodeSnapshot,
@@ -97,6 +100,26 @@ def fetch_many(lookups: Sequence[ScanLookup]) -> list[CodeSnapshot | None]:
     for row in FETCH_CODES.all(asked=ENCODER.encode(rows)):
         snapshots[row.item] = row
     return snapshots
+
+
+def code_of_payload(scanned: str) -> str | None:
+    """The code that another company printed as exactly this text."""
+    text = scanned.strip()
+    if not text or len(text) > MAX_INPUT_LENGTH or not text.isprintable():
+        return None
+    return FETCH_CODE_OF_PAYLOAD.first(payload=text)
+
+
+def find(scanned: str, about: ScanContext) -> tuple[ParsedCode | None, CodeSnapshot | None]:
+    """What was scanned, and the facts about it. Only where it holds no code of ours it is looked for as a payload.
+
+    Raises TokenInvalid as snapshot_of does.
+    """
+    reading = scan_input.read(scanned)
+    facts = snapshot_of(reading.code, about) if reading else None
+    if facts is None and (code := code_of_payload(scanned)):
+        return ParsedCode(code, ""), snapshot_of(code, about)
+    return reading, facts if reading else snapshot_of(None, about)
 
 
 def snapshot_of(code: str | None, about: ScanContext) -> CodeSnapshot | None:

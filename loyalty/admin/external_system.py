@@ -87,7 +87,7 @@ class ExternalSystemAdmin(SigningSecretAdmin):
             "sent now. The system has two seconds to answer."
         )
         action = ConfirmedAction(
-            page=self, request=request, row=row, title=_("Send a test request?"), words=[words], button=_("Ask")
+            page=self, request=request, row=row, title=_("Send a test request?"), paragraphs=[words], button=_("Ask")
         )
         return action.respond(partial(self.tried_out, request, row))
 

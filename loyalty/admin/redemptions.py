@@ -82,7 +82,7 @@ class RedemptionAdmin(Till, ExportingAdmin):
         words = _("Use this if a code was marked as used by mistake. The code becomes valid again.")
         return self.put_right(request, object_id, cancellation.undo_use, _("Undo use"), words)
 
-    def put_right(self, request: HttpRequest, object_id: str, act: Any, title: str, words: str) -> HttpResponse:
+    def put_right(self, request: HttpRequest, object_id: str, act: Any, title: str, text: str) -> HttpResponse:
         redemption = self.get_object(request, object_id)
 
         def carry_out(answers: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ class RedemptionAdmin(Till, ExportingAdmin):
             request=request,
             row=redemption,
             title=_("%(act)s: %(redemption)s") % {"act": title, "redemption": redemption},
-            words=[words],
+            paragraphs=[text],
             button=title,
             dangerous=True,
             cancel=_("Go back"),

@@ -68,7 +68,7 @@ class SigningSecretAdmin(SecretOnceAdmin):
             request=request,
             row=row,
             title=_("Rotate the secret?"),
-            words=[_("A new secret replaces the current one. It is shown once, on the next page.")],
+            paragraphs=[_("A new secret replaces the current one. It is shown once, on the next page.")],
             form=RotateForm,
             button=_("Rotate and show the secret"),
         )
@@ -81,7 +81,7 @@ class SigningSecretAdmin(SecretOnceAdmin):
         self.note(request, [row], _("Secret rotated"), reason=answers["reason"])
         return self.secret_page(request, row, text)
 
-    def secret_words(self, row: Any) -> SafeString:
+    def secret_text(self, row: Any) -> SafeString:
         words = _(
             "This is the secret of {} ({}). The receiver verifies signatures with it. "
             "Copy it now. It is shown only once."

@@ -212,7 +212,7 @@ class WalletIssuerAdmin(TenantAdmin):
             request=request,
             row=row,
             title=_("Update all passes: %(row)s") % {"row": row},
-            words=[
+            paragraphs=[
                 words % {"count": count},
                 _("Each wallet receives one update within the next minutes. Removed passes do not change."),
             ],

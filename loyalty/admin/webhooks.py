@@ -119,7 +119,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
             request=request,
             row=row,
             title=_("Send a test event?"),
-            words=[_("A signed event of the type webhook.test will be sent now.")],
+            paragraphs=[_("A signed event of the type webhook.test will be sent now.")],
             form=forms.Form,
             button=_("Send"),
         )
@@ -138,7 +138,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
             request=request,
             row=row,
             title=_("Disable this webhook?"),
-            words=[_("This webhook will stop receiving events. Pending deliveries will be discarded.")],
+            paragraphs=[_("This webhook will stop receiving events. Pending deliveries will be discarded.")],
             button=_("Disable webhook"),
         )
         return action.respond(partial(self.stopped, request, row))
@@ -156,7 +156,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
             request=request,
             row=row,
             title=_("Enable this webhook?"),
-            words=[_("This webhook will receive new events. Missed events can be resent from its deliveries.")],
+            paragraphs=[_("This webhook will receive new events. Missed events can be resent from its deliveries.")],
             button=_("Enable webhook"),
         )
         return action.respond(partial(self.started, request, row))
@@ -232,7 +232,9 @@ class WebhookDeliveryAdmin(TenantAdmin):
             request=request,
             row=message,
             title=_("Send again: %(message)s") % {"message": message},
-            words=[_("The event is sent again with the same id, so that the receiver can recognise the duplicate.")],
+            paragraphs=[
+                _("The event is sent again with the same id, so that the receiver can recognise the duplicate.")
+            ],
             form=forms.Form,
             button=_("Send again"),
             cancel=_("Back to the delivery"),

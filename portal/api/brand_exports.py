@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpResponseBase
+from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.permissions import AllowAny
@@ -55,7 +56,8 @@ class BrandExport(APIView):
     def get(self, request: Request, access: BrandAccess, resource: Resource) -> HttpResponseBase:
         """All rows of a resource, at most 20,000, or a template to fill in. Needs the scope `read`.
 
-        The columns are those of an import: what was exported and is imported again changes nothing.
+        The columns are those of an import: what was exported and is imported again changes nothing. `members`, for
+        which the scope is `members`, and `partner-codes` are only imported: of them there is the template alone.
         """
         asked = {name: request.query_params.get(name, options[0]) for name, options in CHOICES.items()}
         for name in request.query_params:
@@ -64,6 +66,8 @@ class BrandExport(APIView):
         file_format = Format(asked["file_format"])
         if asked["content"] == "template":
             found = downloads.template(resource, format=file_format)
+        elif not resource.exports:
+            raise NotFound(_("These rows are only imported. Add content=template for the header with an example."))
         else:
             rows = resource(access.brand).rows()
             found = downloads.export(resource, rows, brand=access.brand, format=file_format)

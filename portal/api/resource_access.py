@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 from rest_framework.request import Request
 
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.identity.roles import ACT, ADD, CHANGE
+from brands.identity.roles import ACT
 from core.db import row_guard
 from core.errors import Forbidden, NotFound
 from portal.import_export import registry
@@ -53,7 +53,8 @@ def _for_resource(
 
 def _require_import(access: BrandAccess, resource: Resource) -> None:
     """Raises Forbidden for who may neither add rows nor change them."""
-    if not any(access.may(resource.write_scope, resource.label(), verb) for verb in (ADD, CHANGE)):
+    verbs = resource.add_verb + resource.change_verb
+    if not any(access.may(resource.write_scope, resource.label(), verb) for verb in verbs):
         raise Forbidden
 
 

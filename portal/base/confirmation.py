@@ -45,13 +45,13 @@ class ConfirmedAction:
     request: HttpRequest
     row: Any = None  # None: several, which `consequences` names
     title: Any
-    words: Sequence[Any] = ()
-    consequences: Sequence[Any] = ()  # as a list below the words
+    paragraphs: Sequence[Any] = ()
+    consequences: Sequence[Any] = ()  # as a list below the paragraphs
     button: Any
     form: Callable[[Any], forms.Form] = ReasonForm
     dangerous: bool = False
     cancel: Any = CANCEL
-    kept: Sequence[tuple[str, Any]] = ()  # what a list's action sent, and the answer sends again
+    resent: Sequence[tuple[str, Any]] = ()  # what a list's action sent, and the answer sends again
     template: str = "admin/portal/confirm.html"
     context: Mapping[str, Any] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ class ConfirmedAction:
             "opts": self.page.opts,
             "original": self.row,  # for the breadcrumb
             "back": self.back,
-            **{name: getattr(self, name) for name in SHOWN},
+            **{name: getattr(self, name) for name in IN_CONTEXT},
             "form": form,
             **self.context,
         }
@@ -80,7 +80,7 @@ class ConfirmedAction:
     @property
     def is_answered(self) -> bool:
         """Also the choice in a list is sent by POST; then nobody has been asked yet."""
-        return self.request.method == "POST" and (not self.kept or "reason" in self.request.POST)
+        return self.request.method == "POST" and (not self.resent or "reason" in self.request.POST)
 
     @property
     def back(self) -> str:
@@ -90,4 +90,4 @@ class ConfirmedAction:
         return reverse(f"admin:{opts.app_label}_{opts.model_name}_change", args=[self.row.pk])
 
 
-SHOWN = ("title", "row", "words", "consequences", "button", "dangerous", "cancel", "kept")
+IN_CONTEXT = ("title", "row", "paragraphs", "consequences", "button", "dangerous", "cancel", "resent")

@@ -18,7 +18,7 @@ class SecretOnceAdmin(TenantAdmin):
 
     secret_title: Any
 
-    def secret_words(self, row: Any) -> SafeString:
+    def secret_text(self, row: Any) -> SafeString:
         """Whose it is, and what it is for."""
         raise NotImplementedError
 
@@ -33,7 +33,7 @@ class SecretOnceAdmin(TenantAdmin):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": self.secret_title,
-            "words": self.secret_words(row),
+            "words": self.secret_text(row),
             "text": text,
             "next_address": reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[row.pk]),
         }

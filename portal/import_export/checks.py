@@ -1,7 +1,7 @@
 """What the database will demand of many rows, asked for all of them at once: its CHECK and UNIQUE constraints."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,9 @@ from django.db import connection
 from django.db.models import CheckConstraint, Model, UniqueConstraint
 from django.utils.translation import gettext as _
 
+from portal.import_export.plans import PlannedRow
+
+MAX_NAMED_LINES = 10  # that a message names
 # The condition of each CHECK as PostgreSQL has it, of the columns' bounds too.
 CONDITIONS = """
 SELECT conname, pg_get_expr(conbin, conrelid)
@@ -27,10 +30,14 @@ class Violation:
 
 
 class Seen:
-    """What earlier portions of a file are about, in a few bytes each: its own rows, and values that must be unique."""
+    """What earlier portions of a file are about, in a few bytes each: its own rows, and values that must be unique.
+
+    `of_file` is what is true of all its portions, by names of the resource's own.
+    """
 
     def __init__(self) -> None:
         self._lines: dict[int, int] = {}
+        self.of_file: dict[str, Any] = {}
 
     def line_of(self, what: tuple[Any, ...]) -> int | None:
         """Where an earlier portion has it."""
@@ -38,6 +45,15 @@ class Seen:
 
     def add(self, what: tuple[Any, ...], line: int) -> None:
         self._lines[hash(what)] = line
+
+    def repeated(self, same: Mapping[tuple[Any, ...], Sequence[PlannedRow]]) -> Iterator[tuple[PlannedRow, str]]:
+        """Of rows by what only one line may be about, each of those with others, and the numbers of their lines."""
+        for what, rows in same.items():
+            earlier = self.line_of(what)
+            self.add(what, earlier or rows[0].line)
+            lines = [*([earlier] if earlier else []), *(row.line for row in rows[:MAX_NAMED_LINES])]
+            if len(lines) > 1:
+                yield from ((row, ", ".join(map(str, lines))) for row in rows)
 
 
 def violations(rows: Sequence[Model], seen: Seen) -> Iterator[Violation]:

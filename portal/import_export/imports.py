@@ -77,7 +77,7 @@ def plans(
     with staged_uploads.opened(upload) as file, timezone.override(upload.brand.zone):
         for table in tables.parts(file, most=resource.max_rows):
             used = resource(upload.brand, may_add=may_add, may_change=may_change, seen=seen)
-            used.by = upload.user
+            used.by, used.key = upload.user, upload.api_key
             yield used, used.plan(table, lock=lock)
 
 

@@ -91,7 +91,9 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     add_verb: ClassVar[str] = ADD  # what a role must allow to add rows by a file, and to change them
     change_verb: ClassVar[str] = CHANGE
     exports: ClassVar[bool] = True  # its rows leave as files of the same columns
-    by: User | None = None  # who imports, for rules that depend on it; a program, or as yet unknown, without one
+    # Who imports, for rules that depend on it: a person, or a program with a key.
+    by: User | None = None
+    key: ApiKey | None = None
 
     class Meta:
         instance_loader_class = BrandLoader
@@ -103,7 +105,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         super().__init__()
         self.brand = brand
         self.may_add, self.may_change = may_add, may_change
-        self._seen = seen or Seen()
+        self.seen = seen or Seen()
         self._references: dict[ReferenceCell, dict[str, Model]] = {}
         self._planned: list[PlannedRow] = []
         self._current: PlannedRow
@@ -279,25 +281,19 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
                 row.add_error("", _("Your role may not add rows."))
             if row.before is not None and not self.may_change:
                 row.add_error("", _("Your role may not change rows."))
-        for violation in checks.violations([row.instance for row in written], self._seen):
+        for violation in checks.violations([row.instance for row in written], self.seen):
             written[violation.place].add_error("", violation.message)
         self.check_rows([row for row in written if not row.errors])
 
     def _check_repeated(self) -> None:
         """No two lines may be for the same row."""
-        same: dict[Any, list[PlannedRow]] = defaultdict(list)
+        same: dict[tuple[Any, ...], list[PlannedRow]] = defaultdict(list)
         for row in self._planned:
             if row.instance is not None and not row.errors.keys() & set(self.key_columns):
                 key = tuple(getattr(row.instance, field.attribute) for field in self.keys)
-                same[row.before.pk if row.before else key].append(row)
-        for key, rows in same.items():
-            known = key if isinstance(key, tuple) else (key,)
-            earlier = self._seen.line_of(known)
-            numbers = [*([earlier] if earlier else []), *(row.line for row in rows[:10])]
-            for row in rows if len(numbers) > 1 else ():
-                lines = ", ".join(map(str, numbers))
-                row.add_error("", _("Lines %(lines)s are for the same row.") % {"lines": lines})
-            self._seen.add(known, earlier or rows[0].line)
+                same[(row.before.pk,) if row.before else key].append(row)
+        for row, lines in self.seen.repeated(same):
+            row.add_error("", _("Lines %(lines)s are for the same row.") % {"lines": lines})
 
     def check_rows(self, rows: Sequence[PlannedRow]) -> None:
         """Further rules of a model, for rows that are new or changed and have no error so far."""

@@ -156,7 +156,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
             request=request,
             row=key,
             title=_("Rotate this key?"),
-            words=[_("A new key replaces it. Both keys work for the time that you choose.")],
+            paragraphs=[_("A new key replaces it. Both keys work for the time that you choose.")],
             form=RotateForm,
             button=_("Rotate and show the new key"),
         )
@@ -171,7 +171,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
             request=request,
             row=key,
             title=_("Revoke this key?"),
-            words=[
+            paragraphs=[
                 _("Calls with this key will be rejected from now on. This cannot be undone."),
                 _("Last used: %(at)s") % {"at": used} if used else _("It was never used."),
             ],
@@ -208,7 +208,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
         made.text = text  # type: ignore[attr-defined] # for the answer to this request, which alone shows it
         return made
 
-    def secret_words(self, row: ApiKey) -> SafeString:
+    def secret_text(self, row: ApiKey) -> SafeString:
         words = _("This is the key {} of {}. Copy it now. It is shown only once.")
         return format_html(words, format_html("<strong>{}</strong>", row.name), row.brand)
 

@@ -144,7 +144,7 @@ class JobAdmin(LiveAdmin):
             request=request,
             row=job,
             title=_("Cancel this job?"),
-            words=[kinds.declared()[job.kind].on_cancel],
+            paragraphs=[kinds.declared()[job.kind].on_cancel],
             form=forms.Form,
             button=_("Cancel job"),
             dangerous=True,

@@ -171,7 +171,7 @@ class StaffRoleAdmin(TenantAdmin):
         return self.mail_link(request, object_id, StaffMail.Kind.FACTORS_LINK, _("Reset second factors?"), words)
 
     def mail_link(
-        self, request: HttpRequest, object_id: str, kind: StaffMail.Kind, title: str, words: str
+        self, request: HttpRequest, object_id: str, kind: StaffMail.Kind, title: str, text: str
     ) -> HttpResponse:
         colleague = self.get_object(request, object_id)
         email = {"email": colleague.user.email}
@@ -181,6 +181,6 @@ class StaffRoleAdmin(TenantAdmin):
             self.message_user(request, _("An e-mail is being sent to %(email)s.") % email)
 
         action = ConfirmedAction(
-            page=self, request=request, row=colleague, title=title, words=[words % email], button=_("Send the link")
+            page=self, request=request, row=colleague, title=title, paragraphs=[text % email], button=_("Send the link")
         )
         return action.respond(send)

@@ -263,7 +263,7 @@ class InvitationAdmin(TenantAdmin):
         object_id: str,
         act: Callable[[HttpRequest, Invitation], None],
         title: str,
-        words: str,
+        text: str,
         button: str,
     ) -> HttpResponse:
         invitation = self.get_object(request, object_id)
@@ -272,7 +272,7 @@ class InvitationAdmin(TenantAdmin):
             request=request,
             row=invitation,
             title=title,
-            words=[words % {"email": invitation.email}],
+            paragraphs=[text % {"email": invitation.email}],
             form=forms.Form,
             button=button,
         )

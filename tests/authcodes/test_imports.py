@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.translation import override
 from django.utils.translation.trans_real import translation
 
+from authcodes.errors import ImportRejected
 from authcodes.imports import checks, commit, files, retention, uploads
-from authcodes.imports.uploads import ImportRejected
 from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import, ImportChange, ImportRow
 from authcodes.tasks import purge_files

@@ -31,6 +31,7 @@ from tests.support.portal import (
     errors,
     form_of,
     links,
+    of_a_row,
     page,
     scan,
     staff,
@@ -40,6 +41,7 @@ from tests.support.portal import (
 
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
+OF_BATCHES = {("authcodes.printrun", what) for what in ("batch", "batch_preview", "preview")}  # their id is a batch's
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +169,26 @@ def test_another_brands_id_does_not_exist(client: Client, foreign: Any, label: s
         answers = [getattr(client, method)(address(label, what, pk)) for pk in (row.pk, missing(row))]
         assert [answer.status_code for answer in answers] == [404, 404], what
         assert len({text(answer).replace(answer["X-Request-ID"], "") for answer in answers}) == 1
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("label", LABELS)
+def test_nothing_can_be_done_with_another_brands_row(client: Client, foreign: Any, label: str, method: str) -> None:
+    """Whether the page asks before it acts or not: the same answer as for a row that does not exist."""
+    row = foreign[1][label]
+
+    for what in of_a_row(label):
+        if (label, what) not in OF_BATCHES:
+            addresses = [address(label, what, pk) for pk in (row.pk, missing(row))]
+            answers = [getattr(client, method)(each, follow=True) for each in addresses]
+            assert {answer.status_code for answer in answers} in ({403}, {404}, {405}), what
+            assert len({text(answer).replace(answer["X-Request-ID"], "") for answer in answers}) == 1, what
+
+
+def test_the_walk_comes_by_the_acts_of_pages() -> None:
+    acts = {f"{label} {what}" for label in LABELS for what in of_a_row(label)}
+    assert {"loyalty.userpoints adjust", "loyalty.redemption cancel", "brands.apikey revoke"} <= acts
+    assert len(acts) > 3 * len(LABELS) + 20
 
 
 def missing(row: Any) -> Any:

@@ -15,7 +15,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.expiry import ExpiryRun
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.rewards import Redemption
-from loyalty.points import expiry, ledger
+from loyalty.points import accounts, expiry, ledger
 from loyalty.rewards import redeem
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.support import factories
@@ -68,19 +68,19 @@ def test_expiry_redemptions_and_accruals_at_once_keep_the_books(brand):
     expiry.run(brand=brand, at=timezone.now())
 
     assert list(consistency.differences()) == []
-    accounts = UserPoints.objects.all()
+    members_left = UserPoints.objects.all()
     fresh = 5 * LoyaltyTransaction.objects.filter(reason_id__startswith="race:").count()
     spent = 20 * Redemption.objects.count()
-    expired = sum(each.points_expired for each in accounts)
+    expired = sum(each.points_expired for each in members_left)
     assert fresh == 40 * 5
-    assert sum(each.points for each in accounts) == 12 * 30 + fresh - spent - expired
+    assert sum(each.points for each in members_left) == 12 * 30 + fresh - spent - expired
 
 
 def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monkeypatch):
     """What an unlocked look found is decided again under the lock; by the look alone it would be taken twice."""
     [customer] = members(brand, 1)
     reward = factories.reward(brand, cost=30)
-    lock = expiry.LOCK_ACCOUNTS.text
+    lock = accounts.LOCK_ACCOUNTS.text
     seen = []
     execute = sql.execute
 
@@ -120,7 +120,7 @@ def test_expiry_waits_for_a_redemption_and_takes_what_it_left(brand):
 
 
 def test_control_without_the_lock_it_would_take_what_was_just_spent(brand, monkeypatch):
-    unlocked = altered(expiry.LOCK_ACCOUNTS, ("FOR NO KEY UPDATE", ""))
-    monkeypatch.setattr(expiry, "LOCK_ACCOUNTS", unlocked)
+    unlocked = altered(accounts.LOCK_ACCOUNTS, ("FOR NO KEY UPDATE", ""))
+    monkeypatch.setattr(accounts, "LOCK_ACCOUNTS", unlocked)
 
     assert isinstance(expire_while_redeeming(brand), IntegrityError)  # 30 of the 10 that are left

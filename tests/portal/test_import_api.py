@@ -246,7 +246,30 @@ def test_digest_that_is_none_confirms_nothing(brand, hub, digest):
 # --- Exports
 
 
-@pytest.mark.parametrize("resource", registry.resources())
+EXPORTED = [name for name, resource in registry.resources().items() if resource.exports]
+ONLY_IMPORTED = ["partner-codes", "members"]
+
+
+def test_every_resource_but_these_is_exported():
+    assert [name for name in registry.resources() if name not in EXPORTED] == ONLY_IMPORTED
+
+
+@pytest.mark.parametrize("resource", ONLY_IMPORTED)
+def test_what_is_only_imported_has_a_template_and_no_rows(brand, hub, resource):
+    factories.reward(brand, name="Free coffee", uses_pool=True)
+    template = hub.get(f"brand/exports/{resource}", content="template")
+    found = send(hub, template.content, resource=resource).json()["data"]
+    assert (found["line_errors"], found["counts"]["new"]) == ([], 1)
+    path = f"brand/imports/{resource}/{found['id']}/confirm"
+    assert hub.post(path, {"digest": found["digest"]}).status_code == 200
+
+    for query in ({}, {"content": "rows"}, {"file_format": "xlsx"}):
+        refused = hub.get(f"brand/exports/{resource}", **query)
+        assert error(refused) == (404, "NOT_FOUND")
+        assert "only imported" in refused.json()["message"]
+
+
+@pytest.mark.parametrize("resource", EXPORTED)
 def test_export_and_template_can_be_imported_again(brand, hub, resource):
     template = hub.get(f"brand/exports/{resource}", content="template")
     found = send(hub, template.content, resource=resource).json()["data"]

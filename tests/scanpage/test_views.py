@@ -3,7 +3,7 @@
 import io
 import re
 from datetime import timedelta
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 import qrcode
@@ -815,3 +815,13 @@ def test_a_log_in_that_failed_stays_open(browser, brand):
 
     assert 'data-entry="log_in" open' in page
     assert page.count(" open>") == 1
+
+
+@pytest.mark.parametrize("scanned", ["K7F3", "https://old.example/p/K7F3"])
+def test_a_code_that_was_printed_elsewhere_has_the_page_of_any_code(browser, brand, scanned):
+    batch = factories.batch(brand)
+    AuthCode.objects.create(
+        brand=brand, batch=batch, product=batch.product, code="K7F3", payload="https://old.example/p/K7F3"
+    )
+
+    assert state(browser.scan(quote(scanned, safe=""))) == "new"

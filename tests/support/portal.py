@@ -87,6 +87,14 @@ def address(label: str, what: str = "changelist", *args: Any) -> str:
     return reverse(f"admin:{label.replace('.', '_')}_{what}", args=args)
 
 
+def of_a_row(label: str) -> list[str]:
+    """What can be done with one row by its id, as `address` calls it: the page's own acts, and Django's."""
+    found = page(label)
+    prefix = f"{found.opts.app_label}_{found.opts.model_name}_"
+    named = [(each.name or "", each.pattern.converters) for each in found.get_urls()]
+    return [name.removeprefix(prefix) for name, given in named if name.startswith(prefix) and len(given) == 1]
+
+
 def staff(*brands: Brand, role: str = "owner", **fields: Any) -> User:
     person = factories.user(is_staff=True, **fields)
     for brand in brands:

@@ -225,4 +225,6 @@ def prefix_choices(brands: list[Brand]) -> Any:
 
 def protection_of(batch: BatchRange) -> tuple[str, str]:
     """Colour and name of a batch's kind of codes."""
+    if batch.printed_elsewhere:
+        return "info", _("Printed elsewhere")
     return ("success", _("Protected")) if batch.is_signed else ("", _("Plain numbers"))

@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from authcodes.codes.batches import BatchSettings
 from authcodes.codes.prefixes import is_reserved
 from authcodes.models.batches import BatchRange
+from authcodes.models.imports import Import
 from brands.identity.roles import CHANGE, full_scope
 from brands.models.tenants import Brand
 from brands.scanned import SEPARATOR
@@ -109,6 +110,17 @@ def campaign_note(batch: BatchRange, *, at: datetime) -> str:
     state = _("The campaign %(campaign)s is not running.") % {"campaign": batch.campaign}
     nothing = batch.after_campaign == BatchRange.AfterCampaign.NOTHING
     return f"{state} {_('Scans earn nothing.') if nothing else _('Scans earn their usual points.')}"
+
+
+def printed_note(batch: BatchRange) -> str:
+    """What the page of a batch that was printed elsewhere says of it; empty for any other."""
+    if not batch.printed_elsewhere:
+        return ""
+    if not batch.quantity:
+        return _("The import of these codes was undone. The batch keeps their history.")
+    told = _("Another company printed these codes. They have no numbers: change all of them at once, or by a list.")
+    sequential = Import.objects.filter(batch=batch, is_sequential=True).exists()
+    return f"{told} {_('Anyone can guess the next code.')}" if sequential else told
 
 
 def _points(brand: Brand, batch_settings: BatchSettings) -> str:

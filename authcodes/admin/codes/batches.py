@@ -36,7 +36,7 @@ from authcodes.admin.codes.batch_links import (
     orders_for,
     prints_for,
 )
-from authcodes.admin.codes.batch_summary import campaign_note, summary_of
+from authcodes.admin.codes.batch_summary import campaign_note, printed_note, summary_of
 from authcodes.admin.filters import BatchStateFilter
 from authcodes.admin.product_lookup import SoldLookup
 from authcodes.codes import batches
@@ -155,6 +155,8 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
             return badge("danger", _("Recalled"))
         if is_expired(batch):
             return badge("warning", _("Expired"))
+        if not batch.quantity:
+            return badge("", _("Undone"))
         if batch.is_generated:
             return badge("success", _("Ready"))
         told = {"done": 100 * batch.generated_count // batch.quantity}
@@ -258,6 +260,7 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
             "recall_address": reverse("admin:authcodes_recall_change", args=[recall.pk]) if recall else "",
             "job_address": generation_of(batch),
             "stopped": stopped,
+            "printed_note": printed_note(batch),
             "campaign_note": campaign_note(batch, at=timezone.now()),
             "missing": batch.quantity - batch.generated_count,
             "finish_address": address_of("finish", batch) if stopped and self.may(request, ADD, batch) else "",

@@ -33,7 +33,7 @@ from portal.base.tenant_scope import staff_user
 
 LABEL = "authcodes.authcode"
 Kind = CodeChange.Kind
-MAX_SHOWN = 30  # codes that a page names
+MAX_NAMED = 30  # codes that a page names
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,23 +260,23 @@ def of_chosen(
         _switch(request, codes, kind, answers["reason"])
         report(codes, answers["reason"])
 
-    return _confirmed(page, request, codes, kind, kept=kept).respond(switch)
+    return _confirmed(page, request, codes, kind, resent=kept).respond(switch)
 
 
 def _confirmed(
     page: TenantAdmin, request: HttpRequest, codes: list[AuthCode], kind: CodeChange.Kind, **more: Any
 ) -> ConfirmedAction:
     texts = TEXTS[kind]
-    shown = [code.code for code in codes[:MAX_SHOWN]]
+    shown = [code.code for code in codes[:MAX_NAMED]]
     return ConfirmedAction(
         page=page,
         request=request,
         title=texts.title,
-        words=[
+        paragraphs=[
             texts.explanation,
             ngettext("This code:", "These %(number)d codes:", len(codes)) % {"number": len(codes)},
         ],
-        consequences=[*shown, "…"] if len(codes) > MAX_SHOWN else shown,
+        consequences=[*shown, "…"] if len(codes) > MAX_NAMED else shown,
         form=ReasonForm,
         button=texts.title,
         dangerous=texts.dangerous,

@@ -14,7 +14,7 @@ WITH first_scans AS MATERIALIZED (
                     LIMIT %(newest)s::int) newest
              JOIN authcodes_authcode c ON c.id = newest.auth_code_id
             WHERE newest.scan_count = 1) s
-      JOIN authcodes_batchrange b ON b.id = s.batch_id AND b.tag_version IS NULL
+      JOIN authcodes_batchrange b ON b.id = s.batch_id AND b.tag_version IS NULL AND NOT b.printed_elsewhere
      WHERE substr(s.code, length(b.prefix) + 1) ~ '^[0-9]{1,18}$'),
 marked AS (
     SELECT *, CASE WHEN number - lag(number) OVER beside <= %(gap)s::int

@@ -11,7 +11,7 @@ WITH numbers AS (
 bounds AS (SELECT id, ceil(number - half) AS low, ceil(number + half) - 1 AS high FROM numbers),
 batches AS (
     SELECT first_code::numeric AS first, last_code::numeric AS last, length(first_code) AS length
-      FROM authcodes_batchrange WHERE brand_id = %(brand)s::bigint AND first_code ~ '^[0-9]+$'),
+      FROM authcodes_batchrange WHERE brand_id = %(brand)s::bigint AND first_code ~ '^[0-9]+$' AND NOT printed_elsewhere),
 fits AS (
     SELECT o.id, sum(least(o.high, b.last) - greatest(o.low, b.first) + 1) AS fitting,
            min(lpad(greatest(o.low, b.first)::text, b.length, '0')) AS code

@@ -22,7 +22,11 @@ MIN_MODULE_MM = Decimal("0.396")
 
 
 def payload(*, code: AuthCode, hostname: str) -> str:
-    """The address a phone camera opens; for a signed batch with the tag that the API asks for."""
+    """The address a phone camera opens; for a signed batch with the tag that the API asks for. What was printed
+    elsewhere says again what it says there.
+    """
+    if code.payload is not None:
+        return code.payload
     return f"{site_at(hostname)}/s/{printed(code)}"
 
 

@@ -28,7 +28,7 @@ addEventListener("DOMContentLoaded", () => {
   });
 
   file.form.addEventListener("submit", (event) => {
-    if (kind !== "list" || product.value) return;
+    if (kind === "ranges" || kind === "other" || !kind || product.value) return;
     event.preventDefault();
     words.setAttribute("role", "alert");
     words.classList.add("text-red-700", "dark:text-red-400");

@@ -63,7 +63,9 @@ class Corrections(TenantAdmin):
             request=request,
             row=member,
             title=_("Correct the name of %(member)s") % {"member": name_of(member)},
-            words=[_("Your brand, its e-mails and wallet passes will use this name until the customer changes it.")],
+            paragraphs=[
+                _("Your brand, its e-mails and wallet passes will use this name until the customer changes it.")
+            ],
             form=partial(NameForm, initial={"first_name": first, "last_name": last}),
             button=_("Correct the name"),
         )
@@ -90,7 +92,7 @@ class Corrections(TenantAdmin):
             request=request,
             row=member,
             title=_("Change the e-mail address of %(member)s") % {"member": name_of(member)},
-            words=words,
+            paragraphs=words,
             form=AddressForm,
             button=_("Send the link"),
         )

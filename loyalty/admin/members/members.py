@@ -260,7 +260,7 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin, I
             request=request,
             row=None if name else accounts[0],
             title=_("Block members") if blocks else _("Unblock members"),
-            words=[
+            paragraphs=[
                 _("Blocked members cannot earn or redeem points or use their reward codes until they are unblocked.")
                 if blocks
                 else _("These members can earn and redeem points and use their reward codes again.")
@@ -268,7 +268,7 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin, I
             consequences=[f"{name_of(account)} · {format_points(account.points)}" for account in accounts],
             button=_("Block") if blocks else _("Unblock"),
             dangerous=blocks,
-            kept=chosen if name else (),
+            resent=chosen if name else (),
         )
         return action.respond(partial(self.switched, request, accounts, status))
 

@@ -5,7 +5,7 @@ The rows do not go through django-import-export one by one: 100,000 of them are 
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 from brands.audit_log import AuditContext
 from brands.identity import users
 from brands.identity.roles import ACT
+from brands.models.credentials import ApiKey
 from core.errors import Invalid
 from loyalty.members.moving_in import member_imports
 from loyalty.members.moving_in.member_imports import KnownMember, MemberRow
@@ -45,7 +46,7 @@ LONGEST = {"email": 254, "first_name": 150, "last_name": 150, "external_id": 64,
 AMOUNT = re.compile(r"[0-9]{1,8}(\.[0-9]{1,2})?")
 SOURCE = re.compile(r"[a-z0-9-]{1,40}")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-SAME_LINES = gettext_lazy("Lines %(lines)s are for the same row.")
+ZERO = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class MemberResource(TenantResource):
 
     required = ("email",)
     add_verb = change_verb = ACT
+    read_scope = write_scope = ApiKey.Scope.MEMBERS.value
     exports = False  # members have an export of their own
     note = gettext_lazy(
         "Nobody is notified: no mail, message or push is sent. Opening balances count as points that you add by hand, "
@@ -120,30 +122,31 @@ class MemberResource(TenantResource):
             row.more, row.errors = parsed(cells), dict(faults(cells))
             row.instance = ImportedMember(None, row.more)
         self._source = self._source_of(table, planned)
-        _check_repeated(planned, "email", lambda row: row.address)
-        _check_repeated(planned, "external_id", lambda row: row.external_id)
+        self._check_unique(planned, "email", lambda row: row.address)
+        self._check_unique(planned, "external_id", lambda row: row.external_id)
         look_up = member_imports.lock_known if lock else member_imports.known
         addresses = [row.more.address for row in planned if "email" not in row.errors]
         found = look_up(brand=self.brand, addresses=addresses, source=self._source)
         for row in planned:
             self._compare(row, found.get(row.more.address))
         self._check_external_ids(planned)
-        self._check_limit(planned)
+        self._check_points(planned, lock=lock)
         return Plan(table.columns, planned)
 
     def _source_of(self, table: Table, planned: Sequence[PlannedRow]) -> str:
-        """The one that all lines name."""
+        """The one that all lines of the file name."""
         if "opening_source" not in table.columns:
             return member_imports.DEFAULT_SOURCE
         at = table.columns.index("opening_source")
         default = member_imports.DEFAULT_SOURCE
         named = [row.values[at].strip() or default for row in planned]
+        first: str = self.seen.of_file.setdefault("opening_source", named[0])
         for row, name in zip(planned, named, strict=True):
             if not SOURCE.fullmatch(name):
                 row.add_error("opening_source", _("Use 1 to 40 small letters, digits and hyphens."))
-            elif name != named[0]:
+            elif name != first:
                 row.add_error("opening_source", _("Write the same in every line, or split the file."))
-        return named[0]
+        return first
 
     def _compare(self, row: PlannedRow, known: KnownMember | None) -> None:
         """What the line would change of what the brand has."""
@@ -174,15 +177,31 @@ class MemberResource(TenantResource):
             if row.changes.get("external_id", ("", ""))[1] in taken:
                 row.add_error("external_id", _("Another member of this brand has this external id."))
 
-    def _check_limit(self, planned: Sequence[PlannedRow]) -> None:
-        """Said at the first line that brings points; `write` decides."""
+    def _check_points(self, planned: Sequence[PlannedRow], *, lock: bool) -> None:
+        """Whether who imports may add points at all, and so many; said at the first line that brings too many."""
         bringing = [row for row in planned if "opening_balance" in row.changes and not row.errors]
-        left = None
-        if bringing and self.by is not None:
-            left = member_imports.most_points(brand=self.brand, by=self.by, at=timezone.now())
-        if left is not None and sum(row.more.points for row in bringing) > left:
+        if not bringing:
+            return
+        if self.key is not None and ApiKey.Scope.POINTS not in self.key.scopes:
+            for row in bringing:
+                row.add_error("opening_balance", _("This key may not add points. It needs the scope “points”."))
+            return
+        left = member_imports.most_points(brand=self.brand, by=self.by, at=timezone.now())
+        # What is written portion by portion has used the limit up already.
+        before = ZERO if lock else self.seen.of_file.get("points", ZERO)
+        total = self.seen.of_file["points"] = before + sum(row.more.points for row in bringing)
+        if left is not None and before <= left < total:
             message = member_imports.too_many_points(brand=self.brand, left=left)
             bringing[0].add_error("opening_balance", message)
+
+    def _check_unique(self, planned: Sequence[PlannedRow], column: str, key: Callable[[MemberRow], str]) -> None:
+        """No two lines of the file may be for the same member, or have the same number."""
+        same: dict[tuple[Any, ...], list[PlannedRow]] = defaultdict(list)
+        for row in planned:
+            if column not in row.errors and key(row.more):
+                same[column, key(row.more)].append(row)
+        for row, lines in self.seen.repeated(same):
+            row.add_error(column, _("Lines %(lines)s are for the same row.") % {"lines": lines})
 
     def write(self, plan: Plan, *, context: AuditContext) -> None:
         rows = [row.more for row in plan.of(Outcome.NEW, Outcome.CHANGED)]
@@ -277,15 +296,3 @@ def _new_cells(member: MemberRow) -> Iterator[tuple[str, tuple[str, str]]]:
             yield name, ("", text)
     if not member.wants_notifications:
         yield "wants_notifications", ("", _("no"))
-
-
-def _check_repeated(planned: Sequence[PlannedRow], column: str, key: Any) -> None:
-    """No two lines may be for the same member, or have the same number."""
-    same: dict[str, list[PlannedRow]] = defaultdict(list)
-    for row in planned:
-        if column not in row.errors and key(row.more):
-            same[key(row.more)].append(row)
-    for rows in same.values():
-        lines = ", ".join(str(row.line) for row in rows[:10])
-        for row in rows if len(rows) > 1 else ():
-            row.add_error(column, str(SAME_LINES) % {"lines": lines})

@@ -127,14 +127,12 @@ class PoolCodeResource(TenantResource):
             row.more = Line(named[0], code, pools.digest(code), expires_at)
 
     def _check_repeated_codes(self, planned: Sequence[PlannedRow]) -> None:
-        same: dict[tuple[int, str], list[PlannedRow]] = defaultdict(list)
+        same: dict[tuple[Any, ...], list[PlannedRow]] = defaultdict(list)
         for row in planned:
             if not row.errors:
                 same[row.more.reward.pk, row.more.digest].append(row)
-        for rows in same.values():
-            lines = ", ".join(str(row.line) for row in rows[:10])
-            for row in rows if len(rows) > 1 else ():
-                row.add_error("code", _("Lines %(lines)s have the same code.") % {"lines": lines})
+        for row, lines in self.seen.repeated(same):
+            row.add_error("code", _("Lines %(lines)s have the same code.") % {"lines": lines})
 
     def _compare(self, planned: Sequence[PlannedRow]) -> None:
         """With what the pools have."""

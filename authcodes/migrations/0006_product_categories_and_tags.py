@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('authcodes', '0004_translations'),
+        ('authcodes', '0005_codes_printed_elsewhere'),
     ]
 
     operations = [

@@ -1,0 +1,119 @@
+"""Forms of imports: the file of a new one, with the batch that codes printed elsewhere become, and a corrected one."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminDateWidget as DateWidget
+
+from authcodes.admin.codes.batch_forms import SCAN_VALUE_FIELDS
+from authcodes.codes import scan_value
+from authcodes.codes.assignment_limits import MAX_POINTS
+from authcodes.codes.batches import BatchSettings
+from authcodes.errors import BatchRejected
+from authcodes.imports import printed_elsewhere
+from authcodes.imports.kinds import kind_from_header
+from authcodes.models.batches import BatchRange
+from authcodes.models.imports import Import
+from brands.identity import roles
+from brands.identity.roles import ADD, SCAN_VALUE
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
+from portal.base.forms import TenantForm
+from portal.base.tenant_scope import staff_user
+from portal.unfold import FileWidget, NumberWidget, SelectWidget, TextWidget
+
+BATCH: dict[str, Any] = {name: BatchRange._meta.get_field(name) for name in SCAN_VALUE_FIELDS}  # noqa: SLF001 - public API
+
+
+class UploadForm(TenantForm):
+    """The file, whose header says what it holds, for which product if its rows do not say, and which batch is made."""
+
+    request: HttpRequest  # the page sets it
+    range_name = forms.CharField(
+        label=gettext_lazy("Range name"), max_length=120, required=False, strip=True, widget=TextWidget
+    )
+    points_per_scan = forms.IntegerField(
+        label=gettext_lazy("Points per scan"),
+        min_value=0,
+        max_value=MAX_POINTS,
+        required=False,
+        widget=NumberWidget,
+        help_text=BATCH["points_per_scan"].help_text,
+    )
+    scan_limit = forms.IntegerField(
+        label=gettext_lazy("Scan limit"),
+        min_value=1,
+        max_value=MAX_POINTS,
+        required=False,
+        initial=1,
+        widget=NumberWidget,
+        help_text=BATCH["scan_limit"].help_text,
+    )
+    expiration_date = forms.DateField(
+        label=gettext_lazy("Expiration date"),
+        required=False,
+        widget=DateWidget,
+        help_text=BATCH["expiration_date"].help_text,
+    )
+    campaign = forms.ModelChoiceField(
+        label=gettext_lazy("Campaign"), queryset=Campaign.objects.none(), required=False, widget=SelectWidget
+    )
+    after_campaign = forms.ChoiceField(
+        label=gettext_lazy("After the campaign"),
+        choices=BatchRange.AfterCampaign.choices,
+        required=False,
+        initial=BatchRange.AfterCampaign.POINTS,
+        widget=SelectWidget,
+        help_text=BATCH["after_campaign"].help_text,
+    )
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        scope = roles.brand_scope(self.request.user, ADD, "authcodes.import")
+        self.fields["campaign"].queryset = scope.of(Campaign.objects.order_by("campaign_name"), "brand")  # type: ignore[attr-defined]
+        if not roles.brand_scope(self.request.user, SCAN_VALUE, scan_value.LABEL):
+            for name in SCAN_VALUE_FIELDS:
+                del self.fields[name]
+
+    def batch_settings(self) -> BatchSettings:
+        """Of the batch that codes printed elsewhere become. A field that somebody may not set stands at its default."""
+        given: dict[str, Any] = {name: self.cleaned_data.get(name) for name in SCAN_VALUE_FIELDS if name in self.fields}
+        if given:
+            given["after_campaign"] = given["after_campaign"] or BatchRange.AfterCampaign.POINTS.value
+        name = self.cleaned_data.get("range_name", "")
+        return BatchSettings(name, 1, product=self.cleaned_data.get("product"), signed=False, **given)
+
+    def check_batch(self, brand: Brand) -> None:
+        wanted = self.batch_settings()
+        usual = BatchSettings("", 1, signed=False)
+        if brand.pk not in roles.brand_scope(self.request.user, SCAN_VALUE, scan_value.LABEL):
+            for name in SCAN_VALUE_FIELDS:
+                if getattr(wanted, name) != getattr(usual, name):
+                    self.add_error(name, _("Only managers and owners can set this."))
+        try:
+            by = staff_user(self.request)
+            printed_elsewhere.check_upload(brand=brand, batch_settings=wanted, by=by)
+        except BatchRejected as refusal:
+            field = refusal.details.get("field")
+            self.add_error(field if field in self.fields else None, refusal.message)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("file"):
+            guessed = Import.Kind.LIST if cleaned.get("product") else Import.Kind.RANGES
+            cleaned["kind"] = kind_from_header(cleaned["file"]) or guessed  # which the check then refuses in words
+        needs_product = cleaned.get("kind") in {Import.Kind.LIST, Import.Kind.PRINTED}
+        if needs_product and not cleaned.get("product") and "product" not in self.errors:
+            self.add_error("product", _("Choose the product that these codes are for."))
+        if cleaned.get("kind") == Import.Kind.PRINTED and cleaned.get("brand") and not self.errors:
+            self.check_batch(cleaned["brand"])
+        return cleaned
+
+
+class CorrectedFileForm(forms.Form):
+    """The corrected file."""
+
+    file = forms.FileField(label=gettext_lazy("Corrected file"), widget=FileWidget(attrs={"accept": ".csv"}))

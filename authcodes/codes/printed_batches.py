@@ -1,0 +1,61 @@
+"""Batches of codes that another company printed: made, checked and emptied. Their codes come from an import's rows."""
+
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from authcodes.codes import batches, scan_value
+from authcodes.codes.batches import BatchSettings
+from authcodes.models.batches import BatchRange
+from brands.models.people import User
+from brands.models.quotas import BrandQuota
+from brands.models.tenants import Brand
+from brands.tenants import quotas
+
+
+def create(
+    *,
+    brand: Brand,
+    batch_settings: BatchSettings,
+    first_code: str,
+    last_code: str,
+    at: datetime,
+    by: User | None,
+) -> BatchRange:
+    """Store a batch for codes that another company printed, all of which the caller writes in this transaction.
+
+    Raises BatchRejected, and QuotaReached above the codes that the brand may have.
+    """
+    check(brand=brand, batch_settings=batch_settings, at=at, by=by)
+    quotas.require(brand.pk, BrandQuota.Resource.CODES, more=batch_settings.quantity, field="file")
+    return BatchRange.objects.create(
+        brand=brand,
+        printed_elsewhere=True,
+        range_name=batch_settings.range_name,
+        product=batch_settings.product,
+        quantity=batch_settings.quantity,
+        generated_count=batch_settings.quantity,
+        points_per_scan=batch_settings.points_per_scan,
+        scan_limit=batch_settings.scan_limit,
+        expiration_date=batch_settings.expiration_date,
+        campaign=batch_settings.campaign,
+        after_campaign=batch_settings.after_campaign,
+        first_code=first_code,
+        last_code=last_code,
+        created_at=at,
+        created_by=by,
+    )
+
+
+def check(*, brand: Brand, batch_settings: BatchSettings, at: datetime, by: User | None) -> None:
+    """Raises BatchRejected for a batch of codes printed elsewhere that `by` may not make so."""
+    batches.check_settings(brand=brand, batch_settings=batch_settings, at=at)
+    scan_value.check_points(brand=brand, points=batch_settings.points_per_scan, by=by)
+    if batch_settings.product:
+        scan_value.check_product(product=batch_settings.product, by=by)
+
+
+def empty(*, batch: BatchRange, import_id: int) -> None:
+    """Leave a batch whose codes are gone, with its history, and free its name."""
+    name = _("%(name)s (import %(number)d undone)") % {"name": batch.range_name[:80], "number": import_id}
+    BatchRange.objects.filter(pk=batch.pk).update(quantity=0, generated_count=0, range_name=name)

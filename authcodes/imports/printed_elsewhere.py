@@ -1,0 +1,168 @@
+"""Codes that another company printed: what a file of them may hold, the batch they become, and taking them out."""
+
+from datetime import date, datetime
+from typing import Any
+
+from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db.models import Count, Max, Min
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from authcodes.codes import history, prefixes, printed_batches
+from authcodes.codes.batches import BatchSettings
+from authcodes.codes.history import CodeChangeContext
+from authcodes.errors import ImportRejected
+from authcodes.imports.checks import NOT_USABLE
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from authcodes.models.imports import Import, ImportRow
+from brands.audit_log import AuditContext
+from brands.models.people import User
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
+from core.db.statements import command, query_values
+from core.errors import DomainError, RateLimited
+
+Kind = CodeChange.Kind
+
+# More codes of a file than this are not named one by one: a file would tell too much of what other brands have.
+MAX_NOT_USABLE = 20
+# Whoever stores a batch or prefix shares it: see the functions on taken codes in the database.
+FINAL_CHECK = "SELECT pg_advisory_xact_lock(7216006)"
+IMMEDIATE = "SET CONSTRAINTS ALL IMMEDIATE"
+
+INSERT_PRINTED_CODES = command("authcodes/imports/sql/insert_printed_codes.sql")
+DELETE_PRINTED_CODES = command("authcodes/imports/sql/delete_printed_codes.sql")
+FETCH_WHETHER_RESERVED = query_values("authcodes/imports/sql/fetch_whether_reserved.sql", "is_reserved")
+FETCH_WHETHER_SEQUENTIAL = query_values("authcodes/imports/sql/fetch_whether_sequential.sql", "is_sequential")
+
+
+class CodesNotUsable(ImportRejected):
+    """A file that asks too much about what other brands have."""
+
+
+def settings_as_stored(batch_settings: BatchSettings) -> dict[str, Any]:
+    day, campaign = batch_settings.expiration_date, batch_settings.campaign
+    return {
+        "range_name": batch_settings.range_name,
+        "points_per_scan": batch_settings.points_per_scan,
+        "scan_limit": batch_settings.scan_limit,
+        "expiration_date": day.isoformat() if day else None,
+        "campaign": campaign.pk if campaign else None,
+        "after_campaign": batch_settings.after_campaign,
+    }
+
+
+def settings_of(upload: Import) -> BatchSettings:
+    """What the batch of an upload is to be."""
+    asked = dict(upload.batch_settings)
+    day, campaign = asked.pop("expiration_date", None), asked.pop("campaign", None)
+    return BatchSettings(
+        **{"range_name": "", **asked},
+        quantity=max(1, upload.codes),
+        product=upload.product,
+        expiration_date=date.fromisoformat(day) if day else None,
+        campaign=Campaign.objects.filter(pk=campaign, brand=upload.brand_id).first() if campaign else None,
+        signed=False,
+    )
+
+
+def check_not_usable(upload: Import) -> None:
+    """Count a file that names codes it cannot have as one try for other brands' codes. Call inside a transaction.
+
+    Raises CodesNotUsable for more codes than are named one by one, and for too many such files.
+    """
+    rows = ImportRow.objects.filter(upload=upload, error=str(NOT_USABLE))[: MAX_NOT_USABLE + 1].count()
+    if not rows:
+        return
+    try:
+        prefixes.count_try(brand=upload.brand, user=upload.uploaded_by)
+    except RateLimited as limited:
+        raise CodesNotUsable(_("Too many files with codes that cannot be used. Try again later.")) from limited
+    if rows > MAX_NOT_USABLE:
+        message = _(
+            "More than %(most)d of these codes or payloads cannot be used. Check the file; if these labels are yours, "
+            "ask whoever operates this service."
+        )
+        raise CodesNotUsable(message % {"most": MAX_NOT_USABLE})
+    note_not_usable(upload)
+
+
+def note_not_usable(upload: Import) -> None:
+    """Write into the audit log that a file named codes that are in use."""
+    prefixes.note_rejected(
+        brand=upload.brand, audit_context=AuditContext(upload.uploaded_by, timezone.now()), value=upload.file_name
+    )
+
+
+def is_sequential(upload: Import) -> bool:
+    """Whether most of an upload's codes follow another one, so that who has one can guess the next."""
+    return bool(FETCH_WHETHER_SEQUENTIAL.first(upload=upload.pk))
+
+
+def bring_in(*, upload: Import, by: User | None) -> int:
+    """Make the batch of an upload and its codes; returns how many. The caller owns the transaction.
+
+    Raises ImportRejected for what can no longer be: somebody was faster, or a setting does not hold any more.
+    """
+    at = timezone.now()
+    good = ImportRow.objects.filter(upload=upload, error="")
+    found = good.aggregate(codes=Count("pk"), first=Min("code"), last=Max("code"))
+    try:
+        batch = printed_batches.create(
+            brand=upload.brand,
+            batch_settings=settings_of(upload),
+            first_code=found["first"],
+            last_code=found["last"],
+            at=at,
+            by=by,
+        )
+    except DomainError as refusal:
+        raise ImportRejected(_("Nothing was imported: %(why)s") % {"why": refusal.message}) from refusal
+    try:
+        with transaction.atomic():
+            made = INSERT_PRINTED_CODES.run(
+                upload=upload.pk, brand=upload.brand_id, batch=batch.pk, product=upload.product_id, at=at
+            )
+    except (IntegrityError, OperationalError) as error:  # another brand was faster, with some of them or all
+        raise ImportRejected(conflict()) from error
+    with connection.cursor() as cursor:
+        cursor.execute(FINAL_CHECK)
+    if FETCH_WHETHER_RESERVED.first(upload=upload.pk, brand=upload.brand_id):
+        raise ImportRejected(conflict())
+    Import.objects.filter(pk=upload.pk).update(batch=batch)
+    history.note_printed(CodeChangeContext(Kind.PRINTED_ELSEWHERE, at, by, product=batch.product), batch, upload)
+    return made
+
+
+def conflict() -> str:
+    return _("Nothing was imported: some of these codes cannot be used any more. The preview shows them.")
+
+
+def take_out(*, upload: Import, by: User | None, at: datetime) -> int:
+    """Delete the codes that an upload brought in, and leave their batch without any. The caller owns the transaction.
+
+    Raises ImportRejected where a code was scanned, looked up or changed, or the batch is recalled.
+    """
+    batch = BatchRange.objects.select_for_update(of=("self",)).select_related("brand").get(printed_import=upload)
+    if hasattr(batch, "recall"):
+        raise ImportRejected(_("Nothing was undone: the batch has been recalled."))
+    if AuthCode.objects.filter(batch=batch).scanned().exists():
+        raise ImportRejected(_("Nothing was undone: some of the codes have been scanned."))
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            deleted = DELETE_PRINTED_CODES.run(batch=batch.pk)
+            cursor.execute(IMMEDIATE)
+    except IntegrityError as error:
+        raise ImportRejected(_("Nothing was undone: some of the codes have been scanned or changed.")) from error
+    if deleted != batch.quantity:
+        raise ImportRejected(_("Nothing was undone: some of the codes have been scanned or changed."))
+    history.note_printed(CodeChangeContext(Kind.IMPORT_UNDONE, at, by, product=batch.product), batch, upload)
+    printed_batches.empty(batch=batch, import_id=upload.pk)
+    return deleted
+
+
+def check_upload(*, brand: Brand, batch_settings: BatchSettings, by: User) -> None:
+    """Raises DomainError for a batch that cannot be, before its file is read."""
+    printed_batches.check(brand=brand, batch_settings=batch_settings, at=timezone.now(), by=by)

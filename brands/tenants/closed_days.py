@@ -1,7 +1,7 @@
 """Rollups of a brand's closed days: which days are due, in which portions, and how far they reach.
 
-What a day adds up to is the business of whoever makes a `ClosedDays`; it is derived, and can be made again at any time. Today
-stays out of it. Days are cut in the brand's zone: a brand that moves to another one has them all made again.
+What a day adds up to is the business of whoever makes a `ClosedDays`; it is derived, and can be made again at any
+time. Today stays out of it. Days are cut in the brand's zone: a brand that moves to another one has them all made again.
 """
 
 import logging
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, connection, models, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from brands.models.tenants import Brand
@@ -30,21 +30,27 @@ def no_days(_brand: Brand, _before: date) -> Iterable[date]:
     return ()
 
 
+def nothing(_brand: Brand, _at: datetime, _days: int) -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class ClosedDays:
-    """Rollups of one kind. All callables but `first_day` run in a transaction that holds the brand's watermark.
+    """Rollups of one kind. `write` and `clear` run in a transaction that holds the brand's watermark.
 
-    `watermark`: a model with `brand`, `time_zone` and `until`; `first_day`: of what is added up; `write`: replaces the rows
-    of these days, both included; `clear`: deletes them all; `stale`: the days before one that have to be made again;
-    `again_days`: how many of the last days are made again whenever somebody looks.
+    `watermark`: a model with `brand`, `time_zone` and `until`; `first_day`: of what is added up; `write`: replaces the
+    rows of these days, both included; `clear`: deletes them all; `stale`: the days before one that have to be made again;
+    `again_days`: how many of the last days are made again whenever somebody looks; `finish`: called after each catching
+    up, outside of a transaction, with how many days it rolled up.
     """
 
-    watermark: type[models.Model]
+    watermark: Any
     first_day: Callable[[Brand], date | None]
     write: Callable[[Brand, date, date], None]
     clear: Callable[[Brand], None]
     stale: Callable[[Brand, date], Iterable[date]] = no_days
     again_days: int = 0
+    finish: Callable[[Brand, datetime, int], None] = nothing
 
     def roll_up(self, *, brand: Brand, day: date) -> None:
         """Make the rollup of one closed day, or make it again. Raises ValueError while it lasts."""
@@ -72,7 +78,9 @@ class ClosedDays:
         days = sorted(set(self.stale(brand, recent)))
         for day in days:
             self._roll_up(brand, day, day, today=today)
-        return len(days) + self._roll_up_portions(brand, recent, today)
+        done = len(days) + self._roll_up_portions(brand, recent, today)
+        self.finish(brand, at, done)
+        return done
 
     def rebuild(self, *, brand: Brand, at: datetime) -> int:
         """Delete the brand's rollups and make them anew; returns how many days. Until then, all is read live."""
@@ -82,10 +90,12 @@ class ClosedDays:
             self.clear(brand)
             self._marks.filter(brand=brand).update(until=None, time_zone=brand.time_zone)
         first = self.first_day(brand) or today - DAY
-        return self._roll_up_portions(brand, first, today)
+        done = self._roll_up_portions(brand, first, today)
+        self.finish(brand, at, done)
+        return done
 
     @property
-    def _marks(self) -> "models.Manager[Any]":
+    def _marks(self) -> Any:
         return self.watermark._default_manager  # noqa: SLF001 - Django's public API of models
 
     def _roll_up_portions(self, brand: Brand, first: date, today: date) -> int:

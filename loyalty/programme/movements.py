@@ -1,0 +1,82 @@
+"""The movements of points that the books tell apart, each derived from an entry's reason and the prefix of its id.
+
+A new movement is one line of MOVEMENTS: the rollups, the roll-forward, the list's filter and the checks follow it.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from loyalty.points import ledger
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+# A movement's name in a column, so that another app may read it without this table.
+EARNED, REFUNDED, ADJUSTED_UP, REDEEMED, ADJUSTED_DOWN, EXPIRED = (
+    "earned",
+    "refunded",
+    "adjusted_up",
+    "redeemed",
+    "adjusted_down",
+    "expired",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """One kind of ledger entry. `sign`: what it does to the balance; `prefix`: of the ids, empty for all others.
+
+    `is_activity`: the member did it, so that it makes them active.
+    """
+
+    name: str
+    label: "StrOrPromise"
+    sign: int
+    reason: str
+    prefix: str = ""
+    is_activity: bool = False
+
+    @property
+    def condition(self) -> Q:
+        """The entries, for the ORM."""
+        found = Q(reason=self.reason)
+        if self.prefix:
+            return found & Q(reason_id__startswith=self.prefix)
+        for other in MOVEMENTS:
+            if other.reason == self.reason and other.prefix:
+                found &= ~Q(reason_id__startswith=other.prefix)
+        return found
+
+
+# In the order of the roll-forward. One with a prefix goes before the others of its reason, whatever the order here.
+MOVEMENTS = (
+    Movement(EARNED, _("Earned"), 1, "earned", is_activity=True),
+    Movement(REFUNDED, _("Refunded"), 1, "earned", ledger.RETURNED),
+    Movement(REDEEMED, _("Redeemed"), -1, "redeemed", is_activity=True),
+    Movement(EXPIRED, _("Expired"), -1, "expired"),
+    Movement(ADJUSTED_UP, _("Adjusted up"), 1, "earned", ledger.ADJUSTED),
+    Movement(ADJUSTED_DOWN, _("Adjusted down"), -1, "redeemed", ledger.ADJUSTED),
+)
+BY_NAME = {each.name: each for each in MOVEMENTS}
+CHOICES = {each.name: each.label for each in MOVEMENTS}
+
+
+def case_sql() -> str:
+    """The name of the movement of a ledger entry `t`, as a part of statements."""
+    ordered = sorted(MOVEMENTS, key=lambda each: not each.prefix)
+    lines = [f"WHEN {_when(each)} THEN '{each.name}'" for each in ordered]
+    return f"CASE {' '.join(lines)} END"
+
+
+def activity_sql() -> str:
+    """Whether a ledger entry `t` makes its member active."""
+    active = ", ".join(f"'{each.name}'" for each in MOVEMENTS if each.is_activity)
+    return f"{case_sql()} IN ({active})"
+
+
+def _when(movement: Movement) -> str:
+    reason = f"t.reason = '{movement.reason}'"
+    return f"{reason} AND starts_with(t.reason_id, '{movement.prefix}')" if movement.prefix else reason

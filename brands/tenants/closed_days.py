@@ -1,7 +1,7 @@
 """Rollups of a brand's closed days: which days are due, in which portions, and how far they reach.
 
 What a day adds up to is the business of whoever makes a `ClosedDays`; it is derived, and can be made again at any
-time. Today stays out of it. Days are cut in the brand's zone: a brand that moves to another one has them all made again.
+time. Today stays out of it. Days are cut in the brand's zone: one that moves to another has them all made again.
 """
 
 import logging
@@ -39,7 +39,7 @@ class ClosedDays:
     """Rollups of one kind. `write` and `clear` run in a transaction that holds the brand's watermark.
 
     `watermark`: a model with `brand`, `time_zone` and `until`; `first_day`: of what is added up; `write`: replaces the
-    rows of these days, both included; `clear`: deletes them all; `stale`: the days before one that have to be made again;
+    rows of these days, both included; `clear`: deletes them all; `stale`: the days before one that must be made again;
     `again_days`: how many of the last days are made again whenever somebody looks; `finish`: called after each catching
     up, outside of a transaction, with how many days it rolled up.
     """

@@ -51,8 +51,12 @@ class PeriodForm(forms.Form):
     last = MonthField(label=gettext_lazy("To"), required=False, validators=[moments.check])
 
     def __init__(self, data: QueryDict, *, brands: Sequence[Brand], at: Any) -> None:
-        super().__init__(data)
+        super().__init__(data.copy())
         self.brands, self.at = brands, at
+        if not (data.get("first") or data.get("last")):  # the fields say what is shown
+            brand = next((each for each in brands if str(each.pk) == data.get("brand")), brands[0])
+            usual = zip(("first", "last"), default_months(brand, at), strict=True)
+            self.data.update({name: f"{month:%Y-%m}" for name, month in usual})  # type: ignore[attr-defined] # a QueryDict
         field: Any = self.fields["brand"]
         field.choices = [(brand.pk, brand.name) for brand in brands]
         field.widget = SelectWidget(choices=field.choices)

@@ -147,7 +147,8 @@ def expiring(brand: Brand, until: date) -> dict[date, Decimal]:
         return {}
     first = month_of(until + DAY)
     months = [months_later(first, number) for number in range(EXPIRING_MONTHS)]
-    bounds = [local_time.midnight(rule.retained_from(months_later(month, 1)), brand.zone) for month in months]
+    ends = [months_later(month, 1) - DAY for month in months]
+    bounds = [local_time.midnight(rule.retained_from(end), brand.zone) for end in ends]
     before = local_time.midnight(until + DAY, brand.zone)
     parts = FETCH_EXPIRING.all(brand=brand.pk, bounds=bounds, before=before)
     return {months[each.part]: each.points for each in parts if each.part < len(months)}

@@ -23,7 +23,7 @@ from loyalty.programme.roll_forward import Month
 from loyalty.programme.rollups import month_of
 
 ZERO = Decimal(0)
-SHOWN_MONTHS = 12
+DEFAULT_MONTHS = 12
 MAX_MONTHS = 60
 
 
@@ -110,7 +110,7 @@ def _percent(part: Decimal, whole: Decimal) -> float | None:
 def default_months(brand: Brand, at: datetime) -> tuple[date, date]:
     """The last twelve, this one included."""
     last = month_of(local_day(brand, at))
-    return months_later(last, 1 - SHOWN_MONTHS), last
+    return months_later(last, 1 - DEFAULT_MONTHS), last
 
 
 def figures(*, brand: Brand, first: date, last: date, at: datetime) -> Figures:

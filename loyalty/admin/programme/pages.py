@@ -67,7 +67,7 @@ class ProgrammeAdmin(TenantAdmin):
         ]
         return [*own, *super().get_urls()]
 
-    def asked(self, request: HttpRequest) -> PeriodForm:
+    def requested(self, request: HttpRequest) -> PeriodForm:
         """Which brand and months. Raises PermissionDenied for somebody who sees the programme of none."""
         brands = sorted(self.brands_seen(request), key=lambda brand: (brand.name, brand.pk))
         if not brands:
@@ -75,7 +75,7 @@ class ProgrammeAdmin(TenantAdmin):
         return PeriodForm(request.GET, brands=brands, at=timezone.now())
 
     def programme(self, request: HttpRequest) -> HttpResponse:
-        form = self.asked(request)
+        form = self.requested(request)
         brand, (first, last) = form.chosen, form.months
         found = figures.figures(brand=brand, first=first, last=last, at=form.at)
         shown = Programme(request, brand, found, several=self.works_for_several(request))
@@ -96,12 +96,12 @@ class ProgrammeAdmin(TenantAdmin):
         return TemplateResponse(request, "admin/loyalty/programme/overview.html", context)
 
     def as_csv(self, request: HttpRequest) -> HttpResponse:
-        form = self.asked(request)
+        form = self.requested(request)
         content = roll_forward.as_csv(self.lines(form))
         return attachment(content, "text/csv; charset=utf-8", f"{self.file_name(form)}.csv")
 
     def as_pdf(self, request: HttpRequest) -> HttpResponse:
-        form = self.asked(request)
+        form = self.requested(request)
         try:
             content = roll_forward.as_pdf(brand=form.chosen, lines=self.lines(form), at=form.at)
         except DomainError as refusal:

@@ -16,6 +16,7 @@ from tests.support import factories
 
 # Movement -> column, reason, what its ids begin with, and what it does to the balance.
 KINDS = {
+    "opening": ("points_earned", "earned", "opening:", 1),
     "earned": ("points_earned", "earned", "order:", 1),
     "refunded": ("points_earned", "earned", "redeem-undo:", 1),
     "redeemed": ("points_redeemed", "redeemed", "redeem:", -1),
@@ -29,6 +30,8 @@ def movement_of(entry: LoyaltyTransaction) -> str:
     """Written apart from the table that is tested."""
     if entry.reason_id.startswith("adjust:"):
         return "adjusted_up" if entry.reason == "earned" else "adjusted_down"
+    if entry.reason_id.startswith("opening:"):
+        return "opening"
     if entry.reason_id.startswith("redeem-undo:"):
         return "refunded"
     return entry.reason
@@ -112,3 +115,4 @@ def book(brand: Brand, first: date, last: date) -> list[tuple[date, Decimal, dic
 
 assert ledger.ADJUSTED == "adjust:"  # what KINDS says is what production writes
 assert ledger.RETURNED == "redeem-undo:"
+assert ledger.OPENING == "opening:"

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 # A movement's name in a column, so that another app may read it without this table.
-OPENING, EARNED, REFUNDED, ADJUSTED_UP, REDEEMED, ADJUSTED_DOWN, EXPIRED = (
-    "opening",
+BROUGHT_ALONG, EARNED, REFUNDED, ADJUSTED_UP, REDEEMED, ADJUSTED_DOWN, EXPIRED = (
+    "brought_along",
     "earned",
     "refunded",
     "adjusted_up",
@@ -54,7 +54,7 @@ class Movement:
 
 # In the order of the roll-forward. One with a prefix goes before the others of its reason, whatever the order here.
 MOVEMENTS = (
-    Movement(OPENING, _("Brought along"), 1, "earned", ledger.OPENING),
+    Movement(BROUGHT_ALONG, _("Brought along"), 1, "earned", ledger.OPENING),
     Movement(EARNED, _("Earned"), 1, "earned", is_activity=True),
     Movement(REFUNDED, _("Refunded"), 1, "earned", ledger.RETURNED),
     Movement(REDEEMED, _("Redeemed"), -1, "redeemed", is_activity=True),

@@ -16,7 +16,7 @@ from tests.support import factories
 
 # Movement -> column, reason, what its ids begin with, and what it does to the balance.
 KINDS = {
-    "opening": ("points_earned", "earned", "opening:", 1),
+    "brought_along": ("points_earned", "earned", "opening:", 1),
     "earned": ("points_earned", "earned", "order:", 1),
     "refunded": ("points_earned", "earned", "redeem-undo:", 1),
     "redeemed": ("points_redeemed", "redeemed", "redeem:", -1),
@@ -31,7 +31,7 @@ def movement_of(entry: LoyaltyTransaction) -> str:
     if entry.reason_id.startswith("adjust:"):
         return "adjusted_up" if entry.reason == "earned" else "adjusted_down"
     if entry.reason_id.startswith("opening:"):
-        return "opening"
+        return "brought_along"
     if entry.reason_id.startswith("redeem-undo:"):
         return "refunded"
     return entry.reason

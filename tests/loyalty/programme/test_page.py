@@ -56,7 +56,9 @@ def test_a_figure_leads_to_its_rows(filled: Brand) -> None:
 
     checked = 0
     for row, month in zip(page.roll_forward, reversed(page.figures.months), strict=True):
-        for cell, kind in zip(row.cells[1:-2], ["opening", "earned", "refunded", "redeemed", "expired"], strict=False):
+        for cell, kind in zip(
+            row.cells[1:-2], ["brought_along", "earned", "refunded", "redeemed", "expired"], strict=False
+        ):
             if cell.link:
                 lines = person.get(cell.link).context["cl"].queryset
                 assert sum(line.amount for line in lines) == month.points[kind]

@@ -144,8 +144,11 @@ def test_a_line_of_the_csv_adds_up() -> None:
     first, last = months_of(brand)
     lines = roll_forward.months(brand=brand, first=first, last=last, at=timezone.now())
 
-    rows = list(csv.DictReader(io.StringIO(roll_forward.as_csv(lines).decode())))
+    text = roll_forward.as_csv(lines).decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
 
+    names = text.splitlines()[0].split(",")
+    assert len(names) == len(set(names))
     assert len(rows) == len(lines)
     for row, line in zip(rows, lines, strict=True):
         moved = sum(Decimal(row[name]) for name in histories.KINDS)

@@ -15,7 +15,8 @@ from bench.harness import Figure, Scale, say
 from bench.lists import browser, owner_of
 from brands.models.tenants import Brand
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.models.programme import PointCost, ProgrammeWatermark
+from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.rollups import ProgrammeWatermark
 from loyalty.programme import consistency, figures, rollups
 from tests.support import factories
 

@@ -9,190 +9,243 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('brands', '0007_saved_lists'),
-        ('loyalty', '0008_returns_and_pending_points'),
+        ("brands", "0007_saved_lists"),
+        ("loyalty", "0008_returns_and_pending_points"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='ActiveMember',
+            name="ActiveMember",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('month', core.moments.DayField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("month", core.moments.DayField()),
             ],
         ),
         migrations.CreateModel(
-            name='CohortRollup',
+            name="CohortRollup",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('cohort', core.moments.DayField()),
-                ('month', core.moments.DayField()),
-                ('active', models.PositiveIntegerField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("cohort", core.moments.DayField()),
+                ("month", core.moments.DayField()),
+                ("active", models.PositiveIntegerField()),
             ],
         ),
         migrations.CreateModel(
-            name='ExpiringRollup',
+            name="ExpiringRollup",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('month', core.moments.DayField()),
-                ('points', models.DecimalField(decimal_places=2, max_digits=18)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("month", core.moments.DayField()),
+                ("points", models.DecimalField(decimal_places=2, max_digits=18)),
             ],
         ),
         migrations.CreateModel(
-            name='LevelRollup',
+            name="LevelRollup",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('level', models.CharField(blank=True, max_length=60)),
-                ('members', models.PositiveIntegerField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("level", models.CharField(blank=True, max_length=60)),
+                ("members", models.PositiveIntegerField()),
             ],
         ),
         migrations.CreateModel(
-            name='MembersRollup',
+            name="MembersRollup",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('month', core.moments.DayField()),
-                ('enrolled', models.PositiveIntegerField(default=0)),
-                ('active', models.PositiveIntegerField(default=0)),
-                ('lapsed', models.PositiveIntegerField(default=0)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("month", core.moments.DayField()),
+                ("enrolled", models.PositiveIntegerField(default=0)),
+                ("active", models.PositiveIntegerField(default=0)),
+                ("lapsed", models.PositiveIntegerField(default=0)),
             ],
         ),
         migrations.CreateModel(
-            name='PointCost',
+            name="PointCost",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('valid_from', core.moments.DayField(help_text="The first day, in the brand's time zone. It holds until the next one begins.", verbose_name='valid from')),
-                ('cost', models.DecimalField(decimal_places=6, help_text="In the brand's currency: what a point costs you on average when a member redeems it.", max_digits=12, validators=[django.core.validators.MinValueValidator(Decimal('0'))], verbose_name='cost per point')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "valid_from",
+                    core.moments.DayField(
+                        help_text="The first day, in the brand's time zone. It holds until the next one begins.",
+                        verbose_name="valid from",
+                    ),
+                ),
+                (
+                    "cost",
+                    models.DecimalField(
+                        decimal_places=6,
+                        help_text="In the brand's currency: what a point costs you on average when a member redeems it.",
+                        max_digits=12,
+                        validators=[django.core.validators.MinValueValidator(Decimal("0"))],
+                        verbose_name="cost per point",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'cost per point',
-                'verbose_name_plural': 'costs per point',
-                'ordering': ['brand_id', '-valid_from'],
+                "verbose_name": "cost per point",
+                "verbose_name_plural": "costs per point",
+                "ordering": ["brand_id", "-valid_from"],
             },
         ),
         migrations.CreateModel(
-            name='PointsRollup',
+            name="PointsRollup",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('day', core.moments.DayField(help_text="In the brand's time zone.", verbose_name='day')),
-                ('movement', models.CharField(max_length=20, verbose_name='movement')),
-                ('points', models.DecimalField(decimal_places=2, help_text='Never negative.', max_digits=18, verbose_name='points')),
-                ('entries', models.PositiveIntegerField(verbose_name='ledger entries')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("day", core.moments.DayField(help_text="In the brand's time zone.", verbose_name="day")),
+                ("movement", models.CharField(max_length=20, verbose_name="movement")),
+                (
+                    "points",
+                    models.DecimalField(
+                        decimal_places=2, help_text="Never negative.", max_digits=18, verbose_name="points"
+                    ),
+                ),
+                ("entries", models.PositiveIntegerField(verbose_name="ledger entries")),
             ],
             options={
-                'verbose_name': 'points of a day',
-                'verbose_name_plural': 'points by day',
-                'ordering': ['-day', '-id'],
+                "verbose_name": "points of a day",
+                "verbose_name_plural": "points by day",
+                "ordering": ["-day", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='ProgrammeWatermark',
+            name="ProgrammeWatermark",
             fields=[
-                ('brand', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to='brands.brand')),
-                ('time_zone', models.CharField(max_length=64)),
-                ('until', core.moments.DayField(null=True)),
-                ('settled', models.BigIntegerField(default=0)),
-                ('seen', models.BigIntegerField(default=0)),
-                ('seen_xid', models.BigIntegerField(default=0)),
-                ('counted_until', core.moments.DayField(null=True)),
-                ('counted_at', core.moments.MomentField(null=True)),
-                ('expiry_rule', models.CharField(blank=True, max_length=20)),
+                (
+                    "brand",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="+",
+                        serialize=False,
+                        to="brands.brand",
+                    ),
+                ),
+                ("time_zone", models.CharField(max_length=64)),
+                ("until", core.moments.DayField(null=True)),
+                ("settled", models.BigIntegerField(default=0)),
+                ("seen", models.BigIntegerField(default=0)),
+                ("seen_xid", models.BigIntegerField(default=0)),
+                ("counted_until", core.moments.DayField(null=True)),
+                ("counted_at", core.moments.MomentField(null=True)),
+                ("expiry_rule", models.CharField(blank=True, max_length=20)),
+                ("owed", models.DecimalField(decimal_places=2, default=Decimal("0"), max_digits=18)),
             ],
             options={
-                'verbose_name': 'programme watermark',
+                "verbose_name": "programme watermark",
             },
         ),
         migrations.CreateModel(
-            name='StaleDay',
+            name="StaleDay",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('day', core.moments.DayField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("day", core.moments.DayField()),
             ],
         ),
         migrations.AddIndex(
-            model_name='loyaltytransaction',
-            index=django.contrib.postgres.indexes.BrinIndex(autosummarize=True, fields=['created_at'], name='ledger_by_moment', pages_per_range=16),
+            model_name="loyaltytransaction",
+            index=django.contrib.postgres.indexes.BrinIndex(
+                autosummarize=True, fields=["created_at"], name="ledger_by_moment", pages_per_range=16
+            ),
         ),
         migrations.AddField(
-            model_name='activemember',
-            name='brand',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='brands.brand'),
+            model_name="activemember",
+            name="brand",
+            field=models.ForeignKey(
+                db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="brands.brand"
+            ),
         ),
         migrations.AddField(
-            model_name='activemember',
-            name='user_point',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='loyalty.userpoints'),
+            model_name="activemember",
+            name="user_point",
+            field=models.ForeignKey(
+                db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="loyalty.userpoints"
+            ),
         ),
         migrations.AddField(
-            model_name='cohortrollup',
-            name='brand',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='brands.brand'),
+            model_name="cohortrollup",
+            name="brand",
+            field=models.ForeignKey(
+                db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="brands.brand"
+            ),
         ),
         migrations.AddField(
-            model_name='expiringrollup',
-            name='brand',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='brands.brand'),
+            model_name="expiringrollup",
+            name="brand",
+            field=models.ForeignKey(
+                db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="brands.brand"
+            ),
         ),
         migrations.AddField(
-            model_name='levelrollup',
-            name='brand',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='brands.brand'),
+            model_name="levelrollup",
+            name="brand",
+            field=models.ForeignKey(
+                db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="brands.brand"
+            ),
         ),
         migrations.AddField(
-            model_name='membersrollup',
-            name='brand',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='brands.brand'),
+            model_name="membersrollup",
+            name="brand",
+            field=models.ForeignKey(
+                db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="brands.brand"
+            ),
         ),
         migrations.AddField(
-            model_name='pointcost',
-            name='brand',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='point_costs', to='brands.brand'),
+            model_name="pointcost",
+            name="brand",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="point_costs", to="brands.brand"
+            ),
         ),
         migrations.AddField(
-            model_name='pointsrollup',
-            name='brand',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='brands.brand'),
+            model_name="pointsrollup",
+            name="brand",
+            field=models.ForeignKey(
+                db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="brands.brand"
+            ),
         ),
         migrations.AddField(
-            model_name='staleday',
-            name='brand',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='brands.brand'),
+            model_name="staleday",
+            name="brand",
+            field=models.ForeignKey(
+                db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="brands.brand"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='activemember',
-            constraint=models.UniqueConstraint(fields=('brand', 'month', 'user_point'), name='active_member_once'),
+            model_name="activemember",
+            constraint=models.UniqueConstraint(fields=("brand", "month", "user_point"), name="active_member_once"),
         ),
         migrations.AddConstraint(
-            model_name='cohortrollup',
-            constraint=models.UniqueConstraint(fields=('brand', 'cohort', 'month'), name='cohort_rollup_once'),
+            model_name="cohortrollup",
+            constraint=models.UniqueConstraint(fields=("brand", "cohort", "month"), name="cohort_rollup_once"),
         ),
         migrations.AddConstraint(
-            model_name='expiringrollup',
-            constraint=models.UniqueConstraint(fields=('brand', 'month'), name='expiring_rollup_once'),
+            model_name="expiringrollup",
+            constraint=models.UniqueConstraint(fields=("brand", "month"), name="expiring_rollup_once"),
         ),
         migrations.AddConstraint(
-            model_name='levelrollup',
-            constraint=models.UniqueConstraint(fields=('brand', 'level'), name='level_rollup_once'),
+            model_name="levelrollup",
+            constraint=models.UniqueConstraint(fields=("brand", "level"), name="level_rollup_once"),
         ),
         migrations.AddConstraint(
-            model_name='membersrollup',
-            constraint=models.UniqueConstraint(fields=('brand', 'month'), name='members_rollup_once'),
+            model_name="membersrollup",
+            constraint=models.UniqueConstraint(fields=("brand", "month"), name="members_rollup_once"),
         ),
         migrations.AddConstraint(
-            model_name='pointcost',
-            constraint=models.UniqueConstraint(fields=('brand', 'valid_from'), name='one_point_cost_a_day', violation_error_message='Another cost begins on this day already. Change that one.'),
+            model_name="pointcost",
+            constraint=models.UniqueConstraint(
+                fields=("brand", "valid_from"),
+                name="one_point_cost_a_day",
+                violation_error_message="Another cost begins on this day already. Change that one.",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='pointcost',
-            constraint=models.CheckConstraint(condition=models.Q(('cost__gte', 0)), name='point_cost_not_negative'),
+            model_name="pointcost",
+            constraint=models.CheckConstraint(condition=models.Q(("cost__gte", 0)), name="point_cost_not_negative"),
         ),
         migrations.AddConstraint(
-            model_name='pointsrollup',
-            constraint=models.UniqueConstraint(fields=('brand', 'day', 'movement'), name='points_rollup_once'),
+            model_name="pointsrollup",
+            constraint=models.UniqueConstraint(fields=("brand", "day", "movement"), name="points_rollup_once"),
         ),
         migrations.AddConstraint(
-            model_name='staleday',
-            constraint=models.UniqueConstraint(fields=('brand', 'day'), name='stale_day_once'),
+            model_name="staleday",
+            constraint=models.UniqueConstraint(fields=("brand", "day"), name="stale_day_once"),
         ),
     ]

@@ -25,13 +25,13 @@ from loyalty.models.notifications import (
 )
 from loyalty.models.orders import CreditedOrder, CurrencyRate, OrderReturn
 from loyalty.models.pending import PendingPoints
-from loyalty.models.programme import (
+from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.rollups import (
     ActiveMember,
     CohortRollup,
     ExpiringRollup,
     LevelRollup,
     MembersRollup,
-    PointCost,
     PointsRollup,
     ProgrammeWatermark,
     StaleDay,

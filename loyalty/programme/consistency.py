@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from brands.models.tenants import Brand
 from core import consistency
 from core.consistency import Difference, check
-from loyalty.models.programme import ExpiringRollup, ProgrammeWatermark
+from loyalty.models.programme.rollups import ExpiringRollup, ProgrammeWatermark
 from loyalty.programme import rollups
-from loyalty.programme.movements import activity_sql, case_sql
+from loyalty.programme.movements import AMOUNT_SQL, activity_sql, case_sql
 
 CHECKS = {
     "points of a day are not what the ledger says": check(
-        "loyalty/programme/sql/check_points.sql", movement=case_sql()
+        "loyalty/programme/sql/check_points.sql", movement=case_sql(), amount=AMOUNT_SQL
     ),
     "member of a month is not who the ledger says was active": check(
         "loyalty/programme/sql/check_active_members.sql", activity=activity_sql()

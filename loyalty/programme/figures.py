@@ -8,7 +8,7 @@ from decimal import Decimal
 from brands.models.tenants import Brand
 from brands.tenants.closed_days import local_day
 from loyalty.models.levels import BrandLevel
-from loyalty.models.programme import (
+from loyalty.models.programme.rollups import (
     CohortRollup,
     ExpiringRollup,
     LevelRollup,
@@ -18,7 +18,7 @@ from loyalty.models.programme import (
 from loyalty.points import expiry
 from loyalty.points.expiry_rules import months_later
 from loyalty.programme import roll_forward
-from loyalty.programme.movements import EARNED, EXPIRED, REDEEMED, REFUNDED
+from loyalty.programme.movements import EARNED, EXPIRED, REDEEMED, REFUNDED, RELEASED, RETURNED
 from loyalty.programme.roll_forward import Month
 from loyalty.programme.rollups import month_of
 
@@ -62,13 +62,14 @@ class Holders:
 class Figures:
     """What the page shows of a brand's months, of which there is at least one.
 
-    `until`: the last closed day, None where none is rolled up yet; `counted_at`: when levels were counted. `expires`:
-    whether the brand's points expire at all; `expiring`: by month, as of the end of the last closed day.
+    `until`: the last closed day, None where none is rolled up yet; `counted_at`: when levels and owed points were
+    counted. `expires`: whether the brand's points expire at all; `expiring`: by month, as of the end of that day.
     """
 
     months: tuple[Month, ...]
     until: date | None
     counted_at: datetime | None
+    owed: Decimal
     expires: bool
     expiring: dict[date, Decimal]
     members: tuple[Members, ...]
@@ -88,9 +89,14 @@ class Figures:
         return max(self.total(REDEEMED) - self.total(REFUNDED), ZERO)
 
     @property
+    def earned(self) -> Decimal:
+        """Of the months that are shown, with what was released, less what returned orders took back."""
+        return max(self.total(EARNED) + self.total(RELEASED) - self.total(RETURNED), ZERO)
+
+    @property
     def redemption_rate(self) -> float | None:
         """Percent of the points earned; None where nothing was."""
-        return _percent(self.redeemed, self.total(EARNED))
+        return _percent(self.redeemed, self.earned)
 
     @property
     def breakage(self) -> float | None:
@@ -124,6 +130,7 @@ def figures(*, brand: Brand, first: date, last: date, at: datetime) -> Figures:
         months=tuple(months),
         until=mark.until if mark else None,
         counted_at=mark.counted_at if mark else None,
+        owed=mark.owed if mark else ZERO,
         expires=rule is not None,
         expiring=dict(ExpiringRollup.objects.filter(brand=brand).order_by("month").values_list("month", "points")),
         members=tuple(

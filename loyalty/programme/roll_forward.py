@@ -18,9 +18,10 @@ from brands.tenants.closed_days import DAY, local_day
 from core.currencies import decimals_of
 from core.db.statements import part, query
 from core.moments import FIRST_DAY
-from loyalty.models.programme import PointCost, ProgrammeWatermark
+from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.rollups import ProgrammeWatermark
 from loyalty.points.expiry_rules import months_later
-from loyalty.programme.movements import MOVEMENTS, case_sql
+from loyalty.programme.movements import AMOUNT_SQL, MOVEMENTS, OF_BALANCE, case_sql
 from loyalty.programme.rollups import month_of
 
 ZERO = Decimal(0)
@@ -39,7 +40,7 @@ class MonthPoints:
 FETCH_POINTS = query(
     "loyalty/programme/sql/fetch_points.sql",
     returns=MonthPoints,
-    ledger_days=part("loyalty/programme/sql/ledger_days.sql", movement=case_sql()),
+    ledger_days=part("loyalty/programme/sql/ledger_days.sql", movement=case_sql(), amount=AMOUNT_SQL),
 )
 
 
@@ -53,6 +54,7 @@ class Month:
     points: Mapping[str, Decimal]  # by movement, never negative
     entries: int
     closing: Decimal
+    pending: Decimal  # at the end, and no part of the balance
     cost: Decimal | None
     currency: str
 
@@ -83,12 +85,14 @@ def months(*, brand: Brand, first: date, last: date, at: datetime) -> list[Month
     for row in rows:
         found.setdefault(row.month, {})[row.movement] = row
     balance = sum((_moved(it) for month, it in found.items() if month < first), ZERO)
+    pending = sum((_moved_pending(it) for month, it in found.items() if month < first), ZERO)
     costs = _costs(brand)
     lines, month = [], first
     while month <= min(last, month_of(today)):
         in_month = found.get(month, {})
         last_day = min(months_later(month, 1) - DAY, today)
         closing = balance + _moved(in_month)
+        pending += _moved_pending(in_month)
         lines.append(
             Month(
                 month=month,
@@ -97,6 +101,7 @@ def months(*, brand: Brand, first: date, last: date, at: datetime) -> list[Month
                 points={each.name: in_month[each.name].points if each.name in in_month else ZERO for each in MOVEMENTS},
                 entries=sum(row.entries for row in in_month.values()),
                 closing=closing,
+                pending=pending,
                 cost=next((each.cost for each in costs if each.valid_from <= last_day), None),
                 currency=brand.currency,
             )
@@ -116,6 +121,10 @@ def _moved(points: Mapping[str, MonthPoints]) -> Decimal:
     return sum((each.sign * points[each.name].points for each in MOVEMENTS if each.name in points), ZERO)
 
 
+def _moved_pending(points: Mapping[str, MonthPoints]) -> Decimal:
+    return sum((each.pending * points[each.name].points for each in MOVEMENTS if each.name in points), ZERO)
+
+
 def _costs(brand: Brand) -> list[PointCost]:
     """The latest first."""
     return list(PointCost.objects.filter(brand=brand).order_by("-valid_from"))
@@ -133,8 +142,9 @@ def as_csv(lines: Sequence[Month]) -> bytes:
             "month",
             "until",
             "opening",
-            *(each.name for each in MOVEMENTS),
+            *(each.name for each in OF_BALANCE),
             "closing",
+            "pending",
             "entries",
             "cost_per_point",
             "currency",
@@ -147,8 +157,9 @@ def as_csv(lines: Sequence[Month]) -> bytes:
                 line.month.strftime("%Y-%m"),
                 line.last_day,
                 line.opening,
-                *(each.sign * line.points[each.name] for each in MOVEMENTS),
+                *(each.sign * line.points[each.name] for each in OF_BALANCE),
                 line.closing,
+                line.pending,
                 line.entries,
                 "" if line.cost is None else f"{line.cost.normalize():f}",
                 line.currency,
@@ -164,7 +175,7 @@ def as_pdf(*, brand: Brand, lines: Sequence[Month], at: datetime) -> bytes:
     assert callable(make)  # noqa: S101 - settings.DOCUMENTS names a function
     context = {
         "brand": brand,
-        "movements": MOVEMENTS,
+        "movements": OF_BALANCE,
         "rows": [_row(line) for line in lines],
         "is_open": bool(lines) and not lines[-1].is_over,
         "made": date_format(at.astimezone(brand.zone), "j F Y, H:i T"),
@@ -174,7 +185,7 @@ def as_pdf(*, brand: Brand, lines: Sequence[Month], at: datetime) -> bytes:
 
 
 def _row(line: Month) -> dict[str, object]:
-    movements = [each.sign * line.points[each.name] for each in MOVEMENTS]
+    movements = [each.sign * line.points[each.name] for each in OF_BALANCE]
     return {
         "month": date_format(line.month, "M Y"),
         "cells": [f"{points:,.2f}" for points in (line.opening, *movements, line.closing)],

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Count, Max
+from django.db.models import Count, Max, Sum
 
 from brands.models.tenants import Brand
 from brands.tenants import local_time
@@ -19,7 +19,7 @@ from brands.tenants.closed_days import DAY, ClosedDays
 from core.db.statements import command, part, query, query_values
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.models.programme import (
+from loyalty.models.programme.rollups import (
     ActiveMember,
     CohortRollup,
     ExpiringRollup,
@@ -31,7 +31,7 @@ from loyalty.models.programme import (
 )
 from loyalty.points import expiry
 from loyalty.points.expiry_rules import months_later
-from loyalty.programme.movements import activity_sql, case_sql
+from loyalty.programme.movements import AMOUNT_SQL, activity_sql, case_sql
 
 # Neither earned nor redeemed in so many months: lapsed.
 LAPSED_MONTHS = 6
@@ -57,7 +57,7 @@ class ExpiringPart:
     points: Decimal
 
 
-LEDGER_DAYS = part("loyalty/programme/sql/ledger_days.sql", movement=case_sql())
+LEDGER_DAYS = part("loyalty/programme/sql/ledger_days.sql", movement=case_sql(), amount=AMOUNT_SQL)
 ROLL_UP_DAYS = command("loyalty/programme/sql/roll_up_days.sql", ledger_days=LEDGER_DAYS)
 NOTE_ACTIVE = command("loyalty/programme/sql/note_active_members.sql", activity=activity_sql())
 COUNT_ENROLLED = command("loyalty/programme/sql/count_enrolled.sql")
@@ -119,18 +119,26 @@ def _count(brand: Brand, at: datetime, days: int) -> None:
         return
     if not days and mark.counted_until == mark.until and mark.expiry_rule == rule:
         return
-    levels = UserPoints.objects.filter(brand=brand).order_by().values_list("current_level").annotate(Count("pk"))
+    accounts = UserPoints.objects.filter(brand=brand).order_by().values_list("current_level")
+    levels = list(accounts.annotate(Count("pk"), Sum("points_owed")))
     with transaction.atomic():
         ProgrammeWatermark.objects.select_for_update().get(brand=brand)
         COUNT_ENROLLED.run(brand=brand.pk, zone=brand.time_zone, last=mark.until)
         LevelRollup.objects.filter(brand=brand).delete()
-        LevelRollup.objects.bulk_create(LevelRollup(brand=brand, level=name, members=number) for name, number in levels)
+        LevelRollup.objects.bulk_create(
+            LevelRollup(brand=brand, level=name, members=number) for name, number, _owed in levels
+        )
         ExpiringRollup.objects.filter(brand=brand).delete()
         ExpiringRollup.objects.bulk_create(
             ExpiringRollup(brand=brand, month=month, points=points)
             for month, points in expiring(brand, mark.until).items()
         )
-        ProgrammeWatermark.objects.filter(brand=brand).update(counted_until=mark.until, counted_at=at, expiry_rule=rule)
+        ProgrammeWatermark.objects.filter(brand=brand).update(
+            counted_until=mark.until,
+            counted_at=at,
+            expiry_rule=rule,
+            owed=sum((owed for _name, _number, owed in levels), Decimal(0)),
+        )
 
 
 def _rule_text(brand: Brand) -> str:

@@ -4,7 +4,7 @@ import random
 
 from django.utils import timezone
 
-from loyalty.models.programme import PointCost
+from loyalty.models.programme.costs import PointCost
 from loyalty.programme import rollups
 from tests.loyalty.programme import histories
 

@@ -49,7 +49,8 @@ from loyalty.models.notifications import (
     SuppressedAddress,
 )
 from loyalty.models.orders import CurrencyRate
-from loyalty.models.programme import PointCost, PointsRollup
+from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.rollups import PointsRollup
 from loyalty.models.rewards import PoolCode, Redemption
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
 from loyalty.rewards import codes, pools

@@ -19,7 +19,7 @@ from brands.tenants.closed_days import DAY
 from core import moments
 from loyalty.points.expiry_rules import months_later
 from loyalty.programme.figures import MAX_MONTHS, Cohort, Figures, default_months
-from loyalty.programme.movements import EARNED, EXPIRED, MOVEMENTS, REDEEMED
+from loyalty.programme.movements import EARNED, EXPIRED, MOVEMENTS, OF_BALANCE, REDEEMED
 from loyalty.programme.roll_forward import Month
 from portal.figures import cards
 from portal.figures.cards import Card, share
@@ -136,6 +136,8 @@ class Programme:
             Card(_("Outstanding points"), format_number(last.closing), _("on balances on %(day)s") % {"day": day},
                  link=self.members()),
             self.liability,
+            Card(_("Pending points"), format_number(last.pending), _("of orders, not yet on balances")),
+            Card(_("Owed points"), format_number(figures.owed), _("of returned orders, spent already")),
             Card(_("Redemption rate"), percent(figures.redemption_rate), _("of the points earned in this period"),
                  link=self.of_period(REDEEMED)),
             Card(_("Breakage"), percent(figures.breakage), _("of the points redeemed or expired in this period"),
@@ -171,7 +173,7 @@ class Programme:
 
     @property
     def movement_labels(self) -> list[str]:
-        return [str(each.label) for each in MOVEMENTS]
+        return [str(each.label) for each in OF_BALANCE]
 
     @property
     def roll_forward(self) -> list[Row]:
@@ -184,7 +186,7 @@ class Programme:
                 format_number(each.sign * month.points[each.name]),
                 self.ledger(each.name, month.month, month.last_day) if month.points[each.name] else None,
             )
-            for each in MOVEMENTS
+            for each in OF_BALANCE
         ]
         liability = Cell("-" if month.liability is None else money(month))
         note = "" if month.is_over else _("to date")

@@ -19,7 +19,8 @@ from brands.identity.roles import ADD
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from loyalty.admin.programme.overview import COSTS, PeriodForm, Programme
-from loyalty.models.programme import PointCost, PointsRollup
+from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.rollups import PointsRollup
 from loyalty.programme import figures, roll_forward
 from loyalty.programme.movements import CHOICES
 from portal.base.sidebar import PROGRAMME, SidebarEntry

@@ -1,7 +1,7 @@
 -- check: returns Contradiction, none while all is well. Locks nothing. The points of the closed days against the ledger.
 WITH both_sides AS (
     SELECT w.brand_id, (t."createdAt" AT TIME ZONE w.time_zone)::date AS day, {movement} AS movement,
-           sum(t.points_earned + t.points_redeemed + t.points_expired) AS expected, count(*) AS expected_entries,
+           sum({amount}) AS expected, count(*) AS expected_entries,
            NULL::numeric AS found, NULL::bigint AS found_entries
       FROM loyalty_programmewatermark w JOIN user_points p ON p.brand_id = w.brand_id
       JOIN loyalty_transaction t USING (user_point_id)

@@ -4,7 +4,7 @@
 WITH earned AS (
     SELECT t.user_point_id, width_bucket(t."createdAt", %(bounds)s::timestamptz[]) AS part,
            coalesce(sum(t.points_earned) FILTER (WHERE NOT starts_with(t.reason_id, 'redeem-undo:')), 0) AS points,
-           sum(t.points_earned - t.points_redeemed - t.points_expired) AS moved
+           sum(t.points_earned - t.points_redeemed - t.points_expired - t.points_reversed) AS moved
       FROM loyalty_transaction t JOIN user_points p USING (user_point_id)
      WHERE p.brand_id = %(brand)s::bigint AND t."createdAt" < %(before)s::timestamptz
      GROUP BY 1, 2

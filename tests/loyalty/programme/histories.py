@@ -6,8 +6,6 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from uuid import uuid4
 
-from django.db import connection
-
 from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
@@ -18,12 +16,19 @@ from tests.support import factories
 KINDS = {
     "brought_along": ("points_earned", "earned", "opening:", 1),
     "earned": ("points_earned", "earned", "order:", 1),
+    "released": ("points_earned", "released", "order:", 1),
     "refunded": ("points_earned", "earned", "redeem-undo:", 1),
     "redeemed": ("points_redeemed", "redeemed", "redeem:", -1),
     "expired": ("points_expired", "expired", "expire:", -1),
+    "returned": ("points_reversed", "reversed", "return:", -1),
     "adjusted_up": ("points_earned", "earned", "adjust:", 1),
     "adjusted_down": ("points_redeemed", "redeemed", "adjust:", -1),
+    "pending": ("points_pending", "pending", "order:", 0),
+    "cancelled": ("points_cleared", "cancelled", "cancel:", 0),
 }
+OF_BALANCE = [kind for kind, (_column, _reason, _prefix, sign) in KINDS.items() if sign]
+# What they do to the account's pending points.
+PENDING = {"pending": 1, "released": -1, "cancelled": -1}
 
 
 def movement_of(entry: LoyaltyTransaction) -> str:
@@ -34,27 +39,23 @@ def movement_of(entry: LoyaltyTransaction) -> str:
         return "brought_along"
     if entry.reason_id.startswith("redeem-undo:"):
         return "refunded"
-    return entry.reason
+    return {"reversed": "returned"}.get(entry.reason, entry.reason)
 
 
 def entry(account: UserPoints, kind: str, points: Decimal, at: datetime) -> LoyaltyTransaction:
     """A line of the ledger, with the account's balance, at any moment: production writes them at theirs."""
-    column, reason, prefix, _sign = KINDS[kind]
+    column, reason, prefix, sign = KINDS[kind]
+    cleared = {"points_cleared": points} if kind == "released" else {}
     made = LoyaltyTransaction.objects.create(
-        user_point=account, reason=reason, reason_id=f"{prefix}{uuid4()}", created_at=at, **{column: points}
+        user_point=account, reason=reason, reason_id=f"{prefix}{uuid4()}", created_at=at, **{column: points}, **cleared
     )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE user_points SET {column} = {column} + %(points)s, points = points + %(moved)s,"
-            " points_returned = points_returned + %(returned)s WHERE user_point_id = %(account)s",
-            {
-                "points": points,
-                "moved": points * KINDS[kind][3],
-                "returned": points if kind == "refunded" else 0,
-                "account": account.pk,
-            },
-        )
-    account.refresh_from_db()
+    account.points += sign * points
+    account.points_pending += PENDING.get(kind, 0) * points
+    if sign:
+        setattr(account, column, getattr(account, column) + points)
+    if kind == "refunded":
+        account.points_returned += points
+    account.save()
     return made
 
 
@@ -76,7 +77,7 @@ def moments(brand: Brand, chance: random.Random, *, months: int, now: datetime) 
             yield at
 
 
-def fill(brand: Brand, chance: random.Random, *, now: datetime, entries: int = 120, months: int = 8) -> None:
+def fill(brand: Brand, chance: random.Random, *, now: datetime, entries: int = 160, months: int = 8) -> None:
     """Members who enrolled in different months, and their entries in the order of time."""
     start = now - timedelta(days=30 * months + 40)
     accounts = [member(brand, enrolled_at=start + timedelta(days=chance.random() * 200)) for _ in range(6)]
@@ -89,6 +90,10 @@ def fill(brand: Brand, chance: random.Random, *, now: datetime, entries: int = 1
             amount = min(amount, account.points)
         if kind == "refunded":
             amount = min(amount, account.points_redeemed - account.points_returned)
+        if kind in {"released", "cancelled"}:
+            amount = min(amount, account.points_pending)
+        if kind == "returned":
+            amount = min(amount, account.points_earned - account.points_returned - account.points_reversed)
         if amount > 0:
             entry(account, kind, amount, at)
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from brands.models.tenants import Brand
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.models.programme import PointCost
+from loyalty.models.programme.costs import PointCost
 from loyalty.programme import rollups
 from tests.loyalty.programme import histories
 from tests.support import factories, portal
@@ -56,9 +56,7 @@ def test_a_figure_leads_to_its_rows(filled: Brand) -> None:
 
     checked = 0
     for row, month in zip(page.roll_forward, reversed(page.figures.months), strict=True):
-        for cell, kind in zip(
-            row.cells[1:-2], ["brought_along", "earned", "refunded", "redeemed", "expired"], strict=False
-        ):
+        for cell, kind in zip(row.cells[1:-2], histories.OF_BALANCE, strict=True):
             if cell.link:
                 lines = person.get(cell.link).context["cl"].queryset
                 assert sum(line.amount for line in lines) == month.points[kind]

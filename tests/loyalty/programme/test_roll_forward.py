@@ -12,7 +12,8 @@ from pypdf import PdfReader
 
 from brands.models.tenants import Brand
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.models.programme import PointCost, PointsRollup
+from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.rollups import PointsRollup
 from loyalty.programme import consistency, roll_forward, rollups
 from loyalty.programme.roll_forward import Month
 from tests.loyalty.programme import histories
@@ -151,8 +152,9 @@ def test_a_line_of_the_csv_adds_up() -> None:
     assert len(names) == len(set(names))
     assert len(rows) == len(lines)
     for row, line in zip(rows, lines, strict=True):
-        moved = sum(Decimal(row[name]) for name in histories.KINDS)
+        moved = sum(Decimal(row[name]) for name in histories.OF_BALANCE)
         assert Decimal(row["opening"]) + moved == Decimal(row["closing"]) == line.closing
+    assert Decimal(rows[-1]["pending"]) == sum(account.points_pending for account in brand.members.all())
     assert (
         sum(int(row["entries"]) for row in rows) == LoyaltyTransaction.objects.filter(user_point__brand=brand).count()
     )

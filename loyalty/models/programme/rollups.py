@@ -1,50 +1,16 @@
-"""What a brand's programme adds up to: points by day, members by month, and what a point costs.
+"""What a brand's programme adds up to: points by day, members by month.
 
-All but the cost per point is derived from ledger and accounts, and written by loyalty/programme/rollups.py alone.
+All of it is derived from ledger and accounts, and written by loyalty/programme/rollups.py alone.
 """
 
 from decimal import Decimal
 
-from django.core.validators import MinValueValidator
 from django.db import models
-from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
 from core.moments import DayField, MomentField
 from loyalty.models.accounts import UserPoints
-
-
-class PointCost(models.Model):
-    """What a point costs the brand, from a day on. The rows of a brand are the history of its cost."""
-
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="point_costs")
-    valid_from = DayField(
-        _("valid from"), help_text=_("The first day, in the brand's time zone. It holds until the next one begins.")
-    )
-    cost = models.DecimalField(
-        _("cost per point"),
-        max_digits=12,
-        decimal_places=6,
-        validators=[MinValueValidator(Decimal(0))],
-        help_text=_("In the brand's currency: what a point costs you on average when a member redeems it."),
-    )
-
-    class Meta:
-        verbose_name = _("cost per point")
-        verbose_name_plural = _("costs per point")
-        ordering = ["brand_id", "-valid_from"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["brand", "valid_from"],
-                name="one_point_cost_a_day",
-                violation_error_message=_("Another cost begins on this day already. Change that one."),
-            ),
-            models.CheckConstraint(condition=Q(cost__gte=0), name="point_cost_not_negative"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.cost.normalize():f} from {self.valid_from}"
 
 
 class PointsRollup(models.Model):
@@ -160,8 +126,8 @@ class ProgrammeWatermark(models.Model):
     """How far a brand's ledger is rolled up: every day up to `until`, cut in `time_zone`. What follows is read live.
 
     Every ledger entry up to the number `settled` was visible when late ones were last looked for; `seen` becomes
-    settled once all transactions before `seen_xid` have ended. `counted_until`, `counted_at` and `expiry_rule`: of the
-    counts that are made after the days.
+    settled once all transactions before `seen_xid` have ended. `counted_until`, `counted_at`, `expiry_rule`, `owed`:
+    of the counts that are made after the days.
     """
 
     brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
@@ -173,6 +139,7 @@ class ProgrammeWatermark(models.Model):
     counted_until = DayField(null=True)
     counted_at = MomentField(null=True)
     expiry_rule = models.CharField(max_length=20, blank=True)
+    owed = models.DecimalField(max_digits=18, decimal_places=2, default=Decimal(0))
 
     class Meta:
         verbose_name = _("programme watermark")

@@ -247,6 +247,7 @@ CELERY_BEAT_SCHEDULE = {
     "purge-fake-reports": {"task": "authcodes.tasks.purge_fake_reports", "schedule": 3_600},
     "forget-lookups": {"task": "authcodes.tasks.purge_lookups", "schedule": 86_400},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
+    "roll-up-programme": {"task": "loyalty.tasks.roll_up_programme", "schedule": 600, "options": {"expires": 600}},
 }
 WEBHOOK_TIMEOUT_SECONDS = 10
 OUTGOING_BATCH = 4
@@ -447,6 +448,8 @@ APPROVED_POINTS = {
 BRAND_DEFAULTS = ["loyalty.notifications.defaults.create"]
 # The page that starts the export of a list.
 LIST_EXPORT = "authcodes.admin.list_export.view"
+# Makes a PDF of a template.
+DOCUMENTS = "authcodes.printing.documents.pdf"
 # The page that starts the export of a customer's data.
 CUSTOMER_DATA_EXPORT = "authcodes.admin.data_exports.view"
 

@@ -19,3 +19,15 @@ def validate(code: str) -> None:
         raise ValidationError(
             _("%(code)s is not a currency code. Enter three letters, such as EUR."), params={"code": code}
         )
+
+
+# Of ISO 4217's minor units, those that are not hundredths.
+WITHOUT_DECIMALS = frozenset(
+    ["BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF"]
+)
+WITH_THREE_DECIMALS = frozenset(["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"])
+
+
+def decimals_of(code: str) -> int:
+    """How many decimals an amount of money has in it."""
+    return 0 if code in WITHOUT_DECIMALS else 3 if code in WITH_THREE_DECIMALS else 2

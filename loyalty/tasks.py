@@ -1,4 +1,4 @@
-"""Celery tasks that release and expire points, check wallets and domains, and delete what is over."""
+"""Celery tasks that release and expire points, roll up the programme, check wallets, and delete what is over."""
 
 from datetime import timedelta
 from functools import partial
@@ -13,6 +13,7 @@ from loyalty.members.moving_in import opening_balances
 from loyalty.notifications import sender_domains
 from loyalty.orders import releases
 from loyalty.points import expiry
+from loyalty.programme import rollups
 from loyalty.wallets import selfcheck
 
 WEBHOOK_LOG_LASTS = timedelta(days=30)
@@ -59,3 +60,9 @@ def expire_points() -> int:
 def release_points() -> int:
     """Every minute: make pending points that are due part of the balance; returns how many orders' points."""
     return with_fresh_connection(lambda: releases.catch_up(at=timezone.now()))
+
+
+@shared_task
+def roll_up_programme() -> int:
+    """Every few minutes: what the programme page reads of days that have closed, and of late entries."""
+    return with_fresh_connection(lambda: rollups.catch_up_all(at=timezone.now()))

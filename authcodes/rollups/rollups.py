@@ -4,13 +4,10 @@ A rollup is derived from Scan, and from which codes are scanned, and can be made
 it: the dashboard reads today from Scan, so figures are fresh and a scan writes nothing for them.
 """
 
-import logging
-from datetime import date, datetime, timedelta
+from collections.abc import Iterable
+from datetime import date
 from typing import Any
 from uuid import UUID
-
-from django.db import InterfaceError, OperationalError, connection, transaction
-from django.utils import timezone
 
 from authcodes.models.rollups import (
     BatchPlaceRollup,
@@ -22,14 +19,11 @@ from authcodes.models.rollups import (
     UnscannedCodeAttempt,
 )
 from brands.models.tenants import Brand
+from brands.tenants.closed_days import ClosedDays
 from core.db.statements import command, part, query_values
-
-logger = logging.getLogger(__name__)
 
 # Points and places settle late, and points of a limited scan may be claimed once more: these days are done again.
 AGAIN_DAYS = 3
-# One statement takes no more days than this, so that a rebuild stays within the statement timeout.
-PORTION_DAYS = 31
 ROLLED: tuple[Any, ...] = (DayRollup, PlaceRollup, BatchPlaceRollup, UniqueScannerRollup, UnscannedCodeAttempt)
 
 COUNT_SCANS = part("authcodes/rollups/sql/count_scans.sql")
@@ -46,36 +40,29 @@ MARK_DAY_STALE = command("authcodes/rollups/sql/mark_day_stale.sql")
 FETCH_FIRST_DAY = query_values("authcodes/rollups/sql/fetch_first_day.sql", "first_day")
 
 
-def roll_up(*, brand: Brand, day: date) -> None:
-    """Make the rollup of one closed day of the brand's zone, or make it again. Raises ValueError while it lasts."""
-    _roll_up(brand, day, day, today=local_day(brand, timezone.now()))
+def _first_day(brand: Brand) -> date | None:
+    day: date | None = FETCH_FIRST_DAY.first(brand=brand.pk, zone=brand.time_zone)
+    return day
 
 
-def catch_up_all(*, at: datetime) -> int:
-    """Catch up at each brand; returns how many days. One at which it fails is told in the log, and tried again."""
-    days = 0
-    for brand in Brand.objects.order_by("pk"):
-        try:
-            days += catch_up(brand=brand, at=at)
-        except Exception as error:
-            if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
-                raise
-            logger.exception("the days of the brand %s could not be rolled up", brand.slug)
-    return days
+def _clear(brand: Brand) -> None:
+    for model in (*ROLLED, UniqueScanner):
+        model.objects.filter(brand=brand).delete()
 
 
-def catch_up(*, brand: Brand, at: datetime) -> int:
-    """Roll up every day that has closed by `at`, and again those that may have changed; returns how many days."""
-    today = local_day(brand, at)
-    mark = RollupWatermark.objects.filter(brand=brand).first()
-    if mark is None or mark.until is None or mark.time_zone != brand.time_zone:
-        return rebuild(brand=brand, at=at)
-    recent = mark.until - timedelta(days=AGAIN_DAYS - 1)
-    again = DayRollup.objects.filter(brand=brand, unsettled__gt=0, day__lt=recent)
-    days = sorted(set(again.values_list("day", flat=True)))
-    for day in days:
-        _roll_up(brand, day, day, today=today)
-    return len(days) + _roll_up_portions(brand, recent, today)
+def _write(brand: Brand, first: date, last: date) -> None:
+    for model in ROLLED:
+        model.objects.filter(brand=brand, day__range=(first, last)).delete()
+    ROLL_UP_DAYS.run(brand=brand.pk, zone=brand.time_zone, first=first, last=last)
+    NOTE_SCANNED_CODES.run(brand=brand.pk)
+
+
+def _stale(brand: Brand, before: date) -> Iterable[date]:
+    return DayRollup.objects.filter(brand=brand, unsettled__gt=0, day__lt=before).values_list("day", flat=True)
+
+
+DAYS = ClosedDays(RollupWatermark, _first_day, _write, _clear, _stale, AGAIN_DAYS)
+roll_up, catch_up, catch_up_all, rebuild = DAYS.roll_up, DAYS.catch_up, DAYS.catch_up_all, DAYS.rebuild
 
 
 def mark_stale(*, scan_id: UUID) -> None:
@@ -83,67 +70,6 @@ def mark_stale(*, scan_id: UUID) -> None:
     # Nothing found may mean that the day was just being rolled up again: its new row is there for a second look.
     if not MARK_DAY_STALE.run(scan_id=scan_id):
         MARK_DAY_STALE.run(scan_id=scan_id)
-
-
-def rebuild(*, brand: Brand, at: datetime) -> int:
-    """Forget the brand's rollups and make them from its scans; returns how many days. Meanwhile all is read live."""
-    today = local_day(brand, at)
-    with transaction.atomic():
-        _hold(brand)
-        for model in (*ROLLED, UniqueScanner):
-            model.objects.filter(brand=brand).delete()
-        RollupWatermark.objects.filter(brand=brand).update(until=None, time_zone=brand.time_zone)
-    first = _first_day(brand) or today - timedelta(days=1)
-    return _roll_up_portions(brand, first, today)
-
-
-def local_day(brand: Brand, at: datetime) -> date:
-    return at.astimezone(brand.zone).date()
-
-
-def _roll_up_portions(brand: Brand, first: date, today: date) -> int:
-    """From the first day to yesterday, in order, so that the mark can follow."""
-    days = max((today - first).days, 0)
-    for begin in range(0, days, PORTION_DAYS):
-        last = min(begin + PORTION_DAYS, days) - 1
-        _roll_up(brand, first + timedelta(days=begin), first + timedelta(days=last), today=today)
-    return days
-
-
-def _roll_up(brand: Brand, first: date, last: date, *, today: date) -> None:
-    if last >= today:
-        message = f"{last} has not ended in {brand.time_zone}"
-        raise ValueError(message)
-    with transaction.atomic():
-        mark = _hold(brand)
-        for model in ROLLED:
-            model.objects.filter(brand=brand, day__range=(first, last)).delete()
-        ROLL_UP_DAYS.run(brand=brand.pk, zone=brand.time_zone, first=first, last=last)
-        NOTE_SCANNED_CODES.run(brand=brand.pk)
-        _advance(mark, brand, first, last)
-
-
-def _hold(brand: Brand) -> RollupWatermark:
-    """The brand's mark, locked: one rollup of a brand at a time. Call inside a transaction."""
-    RollupWatermark.objects.get_or_create(brand=brand, defaults={"time_zone": brand.time_zone})
-    return RollupWatermark.objects.select_for_update().get(brand=brand)
-
-
-def _advance(mark: RollupWatermark, brand: Brand, first: date, last: date) -> None:
-    """The mark moves on only if no day before the first of these is missing."""
-    if mark.until is None:
-        begins = _first_day(brand)
-        follows = begins is None or first <= begins
-    else:
-        follows = first <= mark.until + timedelta(days=1) and last > mark.until
-    if follows and mark.time_zone == brand.time_zone:
-        mark.until = last
-        mark.save(update_fields=["until"])
-
-
-def _first_day(brand: Brand) -> date | None:
-    day: date | None = FETCH_FIRST_DAY.first(brand=brand.pk, zone=brand.time_zone)
-    return day
 
 
 def reassign(*, user_id: int, brand_id: int, to: int) -> None:

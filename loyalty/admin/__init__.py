@@ -15,6 +15,7 @@ from loyalty.admin.members import members
 from loyalty.admin.notifications import deliveries, sender_domains, settings, suppressed_addresses, templates
 from loyalty.admin.orders import currency_rates, order_returns
 from loyalty.admin.partner_codes import pool_codes
+from loyalty.admin.programme import pages
 
 __all__ = [
     "approvals",
@@ -25,6 +26,7 @@ __all__ = [
     "levels",
     "members",
     "order_returns",
+    "pages",
     "pool_codes",
     "redemptions",
     "rewards",

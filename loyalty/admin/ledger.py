@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.contrib import admin
-from django.db.models import F, Sum
+from django.db.models import F, Q, Sum
 from django.db.models.functions import Coalesce
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -19,12 +19,14 @@ from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import explanations, ledger
+from loyalty.programme.movements import BY_NAME, CHOICES
 from portal.base import customer_panels
 from portal.base.badges import badge
 from portal.base.customer_panels import Line, Panel
 from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
+from portal.lists.filters import DayFilter, StateFilter
 from portal.lists.number_columns import format_number, format_points
 from portal.unfold import ChoicesFilter, display
 
@@ -39,6 +41,17 @@ COLOURS = {
 }
 
 
+class MovementFilter(StateFilter):
+    """As the books tell entries apart."""
+
+    title = _("movement")
+    parameter_name = "movement"
+    states: ClassVar = CHOICES
+
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - its base's signature
+        return BY_NAME[value].condition
+
+
 @admin.register(LoyaltyTransaction)
 class LedgerAdmin(ExportingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
@@ -49,7 +62,7 @@ class LedgerAdmin(ExportingAdmin):
     customer_path = "user_point__user"
     pages_by_key = True
     list_display = ("when", "customer", "kind", "points", "reason_id", "note")
-    list_filter = (("reason", ChoicesFilter),)
+    list_filter = (("reason", ChoicesFilter), MovementFilter, ("created_at", DayFilter))
     list_select_related = ("user_point__user", "user_point__brand")
     sortable_by = ("when",)
     search_fields = ("reason_id__exact",)

@@ -25,6 +25,17 @@ from loyalty.models.notifications import (
 )
 from loyalty.models.orders import CreditedOrder, CurrencyRate, OrderReturn
 from loyalty.models.pending import PendingPoints
+from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.rollups import (
+    ActiveMember,
+    CohortRollup,
+    ExpiringRollup,
+    LevelRollup,
+    MembersRollup,
+    PointsRollup,
+    ProgrammeWatermark,
+    StaleDay,
+)
 from loyalty.models.rewards import PoolCode, Redemption, Reward
 from loyalty.models.wallets import Platform, WalletDevice, WalletIssuer, WalletPass
 from loyalty.models.webhooks import (
@@ -37,18 +48,23 @@ from loyalty.models.webhooks import (
 
 __all__ = [
     "PHONE",
+    "ActiveMember",
     "BrandLevel",
     "Channel",
+    "CohortRollup",
     "Consent",
     "CreditedOrder",
     "CurrencyRate",
     "Device",
     "EmailConfirmation",
+    "ExpiringRollup",
     "ExpiryRun",
     "ExpiryWarning",
     "ExternalSystem",
     "Language",
+    "LevelRollup",
     "LoyaltyTransaction",
+    "MembersRollup",
     "Notification",
     "NotificationDelivery",
     "NotificationPreference",
@@ -58,12 +74,16 @@ __all__ = [
     "OrderReturn",
     "PendingPoints",
     "Platform",
+    "PointCost",
     "PointsApproval",
+    "PointsRollup",
     "PoolCode",
+    "ProgrammeWatermark",
     "Redemption",
     "Reward",
     "RewardType",
     "SenderDomain",
+    "StaleDay",
     "SuppressedAddress",
     "Template",
     "Topic",

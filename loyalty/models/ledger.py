@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
@@ -76,6 +77,8 @@ class LoyaltyTransaction(models.Model):
             models.Index(
                 fields=["reason", "-loyalty_transaction_id"], name="ledger_of_reason", condition=~Q(reason="earned")
             ),
+            # Entries come in the order of their moments: summaries of pages find a day, and a new entry writes none.
+            BrinIndex(fields=["created_at"], name="ledger_by_moment", pages_per_range=16, autosummarize=True),
         ]
         constraints = [
             models.UniqueConstraint(fields=["user_point", "reason_id"], name="one_entry_per_reason"),

@@ -97,6 +97,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
 
     role_permissions: ClassVar[Mapping[str, str]] = {}  # role -> what it may do with the rows: see roles.VERBS
     sidebar: SidebarEntry | None = None
+    sidebar_view = "changelist"  # that the entry leads to
     list_name: Any = ""  # of the list in the sidebar, where that is not the plural of its rows
     brand_path = "brand"  # from a row to its brand, as a filter writes it
     customer_path = ""  # to the customer, for pages where the search box finds customers

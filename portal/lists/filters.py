@@ -1,8 +1,8 @@
 """Filters of the portal's lists, which name only rows that the person may see."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.admin.filters import FieldListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -75,7 +75,7 @@ class BrandsFilter:
 class StateFilter(BrandsFilter, DropdownFilter):
     """By a state that rows need not store as such; `states` names them."""
 
-    states: dict[str, Any] = {}
+    states: ClassVar[Mapping[str, Any]] = {}
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, Any]]:
         return list(self.states.items())

@@ -42,7 +42,7 @@ def may_see(request: HttpRequest, label: str) -> bool:
 
 
 def item(label: str, icon: str) -> dict[str, Any]:
-    address = reverse(f"admin:{label.replace('.', '_')}_changelist")
+    address = reverse(f"admin:{label.replace('.', '_')}_{page_of(label).sidebar_view}")
     return {"title": list_name(label), "icon": icon, "link": address}
 
 

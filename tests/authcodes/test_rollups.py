@@ -208,7 +208,7 @@ def test_check_rollups_agrees_and_rebuild_makes_it_agree(brand: Brand) -> None:
     call_command("check_rollups", stdout=said)
 
     assert f"{brand.slug}: " in said.getvalue()
-    assert said.getvalue().endswith("Rollups and scans agree.\n")
+    assert said.getvalue().endswith("Rollups, scans and ledger agree.\n")
 
 
 @pytest.mark.parametrize("model", [DayRollup, PlaceRollup, BatchPlaceRollup])

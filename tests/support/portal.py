@@ -49,6 +49,8 @@ from loyalty.models.notifications import (
     SuppressedAddress,
 )
 from loyalty.models.orders import CurrencyRate
+from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.rollups import PointsRollup
 from loyalty.models.rewards import PoolCode, Redemption
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
 from loyalty.rewards import codes, pools
@@ -72,6 +74,7 @@ READ_ONLY = [
     "loyalty.notificationdelivery",
     "loyalty.pointsapproval",
     "loyalty.poolcode",
+    "loyalty.pointsrollup",
     "loyalty.redemption",
     "loyalty.suppressedaddress",
     "loyalty.webhookdelivery",
@@ -209,6 +212,10 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "campaigns.rewardclaim": RewardClaim.objects.create(user=customer, milestone=milestone),
         "loyalty.brandlevel": factories.level(brand, name=f"{marker} level"),
         "loyalty.currencyrate": CurrencyRate.objects.create(brand=brand, currency="USD", rate="1.1"),
+        "loyalty.pointcost": PointCost.objects.create(brand=brand, valid_from="2026-01-01", cost="0.01"),
+        "loyalty.pointsrollup": PointsRollup.objects.create(
+            brand=brand, day="2026-01-01", movement="earned", points=10, entries=1
+        ),
         "campaigns.earningrule": factories.earning_rule(brand, "log-user-login"),
         "loyalty.userpoints": account,
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(

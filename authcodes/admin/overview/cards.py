@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -14,25 +12,12 @@ from django.utils.translation import gettext as _
 from authcodes.dashboard.figures import Codes, Delivery, Scans
 from authcodes.dashboard.filters import Filters, Status, when_and_where
 from brands.models.tenants import Brand
-from portal.shell.navigation import page_of
+from portal.figures.cards import Card, address, number
 
 # As the lists spell this filter.
 CAMPAIGN = "campaign__campaign_id__exact"
 CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "events.event"
 WEBHOOKS, QUOTAS, MAX_ALERTS = "loyalty.webhookendpoint", "brands.brandquota", 5
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A figure. `percent`: how far its bar goes; `link`: the list of what it counts, None where no list can say it."""
-
-    title: str
-    value: str
-    note: str = ""
-    percent: float | None = None
-    link: str | None = None
-    colour: str = "text-primary-600"
-    fill: str = "currentColor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +65,8 @@ class Links:
         return {f"{field}_{end}": str(day) for end, day in ends.items() if day}
 
     def address(self, label: str, parameters: dict[str, Any]) -> str | None:
-        """A list, or None where it has no such filter: it would refuse the address."""
-        given = {name: str(value) for name, value in {**parameters, **self.own}.items() if value not in {None, ""}}
-        listed = page_of(label)
-        if not all(listed.lookup_allowed(name, value, self.request) for name, value in given.items()):
-            return None
-        return f"{list_of(label)}?{urlencode(given)}"
-
-
-def list_of(label: str) -> str:
-    return reverse(f"admin:{label.replace('.', '_')}_changelist")
+        """A list, or None where it has no such filter."""
+        return address(self.request, label, {**parameters, **self.own})
 
 
 def code_cards(codes: Codes, links: Links) -> list[Card]:
@@ -143,11 +120,3 @@ def event_cards(delivery: Delivery, links: Links, brands: Sequence[Brand]) -> li
             colour="text-red-600" if delivery.dead else "",
         ),
     ]
-
-
-def number(value: Any) -> str:
-    return f"{value:,.2f}".removesuffix(".00") if not isinstance(value, int) else f"{value:,}"
-
-
-def share(part: int, whole: int) -> float:
-    return round(100 * part / whole, 1) if whole else 0.0

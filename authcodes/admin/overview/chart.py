@@ -8,39 +8,12 @@ from typing import Any
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from authcodes.admin.overview.cards import Card, number, share
 from authcodes.dashboard.figures import Day, Top
 from authcodes.dashboard.filters import Filters
+from portal.figures.cards import Card, number, share
 
 MAX_BARS = 62
 COLOURS = {"accepted": "var(--color-primary-600)", "warnings": "#f59e0b", "errors": "#dc2626"}
-CHART_OPTIONS = {
-    "responsive": True,
-    "maintainAspectRatio": False,
-    "animation": False,
-    "interaction": {"mode": "index", "intersect": False},
-    "plugins": {
-        "legend": {
-            "position": "bottom",
-            "align": "start",
-            "labels": {"boxWidth": 10, "boxHeight": 10, "color": "#9ca3af"},
-        },
-    },
-    "scales": {
-        "x": {
-            "stacked": True,
-            "grid": {"display": False},
-            "ticks": {"color": "#9ca3af", "maxRotation": 0, "autoSkipPadding": 16},
-        },
-        "y": {
-            "stacked": True,
-            "beginAtZero": True,
-            "border": {"display": False},
-            "ticks": {"color": "#9ca3af", "precision": 0, "maxTicksLimit": 6},
-        },
-    },
-    "datasets": {"bar": {"maxBarThickness": 28, "categoryPercentage": 0.9, "barPercentage": 0.9}},
-}
 
 
 def ranked(tops: Sequence[Top], link: Any) -> list[Card]:

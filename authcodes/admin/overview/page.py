@@ -17,16 +17,13 @@ from authcodes.admin.overview.cards import (
     QUOTAS,
     SCANS,
     WEBHOOKS,
-    Card,
     Links,
     Step,
     code_cards,
     event_cards,
-    number,
     scan_cards,
-    share,
 )
-from authcodes.admin.overview.chart import CHART_OPTIONS, COLOURS, chart_of, ranked
+from authcodes.admin.overview.chart import COLOURS, chart_of, ranked
 from authcodes.admin.overview.filter_form import FilterForm
 from authcodes.dashboard import figures
 from authcodes.dashboard.figures import Delivery, Scans
@@ -45,6 +42,8 @@ from loyalty.models.notifications import NotificationSettings
 from loyalty.models.webhooks import WebhookEndpoint
 from loyalty.points.approvals import count_waiting
 from portal.base.tenant_scope import staff_user
+from portal.figures.cards import Card, number, share
+from portal.figures.charts import CHART_OPTIONS
 
 REPORTS = "authcodes.fakereport"
 # Attempts stopped in a day; people mistype their passwords.

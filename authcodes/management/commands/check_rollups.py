@@ -1,19 +1,20 @@
-"""`manage.py check_rollups`: prove that what the dashboard reads is what the scans say."""
+"""`manage.py check_rollups`: prove that what the dashboards read is what scans and ledger say."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from authcodes.rollups import consistency
+from loyalty.programme import consistency as programme
 
 
 class Command(BaseCommand):
-    help = "Compare the rollups with the scans; exit with 1 and the differences if they disagree."
+    help = "Compare the rollups with the scans and the ledger; exit with 1 and the differences if they disagree."
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
-        found = list(consistency.differences())
+        found = [*consistency.differences(), *programme.differences()]
         for each in found:
             self.stdout.write(f"{each.about}: {each.check}: expected {each.expected}, found {each.actual}")
         if found:
             raise CommandError(f"{len(found)} differences; rebuild_rollups mends them.")
-        self.stdout.write("Rollups and scans agree.")
+        self.stdout.write("Rollups, scans and ledger agree.")

@@ -1,4 +1,4 @@
-"""`manage.py rebuild_rollups`: make what the dashboard reads again, from the scans."""
+"""`manage.py rebuild_rollups`: make what the dashboards read again, from scans and ledger."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -8,10 +8,13 @@ from django.utils import timezone
 
 from authcodes.rollups import rollups
 from brands.models.tenants import Brand
+from loyalty.programme import rollups as programme
 
 
 class Command(BaseCommand):
-    help = "Make the rollups of closed days again from the scans. Meanwhile the dashboard reads the scans themselves."
+    help = (
+        "Make the rollups of closed days again from scans and ledger. Until then the dashboards read these themselves."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("brand", nargs="*", help="slugs of brands; all without")
@@ -20,4 +23,5 @@ class Command(BaseCommand):
         brands = Brand.objects.filter(slug__in=options["brand"]) if options["brand"] else Brand.objects.all()
         for brand in brands:
             days = rollups.rebuild(brand=brand, at=timezone.now())
-            self.stdout.write(f"{brand.slug}: {days} days rolled up.")
+            books = programme.rebuild(brand=brand, at=timezone.now())
+            self.stdout.write(f"{brand.slug}: {days} days of scans and {books} of points rolled up.")

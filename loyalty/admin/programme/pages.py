@@ -1,0 +1,140 @@
+"""Pages: the programme's figures and books, the points by day beneath them, and what a point costs."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.identity import roles
+from brands.identity.roles import ADD
+from brands.models.tenants import Brand
+from core.errors import DomainError
+from loyalty.admin.programme.overview import COSTS, PeriodForm, Programme
+from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.rollups import PointsRollup
+from loyalty.programme import figures, roll_forward
+from loyalty.programme.movements import CHOICES
+from portal.base.sidebar import PROGRAMME, SidebarEntry
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.filters import StateFilter
+from portal.unfold import display
+
+
+class MovementFilter(StateFilter):
+    """By a movement's name."""
+
+    title = gettext_lazy("movement")
+    parameter_name = "of"
+    states: ClassVar = CHOICES
+
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - its base's signature
+        return Q(movement=value)
+
+
+@admin.register(PointsRollup)
+class ProgrammeAdmin(TenantAdmin):
+    """The programme page, and the list of the days that it adds up."""
+
+    role_permissions: ClassVar = {"owner": "view", "manager": "view"}
+    sidebar = SidebarEntry(PROGRAMME, 0, "monitoring")
+    sidebar_view = "programme"
+    list_name = gettext_lazy("programme overview")
+    list_display = ("day", "movement_name", "points", "entries")
+    list_filter = (MovementFilter,)
+    fields = ("brand", ("day", "movement_name"), ("points", "entries"))
+
+    @display(description=gettext_lazy("movement"))
+    def movement_name(self, row: PointsRollup) -> str:
+        return str(CHOICES.get(row.movement, row.movement))
+
+    def get_urls(self) -> list[Any]:
+        views = {
+            "programme": ("programme/", self.programme),
+            "roll_forward_csv": ("roll-forward.csv", self.as_csv),
+            "roll_forward_pdf": ("roll-forward.pdf", self.as_pdf),
+        }
+        own = [
+            path(address, self.admin_site.admin_view(view), name=f"loyalty_pointsrollup_{name}")
+            for name, (address, view) in views.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    def requested(self, request: HttpRequest) -> PeriodForm:
+        """Which brand and months. Raises PermissionDenied for somebody who sees the programme of none."""
+        brands = sorted(self.brands_seen(request), key=lambda brand: (brand.name, brand.pk))
+        if not brands:
+            raise PermissionDenied
+        return PeriodForm(request.GET, brands=brands, at=timezone.now())
+
+    def programme(self, request: HttpRequest) -> HttpResponse:
+        form = self.requested(request)
+        brand, (first, last) = form.chosen, form.months
+        found = figures.figures(brand=brand, first=first, last=last, at=form.at)
+        shown = Programme(request, brand, found, several=self.works_for_several(request))
+        query = f"?brand={brand.pk}&first={found.months[0].month:%Y-%m}&last={found.last.month:%Y-%m}"
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Programme overview"),
+            "form": form,
+            "narrowed": any(request.GET.values()),
+            "shown": shown,
+            "brand": brand,
+            "may_set_cost": brand.pk in roles.brand_scope(request.user, ADD, COSTS),
+            "downloads": {
+                kind: reverse(f"admin:loyalty_pointsrollup_roll_forward_{kind}") + query for kind in ("csv", "pdf")
+            },
+        }
+        return TemplateResponse(request, "admin/loyalty/programme/overview.html", context)
+
+    def as_csv(self, request: HttpRequest) -> HttpResponse:
+        form = self.requested(request)
+        content = roll_forward.as_csv(self.lines(form))
+        return attachment(content, "text/csv; charset=utf-8", f"{self.file_name(form)}.csv")
+
+    def as_pdf(self, request: HttpRequest) -> HttpResponse:
+        form = self.requested(request)
+        try:
+            content = roll_forward.as_pdf(brand=form.chosen, lines=self.lines(form), at=form.at)
+        except DomainError as refusal:
+            self.message_user(request, refusal.message, "ERROR")
+            return redirect("admin:loyalty_pointsrollup_programme")
+        return attachment(content, "application/pdf", f"{self.file_name(form)}.pdf")
+
+    def lines(self, form: PeriodForm) -> list[roll_forward.Month]:
+        brand, (first, last) = form.chosen, form.months
+        return roll_forward.months(brand=brand, first=first, last=last, at=form.at)
+
+    def file_name(self, form: PeriodForm) -> str:
+        brand, (first, last) = form.chosen, form.months
+        return f"roll-forward-{brand.slug}-{first:%Y-%m}-{last:%Y-%m}"
+
+
+def attachment(content: bytes, content_type: str, name: str) -> HttpResponse:
+    return HttpResponse(
+        content, content_type=content_type, headers={"Content-Disposition": f'attachment; filename="{name}"'}
+    )
+
+
+@admin.register(PointCost)
+class PointCostAdmin(TenantAdmin):
+    """What a point costs: the rows are the history, so a new cost is a new row."""
+
+    role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view"}
+    sidebar = SidebarEntry(PROGRAMME, 7, "payments")
+    list_display = ("valid_from", "cost", "currency")
+    list_select_related = ("brand",)
+    fieldsets = ((None, {"fields": ("brand", ("valid_from", "cost"))}),)
+
+    @display(description=gettext_lazy("currency"))
+    def currency(self, row: PointCost) -> str:
+        return row.brand.currency

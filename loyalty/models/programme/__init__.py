@@ -1,0 +1,1 @@
+"""What a programme costs and adds up to."""

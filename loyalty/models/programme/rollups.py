@@ -1,0 +1,148 @@
+"""What a brand's programme adds up to: points by day, members by month.
+
+All of it is derived from ledger and accounts, and written by loyalty/programme/rollups.py alone.
+"""
+
+from decimal import Decimal
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from brands.models.tenants import Brand
+from core.moments import DayField, MomentField
+from loyalty.models.accounts import UserPoints
+
+
+class PointsRollup(models.Model):
+    """The points of one movement on a brand's local day."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    day = DayField(_("day"), help_text=_("In the brand's time zone."))
+    movement = models.CharField(_("movement"), max_length=20)
+    points = models.DecimalField(_("points"), max_digits=18, decimal_places=2, help_text=_("Never negative."))
+    entries = models.PositiveIntegerField(_("ledger entries"))
+
+    class Meta:
+        verbose_name = _("points of a day")
+        verbose_name_plural = _("points by day")
+        ordering = ["-day", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "day", "movement"], name="points_rollup_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.movement} on {self.day}"
+
+
+class ActiveMember(models.Model):
+    """A member who earned or redeemed in a month, which its first day names."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    user_point = models.ForeignKey(UserPoints, on_delete=models.CASCADE, related_name="+", db_index=False)
+    month = DayField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "month", "user_point"], name="active_member_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.user_point_id} in {self.month}"
+
+
+class MembersRollup(models.Model):
+    """The members of a month: who enrolled, who was active, and who had lapsed by its end."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    month = DayField()
+    enrolled = models.PositiveIntegerField(default=0)
+    active = models.PositiveIntegerField(default=0)
+    lapsed = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["brand", "month"], name="members_rollup_once")]
+
+    def __str__(self) -> str:
+        return f"{self.brand_id} in {self.month}"
+
+
+class CohortRollup(models.Model):
+    """Of the members who enrolled in the month `cohort`, how many were active in `month`."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    cohort = DayField()
+    month = DayField()
+    active = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["brand", "cohort", "month"], name="cohort_rollup_once")]
+
+    def __str__(self) -> str:
+        return f"{self.cohort} in {self.month}"
+
+
+class ExpiringRollup(models.Model):
+    """The points that will expire in a month if nobody redeems them, as of the end of the last closed day."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    month = DayField()
+    points = models.DecimalField(max_digits=18, decimal_places=2)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["brand", "month"], name="expiring_rollup_once")]
+
+    def __str__(self) -> str:
+        return f"{self.points} in {self.month}"
+
+
+class LevelRollup(models.Model):
+    """How many members hold a level, as of the watermark's `counted_at`. Empty: none has been reached."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    level = models.CharField(max_length=60, blank=True)
+    members = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["brand", "level"], name="level_rollup_once")]
+
+    def __str__(self) -> str:
+        return f"{self.members} in {self.level}"
+
+
+class StaleDay(models.Model):
+    """A closed day for which a ledger entry was committed after it was rolled up."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    day = DayField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["brand", "day"], name="stale_day_once")]
+
+    def __str__(self) -> str:
+        return f"{self.brand_id} on {self.day}"
+
+
+class ProgrammeWatermark(models.Model):
+    """How far a brand's ledger is rolled up: every day up to `until`, cut in `time_zone`. What follows is read live.
+
+    Every ledger entry up to the number `settled` was visible when late ones were last looked for; `seen` becomes
+    settled once all transactions before `seen_xid` have ended. `counted_until`, `counted_at`, `expiry_rule`, `owed`:
+    of the counts that are made after the days.
+    """
+
+    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    time_zone = models.CharField(max_length=64)
+    until = DayField(null=True)
+    settled = models.BigIntegerField(default=0)
+    seen = models.BigIntegerField(default=0)
+    seen_xid = models.BigIntegerField(default=0)
+    counted_until = DayField(null=True)
+    counted_at = MomentField(null=True)
+    expiry_rule = models.CharField(max_length=20, blank=True)
+    owed = models.DecimalField(max_digits=18, decimal_places=2, default=Decimal(0))
+
+    class Meta:
+        verbose_name = _("programme watermark")
+
+    def __str__(self) -> str:
+        return f"{self.brand_id} until {self.until}"

@@ -1,0 +1,41 @@
+"""Proves that the programme's rollups say what the ledger and the accounts say; changes nothing."""
+
+from collections.abc import Iterator
+
+from brands.models.tenants import Brand
+from core import consistency
+from core.consistency import Difference, check
+from loyalty.models.programme.rollups import ExpiringRollup, ProgrammeWatermark
+from loyalty.programme import rollups
+from loyalty.programme.movements import AMOUNT_SQL, activity_sql, case_sql
+
+CHECKS = {
+    "points of a day are not what the ledger says": check(
+        "loyalty/programme/sql/check_points.sql", movement=case_sql(), amount=AMOUNT_SQL
+    ),
+    "member of a month is not who the ledger says was active": check(
+        "loyalty/programme/sql/check_active_members.sql", activity=activity_sql()
+    ),
+    "members of a month are not as many as the accounts say": check("loyalty/programme/sql/check_members.sql"),
+    "cohort has not as many active members as are noted": check("loyalty/programme/sql/check_cohorts.sql"),
+}
+EXPIRING = "points to expire are not what the ledger says"
+
+
+def differences() -> Iterator[Difference]:
+    """Every row of a rollup that the ledger contradicts, and every entry that no rollup knows of."""
+    yield from consistency.differences(CHECKS)
+    for mark in ProgrammeWatermark.objects.filter(counted_until__isnull=False).select_related("brand"):
+        if mark.counted_until == mark.until:  # else they are just being counted again
+            yield from _expiring(mark.brand, mark)
+
+
+def _expiring(brand: Brand, mark: ProgrammeWatermark) -> Iterator[Difference]:
+    if mark.counted_until is None or mark.expiry_rule != f"{brand.points_expire}:{brand.points_expire_after}":
+        return
+    expected = rollups.expiring(brand, mark.counted_until)
+    found = dict(ExpiringRollup.objects.filter(brand=brand).values_list("month", "points"))
+    for month in sorted({*expected, *found}):
+        if expected.get(month) != found.get(month):
+            about = f"brand {brand.pk}, {month}"
+            yield Difference(EXPIRING, about, str(expected.get(month)), str(found.get(month)))

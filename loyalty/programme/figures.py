@@ -1,0 +1,172 @@
+"""The figures of the programme page and of `GET /brand/programme`; docs/programme.md defines them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+from brands.models.tenants import Brand
+from brands.tenants.closed_days import local_day
+from loyalty.models.levels import BrandLevel
+from loyalty.models.programme.rollups import (
+    CohortRollup,
+    ExpiringRollup,
+    LevelRollup,
+    MembersRollup,
+    ProgrammeWatermark,
+)
+from loyalty.points import expiry
+from loyalty.points.expiry_rules import months_later
+from loyalty.programme import roll_forward
+from loyalty.programme.movements import EARNED, EXPIRED, REDEEMED, REFUNDED, RELEASED, RETURNED
+from loyalty.programme.roll_forward import Month
+from loyalty.programme.rollups import month_of
+
+ZERO = Decimal(0)
+DEFAULT_MONTHS = 12
+MAX_MONTHS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The members of a month. `lapsed`: by its end, or by the last closed day."""
+
+    month: date
+    enrolled: int
+    active: int
+    lapsed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """Those who enrolled in a month, and how many of them were active in each month since, its own first."""
+
+    month: date
+    enrolled: int
+    active: tuple[int, ...]
+
+    @property
+    def percents(self) -> list[float]:
+        return [round(100 * each / self.enrolled, 1) if self.enrolled else 0.0 for each in self.active]
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """How many members hold a level; its name is empty for those who have reached none."""
+
+    level: str
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What the page shows of a brand's months, of which there is at least one.
+
+    `until`: the last closed day, None where none is rolled up yet; `counted_at`: when levels and owed points were
+    counted. `expires`: whether the brand's points expire at all; `expiring`: by month, as of the end of that day.
+    """
+
+    months: tuple[Month, ...]
+    until: date | None
+    counted_at: datetime | None
+    owed: Decimal
+    expires: bool
+    expiring: dict[date, Decimal]
+    members: tuple[Members, ...]
+    levels: tuple[Holders, ...]
+    cohorts: tuple[Cohort, ...]
+
+    def total(self, movement: str) -> Decimal:
+        return sum((month.points[movement] for month in self.months), ZERO)
+
+    @property
+    def last(self) -> Month:
+        return self.months[-1]
+
+    @property
+    def redeemed(self) -> Decimal:
+        """Of the months that are shown, less what was refunded in them."""
+        return max(self.total(REDEEMED) - self.total(REFUNDED), ZERO)
+
+    @property
+    def earned(self) -> Decimal:
+        """Of the months that are shown, with what was released, less what returned orders took back."""
+        return max(self.total(EARNED) + self.total(RELEASED) - self.total(RETURNED), ZERO)
+
+    @property
+    def redemption_rate(self) -> float | None:
+        """Percent of the points earned; None where nothing was."""
+        return _percent(self.redeemed, self.earned)
+
+    @property
+    def breakage(self) -> float | None:
+        """Percent: of the points that members redeemed or lost, those that they lost. None where neither happened."""
+        return _percent(self.total(EXPIRED), self.redeemed + self.total(EXPIRED))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has ever happened here."""
+        return not (self.last.closing or any(month.entries or month.opening for month in self.months) or self.levels)
+
+
+def _percent(part: Decimal, whole: Decimal) -> float | None:
+    return float(round(100 * part / whole, 1)) if whole else None
+
+
+def default_months(brand: Brand, at: datetime) -> tuple[date, date]:
+    """The last twelve, this one included."""
+    last = month_of(local_day(brand, at))
+    return months_later(last, 1 - DEFAULT_MONTHS), last
+
+
+def figures(*, brand: Brand, first: date, last: date, at: datetime) -> Figures:
+    """Of the months from `first` to `last`, each named by its first day; none after today's is shown."""
+    last = min(last, month_of(local_day(brand, at)))
+    first = min(first, last)
+    mark = ProgrammeWatermark.objects.filter(brand=brand, time_zone=brand.time_zone).first()
+    months = roll_forward.months(brand=brand, first=first, last=last, at=at)
+    rule = expiry.rule_of(brand)
+    return Figures(
+        months=tuple(months),
+        until=mark.until if mark else None,
+        counted_at=mark.counted_at if mark else None,
+        owed=mark.owed if mark else ZERO,
+        expires=rule is not None,
+        expiring=dict(ExpiringRollup.objects.filter(brand=brand).order_by("month").values_list("month", "points")),
+        members=tuple(
+            Members(*row)
+            for row in MembersRollup.objects.filter(brand=brand, month__range=(first, last))
+            .order_by("month")
+            .values_list("month", "enrolled", "active", "lapsed")
+        ),
+        levels=tuple(_levels(brand)),
+        cohorts=tuple(_cohorts(brand, first, last)),
+    )
+
+
+def _levels(brand: Brand) -> list[Holders]:
+    """The lowest first, then levels that are no more."""
+    found = dict(LevelRollup.objects.filter(brand=brand).values_list("level", "members"))
+    names = ["", *BrandLevel.objects.filter(brand=brand).order_by("threshold").values_list("name", flat=True)]
+    ordered = [name for name in names if name in found] + sorted(set(found) - set(names))
+    return [Holders(name, found[name]) for name in ordered]
+
+
+def _cohorts(brand: Brand, first: date, last: date) -> list[Cohort]:
+    enrolled = MembersRollup.objects.filter(brand=brand, month__range=(first, last), enrolled__gt=0)
+    active: dict[date, dict[date, int]] = {}
+    rows = CohortRollup.objects.filter(brand=brand, cohort__range=(first, last), month__lte=last)
+    for cohort, month, number in rows.values_list("cohort", "month", "active"):
+        active.setdefault(cohort, {})[month] = number
+    return [
+        Cohort(month, number, tuple(active.get(month, {}).get(each, 0) for each in _since(month, last)))
+        for month, number in enrolled.order_by("month").values_list("month", "enrolled")
+    ]
+
+
+def _since(first: date, last: date) -> Sequence[date]:
+    found = []
+    while first <= last:
+        found.append(first)
+        first = months_later(first, 1)
+    return found

@@ -1,0 +1,94 @@
+"""The movements of points that the books tell apart, each derived from an entry's reason and the prefix of its id.
+
+A new movement is one line of MOVEMENTS: the rollups, the roll-forward, the list's filter and the checks follow it.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from loyalty.models.ledger import AMOUNTS
+from loyalty.points import ledger
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+# A movement's name in a column, so that another app may read it without this table.
+BROUGHT_ALONG, EARNED, RELEASED, REFUNDED = "brought_along", "earned", "released", "refunded"
+REDEEMED, EXPIRED, RETURNED, ADJUSTED_UP, ADJUSTED_DOWN = (
+    "redeemed",
+    "expired",
+    "returned",
+    "adjusted_up",
+    "adjusted_down",
+)
+PENDING, CANCELLED = "pending", "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """One kind of ledger entry. `sign`: what it does to the balance; `prefix`: of the ids, empty for all others.
+
+    `pending`: what it does to the pending points; `is_activity`: the member did it, so that it makes them active.
+    """
+
+    name: str
+    label: "StrOrPromise"
+    sign: int
+    reason: str
+    prefix: str = ""
+    pending: int = 0
+    is_activity: bool = False
+
+    @property
+    def condition(self) -> Q:
+        """The entries, for the ORM."""
+        found = Q(reason=self.reason)
+        if self.prefix:
+            return found & Q(reason_id__startswith=self.prefix)
+        for other in MOVEMENTS:
+            if other.reason == self.reason and other.prefix:
+                found &= ~Q(reason_id__startswith=other.prefix)
+        return found
+
+
+# In the order of the roll-forward. One with a prefix goes before the others of its reason, whatever the order here.
+MOVEMENTS = (
+    Movement(BROUGHT_ALONG, _("Brought along"), 1, "earned", ledger.OPENING),
+    Movement(EARNED, _("Earned"), 1, "earned", is_activity=True),
+    Movement(RELEASED, _("Released"), 1, "released", pending=-1),
+    Movement(REFUNDED, _("Refunded"), 1, "earned", ledger.RETURNED),
+    Movement(REDEEMED, _("Redeemed"), -1, "redeemed", is_activity=True),
+    Movement(EXPIRED, _("Expired"), -1, "expired"),
+    Movement(RETURNED, _("Returned"), -1, "reversed"),
+    Movement(ADJUSTED_UP, _("Adjusted up"), 1, "earned", ledger.ADJUSTED),
+    Movement(ADJUSTED_DOWN, _("Adjusted down"), -1, "redeemed", ledger.ADJUSTED),
+    Movement(PENDING, _("Pending"), 0, "pending", pending=1, is_activity=True),
+    Movement(CANCELLED, _("Pending, cancelled"), 0, "cancelled", pending=-1),
+)
+# Those of a roll-forward's line.
+OF_BALANCE = tuple(each for each in MOVEMENTS if each.sign)
+# An entry has one amount, or the same one twice.
+AMOUNT_SQL = f"greatest({', '.join(f't.{name}' for name in AMOUNTS)})"
+BY_NAME = {each.name: each for each in MOVEMENTS}
+CHOICES = {each.name: each.label for each in MOVEMENTS}
+
+
+def case_sql() -> str:
+    """The name of the movement of a ledger entry `t`, as a part of statements."""
+    ordered = sorted(MOVEMENTS, key=lambda each: not each.prefix)
+    lines = [f"WHEN {_when(each)} THEN '{each.name}'" for each in ordered]
+    return f"CASE {' '.join(lines)} END"
+
+
+def activity_sql() -> str:
+    """Whether a ledger entry `t` makes its member active."""
+    active = ", ".join(f"'{each.name}'" for each in MOVEMENTS if each.is_activity)
+    return f"{case_sql()} IN ({active})"
+
+
+def _when(movement: Movement) -> str:
+    reason = f"t.reason = '{movement.reason}'"
+    return f"{reason} AND starts_with(t.reason_id, '{movement.prefix}')" if movement.prefix else reason

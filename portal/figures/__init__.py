@@ -1,0 +1,1 @@
+"""Pages of figures: cards that lead to lists, and charts."""

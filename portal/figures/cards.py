@@ -1,0 +1,45 @@
+"""Figures with links to the lists behind them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from portal.shell.navigation import page_of
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A figure. `percent`: how far its bar goes; `link`: the list of what it counts, None where no list can say it."""
+
+    title: str
+    value: str
+    note: str = ""
+    percent: float | None = None
+    link: str | None = None
+    colour: str = "text-primary-600"
+    fill: str = "currentColor"
+
+
+def address(request: HttpRequest, label: str, parameters: Mapping[str, Any]) -> str | None:
+    """A list that is filtered so, or None where it has no such filter: it would refuse the address."""
+    given = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
+    listed = page_of(label)
+    if not all(listed.lookup_allowed(name, value, request) for name, value in given.items()):
+        return None
+    return f"{list_of(label)}?{urlencode(given)}"
+
+
+def list_of(label: str) -> str:
+    return reverse(f"admin:{label.replace('.', '_')}_changelist")
+
+
+def number(value: Any) -> str:
+    return f"{value:,.2f}".removesuffix(".00") if not isinstance(value, int) else f"{value:,}"
+
+
+def share(part: int, whole: int) -> float:
+    return round(100 * part / whole, 1) if whole else 0.0

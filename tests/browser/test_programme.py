@@ -1,0 +1,24 @@
+"""Somebody reads the books of a programme, and follows a figure to its ledger entries."""
+
+import random
+
+from django.utils import timezone
+
+from loyalty.models.programme.costs import PointCost
+from loyalty.programme import rollups
+from tests.loyalty.programme import histories
+
+
+def test_a_month_of_the_roll_forward_leads_to_its_entries(window, brand):
+    histories.fill(brand, random.Random(6), now=timezone.now())
+    PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.01")
+    rollups.catch_up(brand=brand, at=timezone.now())
+    owner = window()
+
+    owner.page.get_by_role("link", name="Programme overview").click()
+    owner.page.wait_for_url("**/programme/")
+    closing = sum(account.points for account in brand.members.all())
+    assert f"{closing:,.2f}".removesuffix(".00") in owner.figure("Outstanding points")
+    owner.page.locator("table").first.get_by_role("link").first.click()
+    owner.page.wait_for_url("**movement=*")
+    assert owner.page.locator("#result_list tbody tr").count() > 0

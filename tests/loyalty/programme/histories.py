@@ -1,0 +1,123 @@
+"""Random histories of a brand's points, and what they add up to in plain Python."""
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from uuid import uuid4
+
+from brands.models.tenants import Brand
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points import ledger
+from tests.support import factories
+
+# Movement -> column, reason, what its ids begin with, and what it does to the balance.
+KINDS = {
+    "brought_along": ("points_earned", "earned", "opening:", 1),
+    "earned": ("points_earned", "earned", "order:", 1),
+    "released": ("points_earned", "released", "order:", 1),
+    "refunded": ("points_earned", "earned", "redeem-undo:", 1),
+    "redeemed": ("points_redeemed", "redeemed", "redeem:", -1),
+    "expired": ("points_expired", "expired", "expire:", -1),
+    "returned": ("points_reversed", "reversed", "return:", -1),
+    "adjusted_up": ("points_earned", "earned", "adjust:", 1),
+    "adjusted_down": ("points_redeemed", "redeemed", "adjust:", -1),
+    "pending": ("points_pending", "pending", "order:", 0),
+    "cancelled": ("points_cleared", "cancelled", "cancel:", 0),
+}
+OF_BALANCE = [kind for kind, (_column, _reason, _prefix, sign) in KINDS.items() if sign]
+# What they do to the account's pending points.
+PENDING = {"pending": 1, "released": -1, "cancelled": -1}
+
+
+def movement_of(entry: LoyaltyTransaction) -> str:
+    """Written apart from the table that is tested."""
+    if entry.reason_id.startswith("adjust:"):
+        return "adjusted_up" if entry.reason == "earned" else "adjusted_down"
+    if entry.reason_id.startswith("opening:"):
+        return "brought_along"
+    if entry.reason_id.startswith("redeem-undo:"):
+        return "refunded"
+    return {"reversed": "returned"}.get(entry.reason, entry.reason)
+
+
+def entry(account: UserPoints, kind: str, points: Decimal, at: datetime) -> LoyaltyTransaction:
+    """A line of the ledger, with the account's balance, at any moment: production writes them at theirs."""
+    column, reason, prefix, sign = KINDS[kind]
+    cleared = {"points_cleared": points} if kind == "released" else {}
+    made = LoyaltyTransaction.objects.create(
+        user_point=account, reason=reason, reason_id=f"{prefix}{uuid4()}", created_at=at, **{column: points}, **cleared
+    )
+    account.points += sign * points
+    account.points_pending += PENDING.get(kind, 0) * points
+    if sign:
+        setattr(account, column, getattr(account, column) + points)
+    if kind == "refunded":
+        account.points_returned += points
+    account.save()
+    return made
+
+
+def member(brand: Brand, *, enrolled_at: datetime) -> UserPoints:
+    account = factories.account(factories.customer(brand), brand)
+    UserPoints.objects.filter(pk=account.pk).update(enrolled_at=enrolled_at)
+    account.refresh_from_db()
+    return account
+
+
+def moments(brand: Brand, chance: random.Random, *, months: int, now: datetime) -> Iterator[datetime]:
+    """Half of them within two hours of the edge of a month in the brand's zone."""
+    while True:
+        at = now - timedelta(days=chance.random() * 30 * months)
+        if chance.random() < 0.5:
+            edge = at.astimezone(brand.zone).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+            at = edge.astimezone(UTC) + timedelta(minutes=chance.randint(-120, 120))
+        if at <= now:
+            yield at
+
+
+def fill(brand: Brand, chance: random.Random, *, now: datetime, entries: int = 160, months: int = 8) -> None:
+    """Members who enrolled in different months, and their entries in the order of time."""
+    start = now - timedelta(days=30 * months + 40)
+    accounts = [member(brand, enrolled_at=start + timedelta(days=chance.random() * 200)) for _ in range(6)]
+    some = moments(brand, chance, months=months, now=now)
+    for at in sorted(next(some) for _ in range(entries)):
+        account = chance.choice(accounts)
+        kind = chance.choice([*KINDS, "earned", "earned"])
+        amount = Decimal(chance.randint(1, 5000)) / 100
+        if KINDS[kind][3] < 0:
+            amount = min(amount, account.points)
+        if kind == "refunded":
+            amount = min(amount, account.points_redeemed - account.points_returned)
+        if kind in {"released", "cancelled"}:
+            amount = min(amount, account.points_pending)
+        if kind == "returned":
+            amount = min(amount, account.points_earned - account.points_returned - account.points_reversed)
+        if amount > 0:
+            entry(account, kind, amount, at)
+
+
+def book(brand: Brand, first: date, last: date) -> list[tuple[date, Decimal, dict[str, Decimal], Decimal]]:
+    """Month, opening, points by movement, closing: from nothing but the ledger's lines."""
+    by_month: dict[date, dict[str, Decimal]] = {}
+    for line in LoyaltyTransaction.objects.filter(user_point__brand=brand):
+        month = line.created_at.astimezone(brand.zone).date().replace(day=1)
+        points = by_month.setdefault(month, dict.fromkeys(KINDS, Decimal(0)))
+        points[movement_of(line)] += line.amount
+    balance = Decimal(0)
+    lines = []
+    month = min([first, *by_month])
+    while month <= last:
+        points = by_month.get(month, dict.fromkeys(KINDS, Decimal(0)))
+        opening = balance
+        balance += sum((KINDS[kind][3] * amount for kind, amount in points.items()), Decimal(0))
+        if month >= first:
+            lines.append((month, opening, points, balance))
+        month = (month + timedelta(days=32)).replace(day=1)
+    return lines
+
+
+assert ledger.ADJUSTED == "adjust:"  # what KINDS says is what production writes
+assert ledger.RETURNED == "redeem-undo:"
+assert ledger.OPENING == "opening:"

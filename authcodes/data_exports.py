@@ -55,8 +55,8 @@ def start(*, brand: Brand, customer: User, by: User | None, at: datetime) -> Job
     Call in a transaction that holds the lock on the customer (`members.lock_user`), after a look whether the brand
     still knows them: an erasure finds every job that was started before it. Raises RateLimited.
     """
-    if found := _unfinished(brand.pk, customer.pk):
-        return found
+    if result := _unfinished(brand.pk, customer.pk):
+        return result
     waiting = Job.objects.filter(brand=brand, kind=KIND, status=Job.Status.QUEUED).count()
     if waiting >= MAX_QUEUED_EXPORTS:
         raise RateLimited(_("Too many data exports are waiting. Try again later."), retry_after=RETRY_SECONDS)
@@ -67,10 +67,10 @@ def start(*, brand: Brand, customer: User, by: User | None, at: datetime) -> Job
                 brand=brand, kind=KIND, title=title, parameters={"file": str(uuid4())}, by=by, customer=customer
             )
     except IntegrityError:
-        found = _unfinished(brand.pk, customer.pk)
-        if found is None:
+        result = _unfinished(brand.pk, customer.pk)
+        if result is None:
             raise
-        return found
+        return result
     files.expire_files_of_customer(brand_id=brand.pk, customer_id=customer.pk, at=at)
     return job
 
@@ -151,8 +151,8 @@ def _of(brand_id: int, customer_id: int) -> Any:
 
 
 def _unfinished(brand_id: int, customer_id: int) -> Job | None:
-    found: Job | None = _of(brand_id, customer_id).filter(status__in=Job.UNFINISHED).first()
-    return found
+    row: Job | None = _of(brand_id, customer_id).filter(status__in=Job.UNFINISHED).first()
+    return row
 
 
 def _is_offered(job: Job, at: datetime) -> bool:

@@ -20,15 +20,15 @@ Resource = BrandQuota.Resource
 
 def counted(brand_ids: Sequence[int], since: datetime, resources: Collection[str]) -> Used:
     """In one statement. Codes count from their batch's first moment, files until they are deleted."""
-    first, *others = [
+    first, *remaining = [
         part
         for resource, rows, figure in tables(since)
         if resource in resources
         for part in [by_brand(rows.filter(brand__in=brand_ids), resource, figure)]
     ]
-    found = first.union(*others, all=True) if others else first
+    result = first.union(*remaining, all=True) if remaining else first
     used: Used = {}
-    for brand_id, resource, figure in found:
+    for brand_id, resource, figure in result:
         used[brand_id, resource] = used.get((brand_id, resource), 0) + int(figure)
     return used
 

@@ -199,13 +199,13 @@ def erase_user(*, own_rows: Sequence[Model], mentions: Mentions, brand_id: int |
     pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # as PostgreSQL spells the edge of a word
     for column in ("row_name", "reason", "changes_text"):
         named |= Q(**{f"{column}__iregex": pattern})
-    found = list(entries.annotate(changes_text=Cast("changes", TextField())).filter(named))
-    for entry in found:
+    rows = list(entries.annotate(changes_text=Cast("changes", TextField())).filter(named))
+    for entry in rows:
         is_own = (entry.kind, entry.row_id) in about
-        words = mentions.in_their_own_rows if is_own else mentions.anywhere
-        entry.row_name = without(entry.row_name, words, pseudonym)[:200]
-        entry.reason = without(entry.reason, words, pseudonym)
-        entry.changes = without(entry.changes, words, pseudonym)
+        mention = mentions.in_their_own_rows if is_own else mentions.anywhere
+        entry.row_name = without(entry.row_name, mention, pseudonym)[:200]
+        entry.reason = without(entry.reason, mention, pseudonym)
+        entry.changes = without(entry.changes, mention, pseudonym)
         if is_own:
             entry.changes = {
                 name: [HIDDEN, HIDDEN] if name in {"email", "first_name", "last_name"} else values
@@ -213,6 +213,6 @@ def erase_user(*, own_rows: Sequence[Model], mentions: Mentions, brand_id: int |
             }
     with connection.cursor() as cursor:
         cursor.execute(ERASING, ["on"])
-        AuditLogEntry.objects.bulk_update(found, ["row_name", "reason", "changes"], batch_size=500)
+        AuditLogEntry.objects.bulk_update(rows, ["row_name", "reason", "changes"], batch_size=500)
         cursor.execute(ERASING, ["off"])
-    return len(found)
+    return len(rows)

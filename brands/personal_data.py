@@ -39,8 +39,8 @@ INVITATIONS = Topic(export_invitations, erase_invitations)
 def export_answers(user_id: int, brand_id: int) -> list[dict[str, Any]]:
     """As JSON: what the brand's systems were answered about the person in the last day, kept for repeated requests."""
     with row_guard.brand_wide("answers to the brand's own systems are no customer's to list"):
-        told = IdempotentRequest.objects.filter(brand=brand_id, customer=user_id).order_by("id")
-        return [{"at": row.created_at.isoformat(), "answer": json.loads(row.answer)} for row in told]
+        requests = IdempotentRequest.objects.filter(brand=brand_id, customer=user_id).order_by("id")
+        return [{"at": row.created_at.isoformat(), "answer": json.loads(row.answer)} for row in requests]
 
 
 def erase_answers(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
@@ -53,8 +53,8 @@ ANSWERS = Topic(export_answers, erase_answers)
 def export_saved_lists(user_id: int, brand_id: int) -> list[dict[str, Any]]:
     """As JSON: the lists that the person saved while working for the brand."""
     with row_guard.brand_wide("saved lists are staff's, and no customer's to list"):
-        found = SavedList.objects.filter(owner=user_id, brand=brand_id).order_by("id")
-        return [{"saved_at": row.created_at.isoformat(), "name": row.name, "filters": row.query} for row in found]
+        rows = SavedList.objects.filter(owner=user_id, brand=brand_id).order_by("id")
+        return [{"saved_at": row.created_at.isoformat(), "name": row.name, "filters": row.query} for row in rows]
 
 
 def erase_saved_lists(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser

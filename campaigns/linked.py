@@ -17,8 +17,8 @@ def _batches(campaign: Campaign) -> Any:
 
 
 def _counted(rows: Any) -> dict[str, str | int]:
-    found: dict[str, int] = rows.order_by().aggregate(batches=Count("pk"), codes=Sum("quantity", default=0))
-    return {"batches": found["batches"], "codes": f"{found['codes']:,}"}
+    totals: dict[str, int] = rows.order_by().aggregate(batches=Count("pk"), codes=Sum("quantity", default=0))
+    return {"batches": totals["batches"], "codes": f"{totals['codes']:,}"}
 
 
 def terms_of(campaign: Campaign) -> list[str]:
@@ -48,15 +48,15 @@ def stop_warning(campaign: Campaign, *, at: datetime) -> str:
     if not silent["batches"] or (runs and campaign.ends_at is None):
         return ""
     if runs:
-        words = ngettext(
+        message = ngettext(
             "When the campaign ends, scans of %(batches)d batch with %(codes)s codes earn nothing.",
             "When the campaign ends, scans of %(batches)d batches with %(codes)s codes earn nothing.",
             int(silent["batches"]),
         )
     else:
-        words = ngettext(
+        message = ngettext(
             "The campaign is not running: scans of %(batches)d batch with %(codes)s codes earn nothing now.",
             "The campaign is not running: scans of %(batches)d batches with %(codes)s codes earn nothing now.",
             int(silent["batches"]),
         )
-    return words % silent
+    return message % silent

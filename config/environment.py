@@ -92,8 +92,8 @@ def file(raw: str) -> Path:
 def name_server(raw: str) -> tuple[str, int]:
     """The address of a server of the DNS, with a port or without: 10.0.0.2, 10.0.0.3:5353 or [fd00::1]:53."""
     bare = raw.count(":") > 1 and not raw.startswith("[")
-    host, _, given = ("", "", "") if bare else raw.rpartition(":") if raw[-1] != "]" else (raw, "", "")
-    port = int(given) if host and given else 53
+    host, _, value = ("", "", "") if bare else raw.rpartition(":") if raw[-1] != "]" else (raw, "", "")
+    port = int(value) if host and value else 53
     if not 0 < port < 65_536:
         message = f"{raw!r} has no port"
         raise ValueError(message)
@@ -135,14 +135,14 @@ def changed(name: str, defaults: dict[str, T], cast: Callable[[str], T]) -> dict
     """`defaults`, and those of them that the setting gives another value, as `first=value,second=value`."""
 
     def read(raw: str) -> dict[str, T]:
-        found = dict(defaults)
+        result = dict(defaults)
         for entry in filter(None, map(str.strip, raw.split(","))):
-            key, _, given = map(str.strip, entry.partition("="))
+            key, _, value = map(str.strip, entry.partition("="))
             if key not in defaults:
                 message = f"{key!r} is none of {', '.join(defaults)}"
                 raise ValueError(message)
-            found[key] = cast(given)
-        return found
+            result[key] = cast(value)
+        return result
 
     return value(name, defaults, read)
 
@@ -169,11 +169,11 @@ def saved_value(file: Path) -> str:
 def data_dir(name: str, *, project: Path) -> Path:
     """The setting; on a try-out without it the directory of the `bin/run` that runs now, else `var` in the project."""
     usual = project / "var"
-    given = text(name)
-    if not given and not text("SECRET_KEY") and not (usual / "run" / ".s.PGSQL.5432").exists():
+    value = text(name)
+    if not value and not text("SECRET_KEY") and not (usual / "run" / ".s.PGSQL.5432").exists():
         running = saved_value(project / ".data_dir")
-        given = running if running and (Path(running) / "secret_key").is_file() else ""
-    return Path(given or usual).expanduser().resolve()
+        value = running if running and (Path(running) / "secret_key").is_file() else ""
+    return Path(value or usual).expanduser().resolve()
 
 
 def choice(name: str, default: str, known: Collection[str]) -> str:
@@ -203,16 +203,16 @@ def address(name: str) -> tuple[str, int] | None:
 
 def secret(name: str, *, otherwise: str = "", required: bool = True, advice: str = "") -> str:
     """A secret of at least 32 characters from the environment, or else the one given."""
-    found = text(name) or otherwise
-    if not found and not required:
+    result = text(name) or otherwise
+    if not result and not required:
         return ""
-    if not found:
+    if not result:
         message = f"{name} is missing: set {name} or {name}_FILE to at least 50 random characters{advice}"
         raise ImproperlyConfigured(message)
-    if len(found) < 32:
+    if len(result) < 32:
         message = f"{name} is too short: use at least 50 random characters"
         raise ImproperlyConfigured(message)
-    return found
+    return result
 
 
 def database(name: str, *, embedded: Path, options: dict[str, Any]) -> dict[str, Any]:
@@ -235,10 +235,10 @@ def database(name: str, *, embedded: Path, options: dict[str, Any]) -> dict[str,
 def needed(package: str, *, by: str) -> None:
     """Raises ImproperlyConfigured where `package` is not installed, which the setting `by` asks for."""
     try:
-        found = find_spec(package)
+        result = find_spec(package)
     except ModuleNotFoundError:  # not even the package that it is in
-        found = None
-    if found is None:
+        result = None
+    if result is None:
         message = f"{by} needs the Python package {package}: pip install -r requirements-optional.txt"
         raise ImproperlyConfigured(message)
 
@@ -270,8 +270,8 @@ def mail(name: str, default: str) -> dict[str, Any]:
     if scheme not in MAIL_PORTS:
         message = f"{name} has a bad value: it must begin with one of {', '.join(f'{each}://' for each in MAIL_PORTS)}"
         raise ImproperlyConfigured(message)
-    found: dict[str, Any] = environ.Env.email_url_config(address)
-    return {**found, "EMAIL_PORT": found["EMAIL_PORT"] or MAIL_PORTS[scheme]}
+    result: dict[str, Any] = environ.Env.email_url_config(address)
+    return {**result, "EMAIL_PORT": result["EMAIL_PORT"] or MAIL_PORTS[scheme]}
 
 
 def celery_broker(redis_url: str) -> str:

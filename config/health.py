@@ -127,9 +127,9 @@ class Ready(Probe):
         failing = [name for name, state in parts.items() if state["status"] != "ok"]
         if not failing:
             return Response(ReadyOutput.serialize({"status": "ok", "checks": parts}))
-        refused = Unavailable(f"Not ready: {', '.join(failing)}.", retry_after=RETRY_SECONDS)
-        refused.details = {"checks": parts}
-        raise refused
+        rejected = Unavailable(f"Not ready: {', '.join(failing)}.", retry_after=RETRY_SECONDS)
+        rejected.details = {"checks": parts}
+        raise rejected
 
 
 def check_parts(at: datetime) -> dict[str, dict[str, Any]]:

@@ -125,12 +125,12 @@ def state() -> Iterator[Metric]:
     )
     for part, collect in {"database": database, "broker": broker}.items():
         try:
-            found = list(collect())
+            rows = list(collect())
         except (DatabaseError, KombuError, OSError) as error:
             logger.warning("/metrics lacks the %s: %s", part, error)
-            found = []
-        read.add_metric([part], 1 if found else 0)
-        yield from found
+            rows = []
+        read.add_metric([part], 1 if rows else 0)
+        yield from rows
     yield read
 
 

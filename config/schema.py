@@ -252,8 +252,8 @@ def describe_needs(needs: Sequence[Sequence[str]]) -> str:
     sometimes = [NEEDS[name] for name in NEEDS if name not in always and any(name in each for each in needs)]
     if not always and all(needs):
         return f"one of {', '.join(sometimes)}"
-    words = " and ".join(NEEDS[name] for name in always) or "nothing"
-    return f"{words}; may come with {', '.join(sometimes)}" if sometimes else words
+    text = " and ".join(NEEDS[name] for name in always) or "nothing"
+    return f"{text}; may come with {', '.join(sometimes)}" if sometimes else text
 
 
 def all_errors(operation: Schema, needs: Sequence[Sequence[str]], own: Iterable[str]) -> list[type[DomainError]]:

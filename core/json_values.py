@@ -10,8 +10,8 @@ from django.core.serializers.json import DjangoJSONEncoder
 
 def plain_json(payload: dict[str, Any]) -> dict[str, Any]:
     """The payload as it will be read back: decimals and moments as JSON writes them."""
-    found: dict[str, Any] = json.loads(json.dumps(payload, cls=DjangoJSONEncoder))
-    return found
+    data: dict[str, Any] = json.loads(json.dumps(payload, cls=DjangoJSONEncoder))
+    return data
 
 
 ENCODER = DjangoJSONEncoder()

@@ -117,8 +117,8 @@ def again(text: str) -> str:
 @cache
 def reader() -> Callable[[int, int | None], str]:
     """Reads the language of a customer, or of a brand's customers, from the database."""
-    found: Callable[[int, int | None], str] = import_string(settings.CUSTOMER_LANGUAGE)
-    return found
+    function: Callable[[int, int | None], str] = import_string(settings.CUSTOMER_LANGUAGE)
+    return function
 
 
 class Languages:

@@ -68,10 +68,10 @@ class Keeper(Generic[Lease]):
         with self._turn:
             now = time.monotonic()
             with self._lock:
-                held = [item for item, since in self._leases.items() if self.every <= now - since < self.longest]
+                leased = [item for item, since in self._leases.items() if self.every <= now - since < self.longest]
                 lost = list(self._lost)
-            if held:
-                self._renew(held)
+            if leased:
+                self._renew(leased)
             for return_leases, items in lost:
                 return_leases(items)
                 with self._lock:

@@ -37,8 +37,8 @@ def table(
     """The topic that is a table's rows of a `user`. What `stays` becomes the pseudonym's, the rest is deleted."""
 
     def of(user_id: int, brand_id: int) -> QuerySet[Any, Any]:
-        found = model._default_manager.filter(**{"user_id": user_id, brand: brand_id})  # noqa: SLF001 - public
-        return found.order_by(*order_by) if order_by else found
+        rows = model._default_manager.filter(**{"user_id": user_id, brand: brand_id})  # noqa: SLF001 - public
+        return rows.order_by(*order_by) if order_by else rows
 
     def export(user_id: int, brand_id: int) -> Iterator[Any]:
         return rows(of(user_id, brand_id).values(*fields))
@@ -93,9 +93,9 @@ def as_json(value: Any) -> Iterator[str]:
     """JSON in parts, in which an iterator is an array whose members are asked for one at a time."""
     if isinstance(value, dict):
         yield "{"
-        for number, (name, held) in enumerate(value.items()):
+        for number, (name, content) in enumerate(value.items()):
             yield f"{', ' if number else ''}{ENCODER.encode(name)}: "
-            yield from as_json(held)
+            yield from as_json(content)
         yield "}"
     elif isinstance(value, Iterator):
         yield "["

@@ -48,16 +48,16 @@ class TranslationsField(JSONField):
             raise ValidationError(_("%(name)s has no translations."), params={"name": name})
         longest = self.model._meta.get_field(name).max_length or 0  # type: ignore[union-attr] # noqa: SLF001
         if not isinstance(text, str) or not text or len(text) > longest:
-            words = _("%(name)s takes a text of at most %(most)d characters.")
-            raise ValidationError(words, params={"name": name, "most": longest})
+            message = _("%(name)s takes a text of at most %(most)d characters.")
+            raise ValidationError(message, params={"name": name, "most": longest})
 
     def as_text(self, value: Any) -> str:
         """For the audit log: a line for each text."""
-        found = value if isinstance(value, dict) else {}
+        result = value if isinstance(value, dict) else {}
         return "; ".join(
             f"{name} ({language}): {text}"
-            for language in sorted(found)
-            for name, text in sorted(found[language].items())
+            for language in sorted(result)
+            for name, text in sorted(result[language].items())
         )
 
 

@@ -80,12 +80,12 @@ def deliver_events(taken: Sequence[LeasedEvent], *, stay: Callable[[], None] = l
 
 def deliver_batch(kind: str, several: list[LeasedEvent]) -> Sequence[LeasedEvent]:
     """Those left to deliver one at a time: such as are refused, were overtaken, or spoilt it for the others."""
-    together = batch_settings_of(kind)
-    if together is None or len(several) == 1:
+    batch = batch_settings_of(kind)
+    if batch is None or len(several) == 1:
         return several
     began = time.perf_counter()
     try:
-        left = together(several)
+        left = batch(several)
     except Exception as error:
         if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
             raise
@@ -124,8 +124,8 @@ def record_attempt(delivery: LeasedEvent, result: str, seconds: float) -> None:
     """For whoever watches: how an attempt ended."""
     metrics.attempted(kind=delivery.kind, result=result)
     if activity.isEnabledFor(logging.INFO):
-        told = {"result": result, "attempt": delivery.attempts, "milliseconds": round(seconds * 1000, 1)}
-        activity.info("event %s: %s", delivery.kind, result, extra={"facts": told})
+        fields = {"result": result, "attempt": delivery.attempts, "milliseconds": round(seconds * 1000, 1)}
+        activity.info("event %s: %s", delivery.kind, result, extra={"facts": fields})
 
 
 def _attempt(delivery: LeasedEvent) -> str:
@@ -137,11 +137,11 @@ def _attempt(delivery: LeasedEvent) -> str:
             return "ignored"
         begin(delivery)
         handler(delivery)
-    except DomainError as refusal:
-        reject(delivery, refusal)
+    except DomainError as domain_error:
+        reject(delivery, domain_error)
         return "refused"
-    except OnHold as wish:
-        return hold(delivery, wish)
+    except OnHold as on_hold:
+        return hold(delivery, on_hold)
     except LeaseLostError:
         logger.warning("event %s: another worker took it over", delivery.event_id)
         Event.objects.filter(pk=delivery.id, crashes__gt=0).update(crashes=F("crashes") - 1)  # this process lives
@@ -150,12 +150,12 @@ def _attempt(delivery: LeasedEvent) -> str:
         logger.error("event %s: %s", delivery.event_id, fact)
         give_up(delivery, str(fact))
         return "dead"
-    except RerouteEvent as wish:
-        reroute(delivery, wish)
+    except RerouteEvent as on_hold:
+        reroute(delivery, on_hold)
         return "moved"
-    except RetryLater as wish:
-        logger.info("event %s: %s", delivery.event_id, wish)
-        return "dead" if retry_later(delivery, wish) else "later"
+    except RetryLater as on_hold:
+        logger.info("event %s: %s", delivery.event_id, on_hold)
+        return "dead" if retry_later(delivery, on_hold) else "later"
     except Exception as error:
         if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
             raise

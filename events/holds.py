@@ -24,23 +24,23 @@ RELEASE_EVENTS = query_values("events/sql/release_events.sql", "lane")
 def hold(delivery: LeasedEvent, error: OnHold) -> str:
     """Have the event wait for its customer; returns how the attempt ended, in a word."""
     now = timezone.now()
-    mine = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
+    rows = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     with transaction.atomic():
         if not error.still_holds():  # it came about in this very moment
-            mine.update(on_hold_for=None, due_at=now, crashes=0)
+            rows.update(on_hold_for=None, due_at=now, crashes=0)
             transaction.on_commit(partial(call_worker, delivery.lane))
             return "later"
-        in_time = mine.filter(created_at__gt=now - ON_HOLD_DAYS)
-        held = in_time.update(
+        in_time = rows.filter(created_at__gt=now - ON_HOLD_DAYS)
+        updated = in_time.update(
             on_hold_for=error.user_id,
             due_at=now + CHECK_INTERVAL,
             give_up_at=Greatest(F("give_up_at"), F("created_at") + ON_HOLD_DAYS + 2 * CHECK_INTERVAL),
             last_error=readable(str(error)),
             crashes=0,
         )
-        if not held:
+        if not updated:
             reject(delivery, error.error)
-        return "held" if held else "refused"
+        return "held" if updated else "refused"
 
 
 def release(*, user_id: int) -> int:

@@ -208,16 +208,16 @@ def reject(delivery: LeasedEvent, error: DomainError) -> None:
 def retry_later(delivery: LeasedEvent, error: Exception) -> bool:
     """Put the event back with a growing, jittered pause; past its window (True) it is dead and waits for staff."""
     now = timezone.now()
-    held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
+    rows = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     what = readable(f"{type(error).__name__}: {error}")
     wait = error.after if isinstance(error, RetryLater) else pause(delivery.attempts)
     over = now >= delivery.give_up_at
     if over:
-        held.update(status=Event.Status.DEAD, last_error=what, finished_at=now)
+        rows.update(status=Event.Status.DEAD, last_error=what, finished_at=now)
     else:
         hours = error.retry_hours if isinstance(error, RetryLater) else 0
         longest = Greatest(F("give_up_at"), F("created_at") + timedelta(hours=hours))
-        held.update(due_at=now + wait, last_error=what, crashes=0, give_up_at=longest)
+        rows.update(due_at=now + wait, last_error=what, crashes=0, give_up_at=longest)
     return over
 
 
@@ -231,17 +231,17 @@ def hasten(event_ids: Sequence[int], *, at: datetime) -> None:
 
 def reroute(delivery: LeasedEvent, error: RerouteEvent) -> None:
     """Put the event into another lane, due at once."""
-    held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
+    rows = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     now = timezone.now()
     longest = Greatest(F("give_up_at"), F("created_at") + timedelta(hours=error.retry_hours))
-    if held.update(lane=error.lane, due_at=now, give_up_at=longest, crashes=0):
+    if rows.update(lane=error.lane, due_at=now, give_up_at=longest, crashes=0):
         transaction.on_commit(partial(call_worker, error.lane))
 
 
 def give_up(delivery: LeasedEvent, why: str) -> None:
     """Declare the event dead at once, where a handler knows that no attempt will follow."""
-    held = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
-    held.update(status=Event.Status.DEAD, last_error=readable(why), finished_at=timezone.now())
+    rows = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
+    rows.update(status=Event.Status.DEAD, last_error=readable(why), finished_at=timezone.now())
 
 
 def readable(why: str) -> str:

@@ -120,8 +120,8 @@ class LeasedEvent:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.detail.get("arguments", {})
-        return found
+        result: dict[str, Any] = self.detail.get("arguments", {})
+        return result
 
     def following_id(self, what: str) -> uuid.UUID:
         """An id for what follows from this event, the same at each attempt.
@@ -132,8 +132,8 @@ class LeasedEvent:
 
     @property
     def payload(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.detail.get("payload", {})
-        return found
+        result: dict[str, Any] = self.detail.get("payload", {})
+        return result
 
 
 Handler = Callable[[LeasedEvent], None]

@@ -63,13 +63,13 @@ def _purge(statement: Query[Purged], terms: dict[str, Any], *, mark: str, most_c
 
     Goes on where it stopped, at the `mark`; should Redis forget that, it looks at everything once more.
     """
-    after, forgotten = int(ask(lambda: command("GET", mark)) or 0), 0
+    after, deleted = int(ask(lambda: command("GET", mark)) or 0), 0
     for _number in range(most_chunks):
         purged = statement.first(after=after, **terms)
         assert purged is not None  # noqa: S101 - aggregates have a row
-        forgotten += purged.deleted
+        deleted += purged.deleted
         if purged.last_id is None or not purged.is_old:
             break
         after = purged.last_id
         ask(lambda after=after: command("SET", mark, after))  # type: ignore[misc]
-    return forgotten
+    return deleted

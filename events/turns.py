@@ -36,8 +36,8 @@ def turn(*, lane: str, workers: int) -> Iterator[Turn | None]:
 def stay(*seated: ConcurrencySlot | Turn) -> None:
     """Still at work: keep the seats."""
     for each in seated:
-        for seat in each.slots if isinstance(each, Turn) else [each]:
-            seat.stay()
+        for slot in each.slots if isinstance(each, Turn) else [each]:
+            slot.stay()
 
 
 def of_a_brand(workers: int) -> int:
@@ -59,14 +59,14 @@ def _in_order(lane: str, workers: int) -> list[int]:
 
 def _seated(brand_id: int, lane: str, workers: int, outer: ExitStack) -> Turn | None:
     with ExitStack() as seated:
-        wanted = {f"{lane}:brand:{brand_id}": of_a_brand(workers), f"brand:{brand_id}": settings.OUTGOING_PER_BRAND}
-        seats = [
-            seated.enter_context(worker_signals.acquire_slot(lane=name, count=most)) for name, most in wanted.items()
+        limits = {f"{lane}:brand:{brand_id}": of_a_brand(workers), f"brand:{brand_id}": settings.OUTGOING_PER_BRAND}
+        slots = [
+            seated.enter_context(worker_signals.acquire_slot(lane=name, count=most)) for name, most in limits.items()
         ]
-        if not all(seats):
+        if not all(slots):
             return None
         outer.push(seated.pop_all())
-        return Turn(brand_id, [seat for seat in seats if seat])
+        return Turn(brand_id, [slot for slot in slots if slot])
 
 
 def _name(lane: str, brand_id: int, number: int) -> str:

@@ -61,7 +61,7 @@ def drain_slow(*, lane: str) -> int:
             return 0
         if not settings.FAIR_SHARES:
             return drain(lane=lane, stay=seated.stay)
-        delivered, is_last_look = 0, False
+        delivered, is_last_check = 0, False
         while True:
             with turns.turn(lane=lane, workers=terms.workers or 1) as turn:
                 taken = claim_of(brand_id=turn.brand_id, limit=terms.batch, lane=lane) if turn else []
@@ -69,9 +69,9 @@ def drain_slow(*, lane: str) -> int:
                     worker_signals.pass_on(lane=lane, queue=terms.queue)
                     with holding(taken):
                         delivered += deliver_turn(taken, stay=partial(turns.stay, seated, turn))
-            if not taken and is_last_look:
+            if not taken and is_last_check:
                 return delivered
-            is_last_look = not taken
+            is_last_check = not taken
             if not taken:
                 worker_signals.done(lane=lane, worker=worker_signals.CALLED)
 

@@ -22,15 +22,15 @@ def erase_user(*, user_id: int, brand_id: int, to: int, mentions: Mentions, pseu
     staged_uploads.expire(brand_id=brand_id, at=at)
     naming = kinds.names(lambda kind: kind.names_customers)
     exports = Job.objects.filter(brand_id=brand_id, kind__in=naming).order_by("pk")
-    held = list(exports.select_for_update(no_key=True).exclude(expires_at__lte=at, cancel_requested=True))
-    for job in held:
-        words = mentions.in_their_own_rows if is_search_for(job, mentions) else mentions.anywhere
-        job.title = without(job.title, words, pseudonym)[:200]
-        job.parameters = parameters_without(job.parameters, words, pseudonym)
-        job.log = without(job.log, words, pseudonym)
+    locked = list(exports.select_for_update(no_key=True).exclude(expires_at__lte=at, cancel_requested=True))
+    for job in locked:
+        text = mentions.in_their_own_rows if is_search_for(job, mentions) else mentions.anywhere
+        job.title = without(job.title, text, pseudonym)[:200]
+        job.parameters = parameters_without(job.parameters, text, pseudonym)
+        job.log = without(job.log, text, pseudonym)
         job.cancel_requested = job.cancel_requested or job.status == Job.Status.RUNNING
         job.expires_at = at if job.result else job.expires_at
-    Job.objects.bulk_update(held, ["title", "parameters", "log", "cancel_requested", "expires_at"], batch_size=500)
+    Job.objects.bulk_update(locked, ["title", "parameters", "log", "cancel_requested", "expires_at"], batch_size=500)
 
 
 def is_search_for(job: Job, mentions: Mentions) -> bool:
@@ -41,25 +41,23 @@ def is_search_for(job: Job, mentions: Mentions) -> bool:
 
 def parameters_without(parameters: dict[str, Any], pattern: "re.Pattern[str]", pseudonym: str) -> dict[str, Any]:
     """The same without mentions; `query`, the filters of a list, is looked through as people typed it."""
-    found: dict[str, Any] = without(parameters, pattern, pseudonym)
-    if isinstance(found.get("query"), str):
+    cleaned: dict[str, Any] = without(parameters, pattern, pseudonym)
+    if isinstance(cleaned.get("query"), str):
         query = QueryDict(mutable=True)
-        for name, values in QueryDict(found["query"]).lists():
+        for name, values in QueryDict(cleaned["query"]).lists():
             query.setlist(name, without(values, pattern, pseudonym))
-        found["query"] = query.urlencode()
-    return found
+        cleaned["query"] = query.urlencode()
+    return cleaned
 
 
 def _delete_exports_of(*, customer_id: int, brand_id: int, to: int, at: datetime) -> None:
     """Exports of the customer's own data: none begins any more, what runs keeps no file, what is done is gone."""
-    theirs = list(
-        Job.objects.select_for_update(no_key=True).filter(brand=brand_id, customer=customer_id).order_by("pk")
-    )
-    for job in theirs:
+    rows = list(Job.objects.select_for_update(no_key=True).filter(brand=brand_id, customer=customer_id).order_by("pk"))
+    for job in rows:
         job.cancel_requested = job.cancel_requested or job.is_unfinished
         if job.status == Job.Status.QUEUED:
             job.status, job.finished_at = Job.Status.CANCELLED, at
         job.expires_at = at if job.result else job.expires_at
         job.title, job.customer_id = _("Data of an erased customer"), to
     fields = ["title", "status", "finished_at", "cancel_requested", "expires_at", "customer"]
-    Job.objects.bulk_update(theirs, fields, batch_size=500)
+    Job.objects.bulk_update(rows, fields, batch_size=500)

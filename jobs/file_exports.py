@@ -32,11 +32,11 @@ def export(*, run: runner.Run, report: Report, rows: QuerySet[Any], write_pdf: W
 
     Raises Invalid for a PDF of too many rows.
     """
-    wanted = ReportFormat(run.parameters["format"])
+    format_name = ReportFormat(run.parameters["format"])
     rows = rows.using(replica.alias(patience_seconds=PATIENCE_SECONDS))
     total = rows.order_by().count()
     run.progress(0, total)
-    if wanted is ReportFormat.PDF and total > MAX_PDF_ROWS:
+    if format_name is ReportFormat.PDF and total > MAX_PDF_ROWS:
         message = _(
             "This list has %(rows)s rows, and a PDF holds at most %(most)s. Choose CSV or Excel, or filter the list."
         )
@@ -46,7 +46,7 @@ def export(*, run: runner.Run, report: Report, rows: QuerySet[Any], write_pdf: W
             file,
             report=report,
             rows=rows,
-            file_format=wanted,
+            file_format=format_name,
             brand=run.job.brand,
             progress=lambda n: run.progress(n, total),
             write_pdf=write_pdf,
@@ -54,7 +54,7 @@ def export(*, run: runner.Run, report: Report, rows: QuerySet[Any], write_pdf: W
         run.progress(done, max(done, total))
         day = timezone.now().astimezone(run.job.brand.zone).date()
         file.seek(0)
-        run.save_file(file, name=f"{report.name}-{run.job.brand.slug}-{day}.{wanted}")
+        run.save_file(file, name=f"{report.name}-{run.job.brand.slug}-{day}.{format_name}")
     run.log(_("%(number)s rows written.") % {"number": f"{done:,}"})
     return done
 
@@ -100,14 +100,14 @@ def _telling(rows: Iterator[Any], progress: Callable[[int], None]) -> Iterator[A
 @contextmanager
 def separate_connection(brand: Brand, alias: str = DEFAULT_DB_ALIAS) -> Iterator["psycopg.Connection[Any]"]:
     """A connection beside Django's, which stays free to tell the progress, in the brand's zone and without hurry."""
-    beside = connections[alias].copy()
+    separate = connections[alias].copy()
     try:
-        beside.ensure_connection()
-        raw: psycopg.Connection[Any] = beside.connection
+        separate.ensure_connection()
+        raw: psycopg.Connection[Any] = separate.connection
         with raw.transaction():
             raw.execute(
                 "SELECT set_config('TimeZone', %s, true), set_config('statement_timeout', '0', true)", [brand.time_zone]
             )
             yield raw
     finally:
-        beside.close()
+        separate.close()

@@ -50,5 +50,5 @@ def workspace() -> IO[bytes]:
 
 def expire_files_of_customer(*, brand_id: int, customer_id: int, at: datetime) -> None:
     """Exports of the customer's data are on offer no more, and deleted at the next sweep."""
-    theirs = Job.objects.filter(brand=brand_id, customer=customer_id).exclude(result="")
-    theirs.exclude(status=Job.Status.RUNNING).exclude(expires_at__lte=at).update(expires_at=at)
+    rows = Job.objects.filter(brand=brand_id, customer=customer_id).exclude(result="")
+    rows.exclude(status=Job.Status.RUNNING).exclude(expires_at__lte=at).update(expires_at=at)

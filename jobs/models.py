@@ -40,12 +40,12 @@ class JobQuerySet(models.QuerySet["Job"]):
         is_for_customer = ExpressionWrapper(Q(kind__in=for_customer), BooleanField())
         running = Q(status=Job.Status.RUNNING, alive_at__gte=silent)
         unfinished = Job.objects.unfinished().alias(for_customer=is_for_customer)
-        others = unfinished.filter(brand=OuterRef("brand")).exclude(kind__in=urgent)
+        remaining = unfinished.filter(brand=OuterRef("brand")).exclude(kind__in=urgent)
         earlier = Q(pk__lt=OuterRef("pk"), for_customer=OuterRef("for_customer"))
-        before = others.filter(running | earlier).order_by().values("brand")
+        before = remaining.filter(running | earlier).order_by().values("brand")
         waiting = self.filter(Q(status=Job.Status.QUEUED) | Q(status=Job.Status.RUNNING, alive_at__lt=silent))
         in_line = waiting.alias(for_customer=is_for_customer).exclude(
-            Exists(others.filter(running, for_customer=True)), for_customer=True
+            Exists(remaining.filter(running, for_customer=True)), for_customer=True
         )
         counted = in_line.alias(before=Coalesce(Subquery(before.annotate(many=Count("pk")).values("many")), 0))
         all_running = Job.objects.filter(running).order_by().values(one=Value(1)).annotate(many=Count("pk"))

@@ -53,8 +53,8 @@ class Run:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.job.parameters
-        return found
+        result: dict[str, Any] = self.job.parameters
+        return result
 
     def progress(self, done: int, total: int) -> None:
         """Say how far it is. Raises JobCancelledError or JobSupersededError: stop then, keeping what is whole."""
@@ -146,8 +146,8 @@ def _attempt(job: Job) -> None:
         logger.warning("job %s: another worker took it over", job.pk)
     except JobCancelledError:
         _finish(job, Job.Status.CANCELLED, "Cancelled.")
-    except DomainError as refusal:
-        _finish(job, Job.Status.FAILED, refusal.message)
+    except DomainError as domain_error:
+        _finish(job, Job.Status.FAILED, domain_error.message)
     except Exception as error:
         if is_outage(error):
             logger.warning("job %s: the database went away (%s); it is queued again", job.pk, str(error).strip())
@@ -161,12 +161,12 @@ def _attempt(job: Job) -> None:
 
 def _queue_again(job: Job) -> None:
     """Its worker lives and lost the database only, which counts as no attempt that ended its worker."""
-    mine = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
+    rows = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
     if job.interruptions >= MAX_INTERRUPTIONS:
         log = Concat(F("log"), Value(f"Given up: the database went away {MAX_INTERRUPTIONS} times during it.\n"))
-        endings.end(mine, status=Job.Status.FAILED, at=timezone.now(), log=log)
+        endings.end(rows, status=Job.Status.FAILED, at=timezone.now(), log=log)
         return
-    mine.update(status=Job.Status.QUEUED, interruptions=F("interruptions") + 1, alive_at=Now())
+    rows.update(status=Job.Status.QUEUED, interruptions=F("interruptions") + 1, alive_at=Now())
 
 
 def _take(job_id: int) -> Job | None:
@@ -178,11 +178,11 @@ def _take(job_id: int) -> Job | None:
 
 
 def _finish(job: Job, status: Job.Status, line: str) -> None:
-    mine = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
+    rows = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
     fields: dict[str, Any] = {"alive_at": Now()}
     if line:
         fields["log"] = _logged(job, line)
-    through_outages(lambda: endings.end(mine, status=status, at=timezone.now(), **fields))
+    through_outages(lambda: endings.end(rows, status=status, at=timezone.now(), **fields))
 
 
 def _logged(job: Job, line: str) -> Concat:

@@ -53,8 +53,8 @@ def stage(
     staged.file_name = "".join(mark for mark in name if mark.isprintable())[:200] or "import"
     with transaction.atomic():
         quotas.require(brand.pk, BrandQuota.Resource.STORAGE, more=staged.file_bytes, field="file")
-        mine = StagedUpload.objects.filter(user=by, api_key=key_id, brand=brand, resource=resource)
-        for earlier in mine.filter(status__in=REPLACED).select_for_update():
+        rows = StagedUpload.objects.filter(user=by, api_key=key_id, brand=brand, resource=resource)
+        for earlier in rows.filter(status__in=REPLACED).select_for_update():
             discard(earlier)
         staged.file.save(uuid.uuid4().hex, File(file), save=False)
         try:
@@ -68,12 +68,12 @@ def stage(
 def digest(file: IO[bytes]) -> tuple[str, int]:
     """Of all of it, and its length. It stands at its beginning afterwards."""
     file.seek(0)
-    found, size = hashlib.sha256(), 0
+    result, size = hashlib.sha256(), 0
     while chunk := file.read(CHUNK):
-        found.update(chunk)
+        result.update(chunk)
         size += len(chunk)
     file.seek(0)
-    return found.hexdigest(), size
+    return result.hexdigest(), size
 
 
 @contextmanager
@@ -157,10 +157,10 @@ def purge_orphans(*, at: datetime) -> int:
     """
     storage: Storage = StagedUpload._meta.get_field("file").storage  # noqa: SLF001 - Django's public API of models
     try:
-        _folders, found = storage.listdir(FOLDER)
+        _folders, result = storage.listdir(FOLDER)
     except FileNotFoundError:
         return 0
-    names = {f"{FOLDER}/{name}" for name in found}
+    names = {f"{FOLDER}/{name}" for name in result}
     known = set(StagedUpload.objects.filter(file__in=names).values_list("file", flat=True))
     old = [name for name in names - known if _modified(storage, name) <= at - ORPHANED]
     return sum(files.delete(storage, name) for name in old)

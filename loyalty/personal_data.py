@@ -30,15 +30,15 @@ from loyalty.wallets import passes
 
 def export_notifications(user_id: int, brand_id: int) -> dict[str, Any]:
     """Wishes, devices, and what was sent when and by which channel."""
-    wishes = preferences.read(user_id, brand_id)
-    mine = {"user_id": user_id, "brand_id": brand_id}
+    choices = preferences.read(user_id, brand_id)
+    own_rows = {"user_id": user_id, "brand_id": brand_id}
     return {
-        "language": wishes.language,
-        "phone": wishes.phone,
-        "notifications": wishes.switches(),
+        "language": choices.language,
+        "phone": choices.phone,
+        "notifications": choices.switches(),
         "devices": [
             {"platform": device.platform, "token": device.token, "registered_at": iso(device.registered_at)}
-            for device in Device.objects.filter(**mine).order_by("id")
+            for device in Device.objects.filter(**own_rows).order_by("id")
         ],
         "sent": (
             {
@@ -48,7 +48,7 @@ def export_notifications(user_id: int, brand_id: int) -> dict[str, Any]:
                 "status": row.status,
                 "at": iso(row.created_at),
             }
-            for row in rows(NotificationDelivery.objects.filter(**mine).order_by("id"))
+            for row in rows(NotificationDelivery.objects.filter(**own_rows).order_by("id"))
         ),
     }
 
@@ -67,7 +67,7 @@ def erase_notifications(user_id: int, brand_id: int, *, to: int, at: datetime) -
 
 def export_wallets(user_id: int, brand_id: int) -> list[dict[str, Any]]:
     """The passes, and how many devices want to hear of each."""
-    theirs = WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id).order_by("id")
+    rows = WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id).order_by("id")
     return [
         {
             "platform": each.platform,
@@ -76,21 +76,21 @@ def export_wallets(user_id: int, brand_id: int) -> list[dict[str, Any]]:
             "created_at": iso(each.created_at),
             "devices": each.devices.count(),
         }
-        for each in theirs
+        for each in rows
     ]
 
 
 def erase_wallets(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """Devices that hold the pass are turned away from now on; Google hears by an event that it is over."""
-    theirs = list(WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id))
-    messages = passes.revoke(passes=theirs, to=to)  # the passes first, as a device does that registers
-    wallet_devices.delete_all(theirs)
+    rows = list(WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id))
+    messages = passes.revoke(passes=rows, to=to)  # the passes first, as a device does that registers
+    wallet_devices.delete_all(rows)
     publishing.publish(messages=messages, brand_id=brand_id, at=at)
 
 
 def export_webhooks(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
     """What the log still holds of what the brand's own systems were told, newest first."""
-    theirs = WebhookDelivery.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-id")
+    customer_rows = WebhookDelivery.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-id")
     return (
         {
             "type": message.type,
@@ -98,7 +98,7 @@ def export_webhooks(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
             "state": message.state,
             "at": iso(message.created_at),
         }
-        for message in rows(theirs)
+        for message in rows(customer_rows)
     )
 
 
@@ -113,8 +113,8 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
     here = {"user_point__user_id": user_id, "user_point__brand_id": brand_id}
     # Not when they registered, logged in or confirmed their address, nor, where the brand calls them by other names,
     # their own: that may have been at another brand.
-    person = User.objects.get(pk=user_id)
-    first_name, last_name = accounts.names_of(person, brand_id)
+    user = User.objects.get(pk=user_id)
+    first_name, last_name = accounts.names_of(user, brand_id)
     account = UserPoints.objects.filter(**at_brand).values(
         "points",
         "points_earned",
@@ -135,7 +135,7 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
     returned = OrderReturn.objects.filter(**at_brand).order_by("id")
     taken = Redemption.objects.filter(**here)
     return {
-        "person": {"email": person.email, "first_name": first_name, "last_name": last_name},
+        "person": {"email": user.email, "first_name": first_name, "last_name": last_name},
         "account": account.first(),
         "transactions": rows(lines),
         "opening_balances": rows(OpeningBalance.objects.filter(**at_brand).values("points", "note", "created_at")),

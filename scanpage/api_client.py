@@ -95,12 +95,12 @@ def answered(request: WSGIRequest, request_id: str) -> Answer:
     """What the API's view says; 404 for a path that no code can be in, such as one that is too long."""
     request.request_id = request_id  # type: ignore[attr-defined]
     try:
-        found = resolve(request.path_info)
+        result = resolve(request.path_info)
     except Resolver404:
         return Answer(404)
-    request.resolver_match = found
+    request.resolver_match = result
     with languages.negotiated(request.META.get("HTTP_ACCEPT_LANGUAGE", "")):
-        response = found.func(request, *found.args, **found.kwargs)
+        response = result.func(request, *result.args, **result.kwargs)
         if hasattr(response, "render"):
             response.render()
     content, kind = bytes(response.content), response.get("Content-Type", "")

@@ -25,10 +25,10 @@ class GuestScan:
 def saved_scan(request: HttpRequest) -> GuestScan | None:
     """For as long as the scan can be taken over."""
     try:
-        found = signing.loads(request.COOKIES.get(name("scan"), ""), salt=SALT, max_age=seconds())
+        result = signing.loads(request.COOKIES.get(name("scan"), ""), salt=SALT, max_age=seconds())
     except signing.BadSignature:
         return None
-    return GuestScan(**found)
+    return GuestScan(**result)
 
 
 def save_scan(response: HttpResponseBase, scan: GuestScan) -> None:

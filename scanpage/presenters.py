@@ -64,8 +64,8 @@ def read(value: Any, zone: ZoneInfo) -> Any:
 
 
 def moment(text: Any, zone: ZoneInfo) -> datetime | None:
-    found = parse_datetime(text) if isinstance(text, str) else None
-    return found.astimezone(zone) if found else None
+    result = parse_datetime(text) if isinstance(text, str) else None
+    return result.astimezone(zone) if result else None
 
 
 def format_number(number: float) -> str:

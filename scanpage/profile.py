@@ -48,13 +48,15 @@ class ProfilePage(PageView):
 
     def change(self) -> HttpResponse:
         form = self.request.POST
-        wishes = {
+        choices = {
             topic: {each: f"{topic}/{each}" in form for each in CHANNELS if (topic, each) != ALWAYS} for topic in TOPICS
         }
         # Staff may have corrected a name since the page was shown: only what the customer typed is theirs.
         typed = [name for name in NAMES if form.get(name) != form.get(f"shown_{name}")]
         fields = {name: form.get(name, "")[:200] for name in (*typed, "phone", "language")}
-        return self.ended(self.page_session.api.patch("customer/profile", {**fields, "notifications": wishes}), "saved")
+        return self.ended(
+            self.page_session.api.patch("customer/profile", {**fields, "notifications": choices}), "saved"
+        )
 
     def change_email(self) -> HttpResponse:
         email = self.request.POST.get("email", "")[:300]

@@ -18,8 +18,8 @@ def picture(request: HttpRequest, redemption: int) -> HttpResponse:
     """An SVG of the code, for the customer who holds it; for everybody else it does not exist."""
     page_session = wallet.page_session_of(request)
     rows = page_session.api.get("customer/loyalty/redemptions").data if page_session.is_customer else None
-    held = rows if isinstance(rows, list) else []
-    code = next((row["code"] for row in held if row["redemption_id"] == redemption and row["state"] == "good"), "")
+    matrix = rows if isinstance(rows, list) else []
+    code = next((row["code"] for row in matrix if row["redemption_id"] == redemption and row["state"] == "good"), "")
     if not code:
         raise Http404
     content = BytesIO()

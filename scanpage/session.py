@@ -78,7 +78,7 @@ def read_body(request: HttpRequest) -> dict[str, str]:
     if len(request.body) > LONGEST:
         return {}
     try:
-        found = json.loads(request.body)
+        data = json.loads(request.body)
     except (ValueError, RecursionError):
         return {}
-    return {name: value for name, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
+    return {name: value for name, value in data.items() if isinstance(value, str)} if isinstance(data, dict) else {}

@@ -57,8 +57,8 @@ class PageSession:
 
     def register(self, email: str, password: str, first_name: str, *, consented: bool) -> Answer:
         """Become a customer, and log in; with a `registration_id` in the answer only once the address is confirmed."""
-        who = {"email": email, "password": password, "first_name": first_name, "consented": consented}
-        answer = self.guest.post("auth/register", who)
+        body = {"email": email, "password": password, "first_name": first_name, "consented": consented}
+        answer = self.guest.post("auth/register", body)
         waits = not answer.is_good or answer.body.get("registration_id")
         return answer if waits else self.log_in(email, password)
 

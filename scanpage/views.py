@@ -84,7 +84,7 @@ class PageView(View):
 
     def page(self, context: dict[str, Any], status: int = 200, template: str = "scanpage/scan.html") -> HttpResponse:
         zone = self.brand.zone
-        shown = {
+        page_context = {
             "brand": self.brand,
             "looks": theme.version(self.brand),
             "assets": f"/page/assets/{assets.version()}",
@@ -97,7 +97,7 @@ class PageView(View):
             "obstacles": INELIGIBILITY_CODES,
         }
         with timezone.override(zone):
-            return render(self.request, template, {**shown, **presenters.read(context, zone)}, status=status)
+            return render(self.request, template, {**page_context, **presenters.read(context, zone)}, status=status)
 
     @property
     def here(self) -> str:
@@ -162,11 +162,15 @@ class ScanPage(PageView):
     def scan(self) -> HttpResponse:
         if self.page_session.unsure:  # a guest's scan would take the points away from the customer that this may be
             return self.page({"state": presenters.state_of(self.page_session.unsure)})
-        kept = guest_scan.saved_scan(self.request)
-        mine = kept if kept and kept.code == self.code else None
-        if mine and self.page_session.is_customer and self.adopt(mine.scan_id, mine.scan_token):
-            return self.adopted(mine.scan_id)
-        context = self.scanned(mine.nonce if mine else self.nonce)
+        saved = guest_scan.saved_scan(self.request)
+        guest_scan_here = saved if saved and saved.code == self.code else None
+        if (
+            guest_scan_here
+            and self.page_session.is_customer
+            and self.adopt(guest_scan_here.scan_id, guest_scan_here.scan_token)
+        ):
+            return self.adopted(guest_scan_here.scan_id)
+        context = self.scanned(guest_scan_here.nonce if guest_scan_here else self.nonce)
         response, scan = self.page(context), context["scan"]
         if scan.get("scan_token") and scan["status"] == "success":
             known = GuestScan(self.code, context["nonce"], scan["scan_id"], scan["scan_token"])
@@ -212,8 +216,8 @@ class ScanPage(PageView):
         proof = {name: self.request.POST.get(name, "")[:100] for name in ("registration_id", "code")}
         answer = self.page_session.confirm(proof)
         if not answer.is_good:
-            told = {"confirming": proof["registration_id"], "wrong_code": account.complaint(answer)}
-            return self.page({**self.previous_context(), **told}, status=400)
+            details = {"confirming": proof["registration_id"], "wrong_code": account.complaint(answer)}
+            return self.page({**self.previous_context(), **details}, status=400)
         return self.let_in()
 
     def send_confirmation(self) -> HttpResponse:
@@ -230,9 +234,9 @@ class ScanPage(PageView):
         """On to the account; a scan that was this guest's becomes the customer's."""
         form = self.request.POST
         scan_id, token = form.get("scan_id", ""), form.get("scan_token", "")
-        kept = guest_scan.saved_scan(self.request)
-        if kept and not token:
-            scan_id, token = kept.scan_id, kept.scan_token
+        saved = guest_scan.saved_scan(self.request)
+        if saved and not token:
+            scan_id, token = saved.scan_id, saved.scan_token
         if UUID.fullmatch(scan_id) and token:
             self.adopt(scan_id, token)
             return self.adopted(scan_id)
@@ -267,8 +271,8 @@ class ScanPage(PageView):
         answer = self.page_session.guest.post("auth/password/forgot", {"email": email})
         if answer.is_good:
             return self.again("?password=sent")
-        told = {"password": "forgotten", "wrong_password": account.complaint(answer), "email": email}
-        return self.page(told, status=400)
+        details = {"password": "forgotten", "wrong_password": account.complaint(answer), "email": email}
+        return self.page(details, status=400)
 
     def redeem(self) -> HttpResponse:
         """Spends points only after the customer was asked."""
@@ -283,26 +287,30 @@ class ScanPage(PageView):
 
     def report(self) -> HttpResponse:
         """What makes the visitor think that the product is a fake."""
-        told = {name: self.request.POST.get(name, "")[:2000] for name in ("place", "remark", "contact")}
-        answer = self.page_session.api.post("fake-reports", {"code": self.code, **told})
+        details = {name: self.request.POST.get(name, "")[:2000] for name in ("place", "remark", "contact")}
+        answer = self.page_session.api.post("fake-reports", {"code": self.code, **details})
         self.delete_cookie_if_rejected(answer)
         if answer.is_good:
             return self.again("?reported")
-        return self.page({"report": told, "not_reported": account.complaint(answer)}, status=400)
+        return self.page({"report": details, "not_reported": account.complaint(answer)}, status=400)
 
     def taken(self, path: str, nonce: str) -> HttpResponse:
         """A reward for points, or one that was reached: with its code, or with why not."""
         answer = self.page_session.api.post(f"customer/loyalty/{path}", {}, idempotency_key=nonce)
         self.delete_cookie_if_rejected(answer)
-        found: dict[str, Any] = {"redeemed": answer.data} if answer.data else {"not_redeemed": answer.error or "other"}
-        return self.page({**found, "account": account.of(self.page_session) if self.page_session.is_customer else None})
+        result: dict[str, Any] = {"redeemed": answer.data} if answer.data else {"not_redeemed": answer.error or "other"}
+        return self.page(
+            {**result, "account": account.of(self.page_session) if self.page_session.is_customer else None}
+        )
 
     def undo(self) -> HttpResponse:
         """A reward that was taken by mistake goes back."""
         answer = self.page_session.api.post(f"customer/loyalty/redemptions/{self.posted_id('redemption')}/undo", {})
         self.delete_cookie_if_rejected(answer)
-        found: dict[str, Any] = {"undone": True} if answer.is_good else {"not_redeemed": answer.error or "other"}
-        return self.page({**found, "account": account.of(self.page_session) if self.page_session.is_customer else None})
+        result: dict[str, Any] = {"undone": True} if answer.is_good else {"not_redeemed": answer.error or "other"}
+        return self.page(
+            {**result, "account": account.of(self.page_session) if self.page_session.is_customer else None}
+        )
 
     def posted_id(self, name: str) -> str:
         """A row's number from the form; 0, which is nobody's, for anything else."""
@@ -311,8 +319,8 @@ class ScanPage(PageView):
 
     @property
     def nonce(self) -> str:
-        given = self.request.POST.get("nonce", "")
-        return given if NONCE.fullmatch(given) else secrets.token_urlsafe(18)
+        values = self.request.POST.get("nonce", "")
+        return values if NONCE.fullmatch(values) else secrets.token_urlsafe(18)
 
     def delete_cookie_if_rejected(self, answer: Answer) -> None:
         if answer.error == "TOKEN_INVALID":

@@ -51,8 +51,8 @@ class FakeReportAdmin(TenantAdmin):
     @display(description=gettext_lazy("customer"))
     def customer(self, report: FakeReport) -> str:
         """Only of the brand's own: whoever logs in at its page may be another brand's."""
-        found = report.user_id and accounts.find(brand=report.brand, user_id=report.user_id)
-        return found.email if found else "—"
+        result = report.user_id and accounts.find(brand=report.brand, user_id=report.user_id)
+        return result.email if result else "—"
 
     @admin.action(description=gettext_lazy("Close"), permissions=["act"])
     def close(self, request: HttpRequest, queryset: QuerySet[FakeReport]) -> None:

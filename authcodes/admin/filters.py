@@ -34,8 +34,8 @@ class StatusFilter(StateFilter):
             return Q(batch__recall__isnull=False)
         if state == "unassigned":
             return Q(product__isnull=True)
-        found = filters.codes_with(state, brands=brands)
-        return found & Q(product__isnull=False) if state == Status.UNSCANNED else found
+        result = filters.codes_with(state, brands=brands)
+        return result & Q(product__isnull=False) if state == Status.UNSCANNED else result
 
 
 class CodeStatusFilter(StatusFilter):
@@ -104,9 +104,9 @@ class KnownPlaceFilter(TextFilter):
         return PlaceForm(of=self.of, **arguments)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        with report_search_error(request, queryset) as shown:
-            shown.rows = super().queryset(request, queryset)
-        return shown.rows
+        with report_search_error(request, queryset) as search:
+            search.rows = super().queryset(request, queryset)
+        return search.rows
 
     def condition(self, typed: str, brands: Sequence[Brand]) -> Q:
         return self.there(self.meant(typed, brands), brands)
@@ -150,9 +150,9 @@ class OtherFirstScanFilter(BrandsFilter, DropdownFilter):
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
         value = self.value()
-        words = [part for part in (value or "").split("/") if part]
+        parts = [part for part in (value or "").split("/") if part]
         return (
-            [(value, gettext("None, or not: %(then_and_there)s") % {"then_and_there": " / ".join(words)})]
+            [(value, gettext("None, or not: %(then_and_there)s") % {"then_and_there": " / ".join(parts)})]
             if value
             else []
         )
@@ -195,6 +195,6 @@ class CustomerFilter(OwnRowsFilter):
         self.title = _("customer")
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        found: Any = super().queryset(request, queryset)
-        shown: QuerySet[Any] = found.filter(CUSTOMER_IS_OURS) if self.lookup_val else found
-        return shown
+        result: Any = super().queryset(request, queryset)
+        search: QuerySet[Any] = result.filter(CUSTOMER_IS_OURS) if self.lookup_val else result
+        return search

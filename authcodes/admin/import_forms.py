@@ -80,25 +80,27 @@ class UploadForm(TenantForm):
 
     def batch_settings(self) -> BatchSettings:
         """Of the batch that codes printed elsewhere become. A field that somebody may not set stands at its default."""
-        given: dict[str, Any] = {name: self.cleaned_data.get(name) for name in SCAN_VALUE_FIELDS if name in self.fields}
-        if given:
-            given["after_campaign"] = given["after_campaign"] or BatchRange.AfterCampaign.POINTS.value
+        cleaned: dict[str, Any] = {
+            name: self.cleaned_data.get(name) for name in SCAN_VALUE_FIELDS if name in self.fields
+        }
+        if cleaned:
+            cleaned["after_campaign"] = cleaned["after_campaign"] or BatchRange.AfterCampaign.POINTS.value
         name = self.cleaned_data.get("range_name", "")
-        return BatchSettings(name, 1, product=self.cleaned_data.get("product"), signed=False, **given)
+        return BatchSettings(name, 1, product=self.cleaned_data.get("product"), signed=False, **cleaned)
 
     def check_batch(self, brand: Brand) -> None:
-        wanted = self.batch_settings()
+        requested = self.batch_settings()
         usual = BatchSettings("", 1, signed=False)
         if brand.pk not in roles.brand_scope(self.request.user, SCAN_VALUE, scan_value.LABEL):
             for name in SCAN_VALUE_FIELDS:
-                if getattr(wanted, name) != getattr(usual, name):
+                if getattr(requested, name) != getattr(usual, name):
                     self.add_error(name, _("Only managers and owners can set this."))
         try:
             by = staff_user(self.request)
-            printed_elsewhere.check_upload(brand=brand, batch_settings=wanted, by=by)
-        except BatchRejected as refusal:
-            field = refusal.details.get("field")
-            self.add_error(field if field in self.fields else None, refusal.message)
+            printed_elsewhere.check_upload(brand=brand, batch_settings=requested, by=by)
+        except BatchRejected as error:
+            field = error.details.get("field")
+            self.add_error(field if field in self.fields else None, error.message)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

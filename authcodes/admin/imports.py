@@ -131,22 +131,22 @@ class ImportAdmin(LiveAdmin):
 
     @display(description=gettext_lazy("state"), ordering="status")
     def state(self, upload: Import) -> SafeString:
-        words = upload.get_status_display().partition(":")[0]
-        return self.live(upload, "state", badge(COLOURS[upload.status], words))
+        text = upload.get_status_display().partition(":")[0]
+        return self.live(upload, "state", badge(COLOURS[upload.status], text))
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj is None:
-            words = {"product": _("The product of the codes. Not for ranges, whose rows name it.")}
-            options |= {"form": UploadForm, "help_texts": words}
+            text = {"product": _("The product of the codes. Not for ranges, whose rows name it.")}
+            options |= {"form": UploadForm, "help_texts": text}
         form: Any = super().get_form(request, obj, change, **options)
         form.request = request
         return form
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Hides the settings of a batch from people who may set them at no brand."""
-        found = super().get_fieldsets(request, obj)
+        result = super().get_fieldsets(request, obj)
         hidden = obj is None and not roles.brand_scope(request.user, SCAN_VALUE, scan_value.LABEL)
-        return without(found, SCAN_VALUE_FIELDS) if hidden else found
+        return without(result, SCAN_VALUE_FIELDS) if hidden else result
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -155,13 +155,13 @@ class ImportAdmin(LiveAdmin):
             {"kind": kind, "label": Import.Kind(kind).label, "columns": [(name, GUIDE[name]) for name in names]}
             for kind, names in COLUMNS.items()
         ]
-        told = {
+        page_context = {
             "title": _("Assign codes"),
             "import_guide": guide,
             "import_columns": json.dumps(COLUMNS),
             "show_save_and_continue": False,
         }
-        return super().add_view(request, form_url, {**told, **(extra_context or {})})
+        return super().add_view(request, form_url, {**page_context, **(extra_context or {})})
 
     def create(self, request: HttpRequest, obj: Import, form: Any) -> Import:
         chosen = form.cleaned_data
@@ -180,21 +180,23 @@ class ImportAdmin(LiveAdmin):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """Whose job ended without a word is shown as what it will be; the next action stores that."""
-        found = super().get_object(request, object_id, from_field)
+        result = super().get_object(request, object_id, from_field)
         if request.method != "POST":
-            for name, value in uploads.released(found).items():
-                setattr(found, name, value)
-        return found
+            for name, value in uploads.released(result).items():
+                setattr(result, name, value)
+        return result
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         upload = self.get_object(request, object_id)
-        told = preview_of(upload, request.GET.get("errors", "1"))
-        told |= {"upload_state": self.state(upload), "upload_acts": self.acts(request, upload)}
+        page_context = preview_of(upload, request.GET.get("errors", "1"))
+        page_context |= {"upload_state": self.state(upload), "upload_acts": self.acts(request, upload)}
         if upload.status in MENDABLE and (upload.problem or upload.bad_rows):
-            told["upload_again"] = CorrectedFileForm() if upload.brand_id in self.brand_scope(request, ADD) else None
-        return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
+            page_context["upload_again"] = (
+                CorrectedFileForm() if upload.brand_id in self.brand_scope(request, ADD) else None
+            )
+        return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def acts(self, request: HttpRequest, upload: Import) -> bool:
         """Whether the person may commit, discard or undo it."""
@@ -221,8 +223,8 @@ class ImportAdmin(LiveAdmin):
                 by=staff_user(request),
                 batch_settings=printed_elsewhere.settings_of(before),
             )
-        except DomainError as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
             return redirect("admin:authcodes_import_change", pk)
         self.log_addition(request, made, _("Corrected file uploaded: %(file)s") % {"file": before})
         return redirect("admin:authcodes_import_change", made.pk)
@@ -255,8 +257,8 @@ class ImportAdmin(LiveAdmin):
             raise PermissionDenied
         try:
             action(upload)
-        except DomainError as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
         else:
             self.log_change(request, upload, done)
             self.message_user(request, done)

@@ -20,6 +20,6 @@ def suggestions(request: HttpRequest, brands: Sequence[Brand]) -> JsonResponse:
     try:
         typed = search.checked(typed)
         places = search.suggested(typed, search.known(of, brands)) if typed else []
-    except DomainError as refusal:
-        return JsonResponse({"message": refusal.message}, status=400)
+    except DomainError as error:
+        return JsonResponse({"message": error.message}, status=400)
     return JsonResponse({"places": places})

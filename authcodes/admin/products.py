@@ -70,8 +70,8 @@ class ProductAdmin(ExportingAdmin, ImportingAdmin, TranslationsAdmin, CeilingAdm
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Forms that give codes a product look up those that are sold; lists filter by any."""
-        found, many = super().get_search_results(request, queryset, search_term)
-        return (found.filter(is_active=True) if request.GET.get(SOLD_ONLY) else found), many
+        result, many = super().get_search_results(request, queryset, search_term)
+        return (result.filter(is_active=True) if request.GET.get(SOLD_ONLY) else result), many
 
     @action(description=gettext_lazy("Print its codes"), url_path="print", icon="print", permissions=["print_codes"])
     def print_codes(self, _request: HttpRequest, object_id: str) -> HttpResponse:

@@ -112,8 +112,8 @@ class RecallForm(TenantForm):
         cleaned = super().clean()
         if self.errors or self.instance.pk or not cleaned.get("notify_customers") or not cleaned.get("batch"):
             return cleaned
-        words = {name: cleaned.get(name, "") for name in ("recall_id", "contact", "message")}
-        self.preview = recall_preview.of(Recall(batch=cleaned["batch"], **words))
+        texts = {name: cleaned.get(name, "") for name in ("recall_id", "contact", "message")}
+        self.preview = recall_preview.of(Recall(batch=cleaned["batch"], **texts))
         if self.preview.customers:
             self.fields["confirmation"].widget = confirmation_field().widget
         if complaint := unconfirmed(self.preview, cleaned):
@@ -172,15 +172,15 @@ class RecallAdmin(TenantAdmin):
 
     def enter_details(self, request: HttpRequest) -> HttpResponse:
         """Nobody recalls what they have not been told the extent of."""
-        words = _("Nothing has been recalled yet. Check what the recall changes, then confirm it on this page.")
-        self.message_user(request, words, messages.ERROR)
+        texts = _("Nothing has been recalled yet. Check what the recall changes, then confirm it on this page.")
+        self.message_user(request, texts, messages.ERROR)
         return redirect(f"{request.path}?{urlencode({'batch': request.POST.get('batch', '')})}")
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        told = self.about(request, self.get_object(request, object_id))
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+        page_context = self.about(request, self.get_object(request, object_id))
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **page_context})
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Once the page says what changes, the batch it says so of is the only choice."""
@@ -196,8 +196,8 @@ class RecallAdmin(TenantAdmin):
         chosen = request.POST.get("batch") or request.GET.get("batch") or ""
         if not is_id(chosen):
             return {}
-        mine = self.admin_site.get_model_admin(BatchRange).choices(request, self.brand_scope(request, ADD))
-        batch = mine.filter(pk=chosen, recall__isnull=True).first()
+        rows = self.admin_site.get_model_admin(BatchRange).choices(request, self.brand_scope(request, ADD))
+        batch = rows.filter(pk=chosen, recall__isnull=True).first()
         return {"facts": summary_of(batch)} if batch else {}
 
     def about(self, request: HttpRequest, recall: Recall) -> dict[str, Any]:
@@ -223,8 +223,8 @@ class RecallAdmin(TenantAdmin):
         return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])
 
     def create(self, request: HttpRequest, obj: Recall, form: Any) -> Recall:
-        told = {name: form.cleaned_data[name] for name in ("recall_id", "contact", "message", "reason")}
-        made = recalls.recall_batch(batch=obj.batch, at=timezone.now(), by=staff_user(request), **told)
+        cleaned = {name: form.cleaned_data[name] for name in ("recall_id", "contact", "message", "reason")}
+        made = recalls.recall_batch(batch=obj.batch, at=timezone.now(), by=staff_user(request), **cleaned)
         self.note_on_batch(request, obj.batch, _("Recalled: %(recall)s") % {"recall": made}, made.reason)
         if form.cleaned_data["notify_customers"]:
             notifications.start(recall=made, by=staff_user(request))
@@ -294,8 +294,8 @@ class RecallAdmin(TenantAdmin):
                 recalls.withdraw_recall(recall=recall, reason=reason, at=timezone.now(), by=staff_user(request))
                 self.note(request, [recall], _("Withdrawn"), reason=reason)
                 self.note_on_batch(request, recall.batch, _("Recall withdrawn: %(recall)s") % {"recall": text}, reason)
-        except BatchRejected as refusal:  # a colleague was faster: there is no recall whose page could say so
-            self.message_user(request, refusal.message, messages.ERROR)
+        except BatchRejected as error:  # a colleague was faster: there is no recall whose page could say so
+            self.message_user(request, error.message, messages.ERROR)
         else:
             self.message_user(request, _("Recall withdrawn. The codes scan as before."))
         return redirect("admin:authcodes_recall_changelist")
@@ -310,7 +310,7 @@ class RecallAdmin(TenantAdmin):
             return HttpResponseNotAllowed(["POST"])
         if recall.batch.brand_id not in within(request.user, "authcodes.scan"):
             raise PermissionDenied
-        wanted = Format.XLSX if request.POST.get("format") == Format.XLSX else Format.CSV
+        file_format = Format.XLSX if request.POST.get("format") == Format.XLSX else Format.CSV
         with transaction.atomic():
-            job = affected.start_affected(batch=recall.batch, file_format=wanted, by=staff_user(request))
+            job = affected.start_affected(batch=recall.batch, file_format=file_format, by=staff_user(request))
         return redirect("admin:jobs_job_change", job.pk)

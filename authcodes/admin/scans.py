@@ -80,20 +80,20 @@ class ScanAdmin(ExportingAdmin):
         return parts if 1 < len(parts) <= MAX_BRANDS else [Q()]
 
     def with_related(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        told: QuerySet[Any] = rows.annotate(customer_email=CUSTOMER)
-        return told
+        annotated: QuerySet[Any] = rows.annotate(customer_email=CUSTOMER)
+        return annotated
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        found = super().get_object(request, object_id, from_field)
-        found.customer_email = self.with_related(Scan.objects.filter(pk=found.pk)).get().customer_email
-        return found
+        result = super().get_object(request, object_id, from_field)
+        result.customer_email = self.with_related(Scan.objects.filter(pk=result.pk)).get().customer_email
+        return result
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        with report_search_error(request, queryset) as shown:
-            shown.rows = Search(self, request, search_term).scans(queryset)
-        return shown.rows, False
+        with report_search_error(request, queryset) as search:
+            search.rows = Search(self, request, search_term).scans(queryset)
+        return search.rows, False
 
     @display(description=_("customer"))
     def customer(self, scan: Any) -> str | None:

@@ -52,15 +52,15 @@ class Search:
             return rows.filter(pk__in=self.filter_by_customers(self.seen(Scan)).values("auth_code"))
         if not self.some_codes(1):
             return self.codes_by_name(rows)
-        found = rows.filter(**beginning_with(self.beginning))
-        return found if ORDER_VAR in self.request.GET else found.order_by("code")
+        matches = rows.filter(**beginning_with(self.beginning))
+        return matches if ORDER_VAR in self.request.GET else matches.order_by("code")
 
     def codes_by_name(self, rows: QuerySet[AuthCode]) -> QuerySet[AuthCode]:
         """Of products, else places, else customers who are called so."""
         if products := self.products():
             return rows.filter(product__in=products)
-        if kept := self.recorded_places():
-            return rows.filter(kept)
+        if places := self.recorded_places():
+            return rows.filter(places)
         return rows.filter(pk__in=self.filter_by_customers(self.seen(Scan)).values("auth_code"))
 
     def scans(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
@@ -85,8 +85,8 @@ class Search:
     def some_codes(self, most: int) -> list[int]:
         if not self.beginning:
             return []
-        found = self.seen(AuthCode).filter(**beginning_with(self.beginning)).order_by("code")
-        return list(found.values_list("pk", flat=True)[:most])
+        rows = self.seen(AuthCode).filter(**beginning_with(self.beginning)).order_by("code")
+        return list(rows.values_list("pk", flat=True)[:most])
 
     def products(self) -> list[int]:
         named = Q(sku__istartswith=self.text) | Q(title__icontains=self.text)
@@ -103,5 +103,5 @@ class Search:
     def filter_by_customers(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
         """Scans by customers who are called so, as far as the brand knows them."""
         brands = self.site.get_model_admin(Scan).brands_seen(self.request)
-        who = customer_search.meant(self.text, [brand.pk for brand in brands])
-        return rows.filter(CUSTOMER_IS_OURS, user__in=who) if who else rows.none()
+        customers = customer_search.meant(self.text, [brand.pk for brand in brands])
+        return rows.filter(CUSTOMER_IS_OURS, user__in=customers) if customers else rows.none()

@@ -156,13 +156,13 @@ class BrandBatches(BrandList):
         if access.user and not scan_value.may_set(access.user, access.brand_id) and SCAN_VALUE & data.keys():
             raise Forbidden("Only managers and owners can set points, scan limit, expiry and campaign.")
         with transaction.atomic():
-            wanted = batch_settings(access.brand_id, data)
-            deed = access.audit_context()
-            made = batches.create_batch(brand=access.brand, batch_settings=wanted, at=deed.at, by=access.user)
+            requested = batch_settings(access.brand_id, data)
+            context = access.audit_context()
+            made = batches.create_batch(brand=access.brand, batch_settings=requested, at=context.at, by=access.user)
             made.job_id = batches.start_generation(batch=made, by=access.user).pk  # type: ignore[attr-defined]
             changes = audit_log.changes(None, made)
             audit_log.record(
-                audit_context=deed, action=audit_log.ADDED, rows=[AuditedChange(made, made.brand_id, changes)]
+                audit_context=context, action=audit_log.ADDED, rows=[AuditedChange(made, made.brand_id, changes)]
             )
         return Response(BatchJobRowOutput.serialize(made), status=202)
 
@@ -178,10 +178,10 @@ def the_brands(model: Any, brand_id: int, field: str, data: dict[str, Any]) -> A
     """The brand's row that a field names; None where it names none. Raises Invalid for another brand's."""
     if data.get(field) is None:
         return None
-    found = model.objects.filter(brand=brand_id, pk=data[field]).first()
-    if found is None:
+    row = model.objects.filter(brand=brand_id, pk=data[field]).first()
+    if row is None:
         raise Invalid("This brand has no such row.", details={"field": field})
-    return found
+    return row
 
 
 class BrandBatch(BrandView):
@@ -191,8 +191,8 @@ class BrandBatch(BrandView):
     @for_brand(ApiKey.Scope.READ, LABEL)
     def get(self, _request: Request, access: BrandAccess, batch_id: int) -> Response:
         """A batch as it is now, and how many of its codes have been generated. Needs the scope `read`."""
-        mine = BatchRange.objects.select_related("recall").filter(brand=access.brand_id)
-        return Response(BrandBatchRowOutput.serialize(row_of(mine, pk=batch_id)))
+        rows = BatchRange.objects.select_related("recall").filter(brand=access.brand_id)
+        return Response(BrandBatchRowOutput.serialize(row_of(rows, pk=batch_id)))
 
 
 class RecallInput(Input):
@@ -240,8 +240,8 @@ class BatchRecall(BrandView):
     @for_brand(ApiKey.Scope.READ, "authcodes.recall")
     def get(self, _request: Request, access: BrandAccess, batch_id: int) -> Response:
         """The recall of a batch; 404 while it has none. Needs the scope `read`."""
-        found = row_of(Recall.objects.filter(batch__brand=access.brand_id), batch=batch_id)
-        return Response(BrandRecallRowOutput.serialize(found))
+        rows = row_of(Recall.objects.filter(batch__brand=access.brand_id), batch=batch_id)
+        return Response(BrandRecallRowOutput.serialize(rows))
 
     @write_endpoint(
         "recall_batch",
@@ -272,11 +272,11 @@ class BatchRecall(BrandView):
         data = RecallInput.parse(request.data)
         batch = row_of(BatchRange.objects.select_related("product", "brand").filter(brand=access.brand_id), pk=batch_id)
         notifies = data.pop("notify_customers")
-        deed = access.audit_context(data["reason"])
-        made = recalls.recall_batch(batch=batch, at=deed.at, by=access.user, **data)
+        context = access.audit_context(data["reason"])
+        made = recalls.recall_batch(batch=batch, at=context.at, by=access.user, **data)
         action = f"Recalled: {made}"
         audit_log.record(
-            audit_context=deed,
+            audit_context=context,
             action=action,
             rows=[AuditedChange(batch, batch.brand_id), AuditedChange(made, batch.brand_id)],
         )

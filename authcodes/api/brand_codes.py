@@ -118,8 +118,8 @@ class BrandCode(BrandView):
     @for_brand(ApiKey.Scope.READ, "authcodes.authcode")
     def get(self, _request: Request, access: BrandAccess, code: str) -> Response:
         """A code as it is now. Needs the scope `read`."""
-        found = row_of(AuthCode.objects.filter(brand=access.brand_id), code=code)
-        return Response(BrandCodeRowOutput.serialize(found))
+        rows = row_of(AuthCode.objects.filter(brand=access.brand_id), code=code)
+        return Response(BrandCodeRowOutput.serialize(rows))
 
 
 class BrandScanOutput(Output):
@@ -149,11 +149,11 @@ class BrandScanFilter(TenantFilterSet):
     to = DayFilter(description="The last day, included.")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        asked = self.form.cleaned_data
-        if asked["from_"] or asked["to"]:
+        cleaned = self.form.cleaned_data
+        if cleaned["from_"] or cleaned["to"]:
             brands = [self.request.brand_access.brand]
-            queryset = queryset.filter(local_time.on_days("scanned_at", asked["from_"], asked["to"], brands=brands))
-        named = {name: asked[name] for name in ("outcome", "batch_id", "product_id") if asked[name]}
+            queryset = queryset.filter(local_time.on_days("scanned_at", cleaned["from_"], cleaned["to"], brands=brands))
+        named = {name: cleaned[name] for name in ("outcome", "batch_id", "product_id") if cleaned[name]}
         return queryset.filter(**named)
 
 
@@ -181,8 +181,8 @@ class BrandScan(BrandView):
     @for_brand(ApiKey.Scope.READ, "authcodes.scan")
     def get(self, _request: Request, access: BrandAccess, scan_id: UUID) -> Response:
         """An attempt to scan a code, and what it earned. Needs the scope `read`."""
-        found = row_of(Scan.objects.filter(brand=access.brand_id), pk=scan_id)
-        return Response(BrandScanRowOutput.serialize(found))
+        rows = row_of(Scan.objects.filter(brand=access.brand_id), pk=scan_id)
+        return Response(BrandScanRowOutput.serialize(rows))
 
 
 class CodeChangeInput(Input):
@@ -249,15 +249,15 @@ class CodeChanges(BrandView):
         data = CodeChangeInput.parse(request.data)
         batches = BatchRange.objects.select_related("brand").filter(brand=access.brand_id)
         codes = range_of(row_of(batches, pk=data["batch_id"]), data)
-        deed = access.audit_context()
+        context = access.audit_context()
         order = CodeChangeRequest(
-            KINDS[data["action"]], data["reason"], assignment_of(access.brand_id, data), deed.key_id
+            KINDS[data["action"]], data["reason"], assignment_of(access.brand_id, data), context.key_id
         )
         if codes.size > CODES_AT_ONCE:
             job = bulk_changes.start_change(codes=codes, order=order, by=access.user)
             started = {"codes": codes.size, "changed": None, "job_id": job.pk}
             return Response(ChangedCodesRowOutput.serialize(started), status=202)
-        changed = bulk_changes.change(codes=codes, order=order, by=access.user, at=deed.at, waits=False)
+        changed = bulk_changes.change(codes=codes, order=order, by=access.user, at=context.at, waits=False)
         return Response(ChangedCodesRowOutput.serialize({"codes": codes.size, "changed": changed, "job_id": None}))
 
 

@@ -154,21 +154,21 @@ class CodeScans(ListView):
     def scans_of(self, reader: BrandReader, code: str) -> Response:
         reading = read(code)
         codes = AuthCode.objects.select_related("product", "batch")
-        found = codes.filter(code=reading.code).first() if reading else None
-        if found is None or not reader.may_read(found.brand_id, "authcodes.scan"):
+        row = codes.filter(code=reading.code).first() if reading else None
+        if row is None or not reader.may_read(row.brand_id, "authcodes.scan"):
             raise NotFound
-        if reading and reading.tag and not tag_fits(found, reading.tag):
+        if reading and reading.tag and not tag_fits(row, reading.tag):
             raise NotFound
-        attempts = Scan.objects.filter(auth_code=found)
+        attempts = Scan.objects.filter(auth_code=row)
         page = self.page_of(attempts.annotate(customer_email=CUSTOMER_EMAIL))
-        shown = {
-            "code": found.code,
-            "product": found.product.title if found.product else None,
+        answer = {
+            "code": row.code,
+            "product": row.product.title if row.product else None,
             "total_scans": attempts.count(),
-            "accepted_scans": found.scan_count,
+            "accepted_scans": row.scan_count,
             **page,
         }
-        return Response(CodeScansOutput.serialize(shown))
+        return Response(CodeScansOutput.serialize(answer))
 
 
 def tag_fits(code: AuthCode, tag: str) -> bool:
@@ -238,10 +238,10 @@ class BatchQrCodes(APIView):
             raise Forbidden("QR images hold the codes' secret tags; this needs a hub key or staff who print.")
         kind = ListQuery.read(request)["image"]
         query = request.query_params
-        asked = {name: str(query[name]) for name in ImageQuery().get_fields() if name in query}
+        image_options = {name: str(query[name]) for name in ImageQuery().get_fields() if name in query}
         codes = AuthCode.objects.filter(batch=batch)
         page = CodesPage()
         rows, pagination = paged(request, codes, order=("id",), view=self, page=page)
-        addresses = [request.build_absolute_uri(image_address(code, asked, kind)) for code in rows]
+        addresses = [request.build_absolute_uri(image_address(code, image_options, kind)) for code in rows]
         headers = {"Link": f'<{page.get_next_link()}>; rel="next"'} if pagination["has_more"] else {}
         return Response(addresses, headers=headers)

@@ -101,8 +101,8 @@ class DataExports(APIView):
                 raise TokenInvalid
             brand = Brand.objects.get(pk=principal.brand_id)
             data_exports.start(brand=brand, customer=customer, by=None, at=now)
-        found = data_exports.newest(brand_id=principal.brand_id, customer_id=principal.user_id, at=now)
-        return Response(DataExportOutput.serialize(found), status=202, headers={"Cache-Control": "no-store"})
+        result = data_exports.newest(brand_id=principal.brand_id, customer_id=principal.user_id, at=now)
+        return Response(DataExportOutput.serialize(result), status=202, headers={"Cache-Control": "no-store"})
 
     @endpoint(
         "read_data_export",
@@ -122,8 +122,8 @@ class DataExports(APIView):
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         now = timezone.now()
-        found = data_exports.newest(brand_id=principal.brand_id, customer_id=principal.user_id, at=now)
-        return Response(DataExportOutput.serialize(found), headers={"Cache-Control": "no-store"})
+        result = data_exports.newest(brand_id=principal.brand_id, customer_id=principal.user_id, at=now)
+        return Response(DataExportOutput.serialize(result), headers={"Cache-Control": "no-store"})
 
 
 class DataExportFile(APIView):

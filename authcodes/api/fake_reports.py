@@ -73,20 +73,20 @@ class FakeReports(APIView):
         be anonymous. A report sent with an access token is erased with the customer's data. A customer and a network
         can send a limited number of reports.
         """
-        scanner = ScanCaller(request)
-        if scanner.brand_id is None:
+        caller = ScanCaller(request)
+        if caller.brand_id is None:
             raise AuthenticationRequired
-        rate_limits.hit("fake_report", scanner.brand_id, scanner.identity)
-        if scanner.user_id is not None:
-            rate_limits.hit("fake_report", scanner.brand_id, f"address:{scanner.address}")
-        given = FakeReportInput.parse(request.data)
+        rate_limits.hit("fake_report", caller.brand_id, caller.identity)
+        if caller.user_id is not None:
+            rate_limits.hit("fake_report", caller.brand_id, f"address:{caller.address}")
+        data = FakeReportInput.parse(request.data)
         made = fake_reports.report(
-            brand_id=scanner.brand_id,
-            scanned=given["code"],
-            place=given["place"],
-            remark=given.get("remark", ""),
-            contact=given.get("contact", ""),
-            user_id=scanner.user_id,
+            brand_id=caller.brand_id,
+            scanned=data["code"],
+            place=data["place"],
+            remark=data.get("remark", ""),
+            contact=data.get("contact", ""),
+            user_id=caller.user_id,
             at=timezone.now(),
         )
         return Response(FakeReportOutput.serialize(made), status=201)

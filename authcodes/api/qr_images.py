@@ -92,18 +92,18 @@ class Image(APIView):
     def answer(self, request: Request, code: str) -> HttpResponseBase:
         """The image, or 304 for who has it already. Raises NotFound, RateLimited."""
         rate_limits.hit("read", "image", client_address.client_address(request))
-        given = f"{code}:{request.query_params.get('permission', '')}"
+        permission = f"{code}:{request.query_params.get('permission', '')}"
         try:
-            Permission().unsign(given, max_age=ADDRESS_LASTS + DAY)
+            Permission().unsign(permission, max_age=ADDRESS_LASTS + DAY)
         except signing.BadSignature:
             raise NotFound from None
-        found = AuthCode.objects.select_related("batch").filter(code=code).first()
-        if found is None:
+        row = AuthCode.objects.select_related("batch").filter(code=code).first()
+        if row is None:
             raise NotFound
         how = ImageQuery.read(request)
         content_type, draw = KINDS[self.kind]
-        level = Level[how.get("level", found.batch.error_correction)]
-        text = printed_url(found)
+        level = Level[how.get("level", row.batch.error_correction)]
+        text = printed_url(row)
         image = draw(text=text, size_mm=how["size_mm"], level=level)
         try:
             proved(image, text, kind=self.kind, code=code)

@@ -183,17 +183,17 @@ def points_of(result: ScanResult) -> dict[str, Any]:
 
 
 def first_scan(result: ScanResult) -> dict[str, Any]:
-    facts = result.snapshot
-    assert facts is not None  # noqa: S101 - answer() has looked
+    snapshot = result.snapshot
+    assert snapshot is not None  # noqa: S101 - answer() has looked
     return {
-        "first_scan_date": iso(facts.first_scan_at) if facts.first_scan_at else None,
-        "first_scan_location": facts.first_scan_location or None,
+        "first_scan_date": iso(snapshot.first_scan_at) if snapshot.first_scan_at else None,
+        "first_scan_location": snapshot.first_scan_location or None,
     }
 
 
 def warning(result: ScanResult) -> dict[str, Any]:
-    facts = result.snapshot
-    assert facts is not None  # noqa: S101 - answer() has looked
+    snapshot = result.snapshot
+    assert snapshot is not None  # noqa: S101 - answer() has looked
     body = {
         **common(result),
         "points_awarded": 0,
@@ -202,10 +202,10 @@ def warning(result: ScanResult) -> dict[str, Any]:
         "first_scan": False,
         **first_scan(result),
     }
-    if result.reason == Reason.RESERVED and facts.reserved_until:
-        body |= {"message": str(reserved_message(facts)), "reserved_until": iso(facts.reserved_until)}
+    if result.reason == Reason.RESERVED and snapshot.reserved_until:
+        body |= {"message": str(reserved_message(snapshot)), "reserved_until": iso(snapshot.reserved_until)}
     if result.reason == Reason.RECALLED:
-        body |= {"message": facts.recall_message, "recall": facts.recall()}
+        body |= {"message": snapshot.recall_message, "recall": snapshot.recall()}
     return body
 
 

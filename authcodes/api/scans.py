@@ -84,13 +84,13 @@ class VerifyProduct(APIView):
         `scan_id` of their accepted scan, and the points are tried again. Only POST records a scan. The body may be
         left out.
         """
-        scanner = ScanCaller(request)
-        scanner.check_limits(auth_code)
-        place = scanner.place(LocationInput.parse(request.data))
+        caller = ScanCaller(request)
+        caller.check_limits(auth_code)
+        place = caller.place(LocationInput.parse(request.data))
         about = ScanContext(
-            at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, place=place, token=scanner.token
+            at=timezone.now(), user_id=caller.user_id, brand_id=caller.brand_id, place=place, token=caller.token
         )
-        return record_scan(request, scanner, auth_code, about)
+        return record_scan(request, caller, auth_code, about)
 
 
 class ScanCode(APIView):
@@ -117,20 +117,20 @@ class ScanCode(APIView):
         With a token the customer is its user; without one a guest scans, who earns nothing and is told what there
         would be to earn. `customer_id` is believed from a hub key, or when it is the token's own user.
         """
-        given = ScanInput.parse(request.data)
-        scanner = ScanCaller(request)
-        scanner.scanning_for(given.get("customer_id", ""))
-        scanner.check_limits(given["code"])
+        data = ScanInput.parse(request.data)
+        caller = ScanCaller(request)
+        caller.scanning_for(data.get("customer_id", ""))
+        caller.check_limits(data["code"])
         about = ScanContext(
             at=timezone.now(),
-            user_id=scanner.user_id,
-            brand_id=scanner.brand_id,
-            place=scanner.place(given.get("location")),
-            device=given.get("device", ""),
-            app_version=given.get("app_version", ""),
-            token=scanner.token,
+            user_id=caller.user_id,
+            brand_id=caller.brand_id,
+            place=caller.place(data.get("location")),
+            device=data.get("device", ""),
+            app_version=data.get("app_version", ""),
+            token=caller.token,
         )
-        return record_scan(request, scanner, given["code"], about)
+        return record_scan(request, caller, data["code"], about)
 
 
 class ValidateCode(APIView):
@@ -155,18 +155,18 @@ class ValidateCode(APIView):
         It is recorded as a lookup, and counts against the same limits as a scan: codes can be guessed by either.
         Of a code that is not valid no more is told than of one that does not exist.
         """
-        given = ValidateInput.parse(request.data)
-        scanner = ScanCaller(request, scope=ApiKey.Scope.READ)
-        scanner.scanning_for(given.get("customer_id", ""))
-        scanner.check_limits(given["code"])
-        about = ScanContext(at=timezone.now(), user_id=scanner.user_id, brand_id=scanner.brand_id, token=scanner.token)
-        result = scan.preview(scanned=given["code"], about=about)
-        lookups.note(result=result, scanned=given["code"], about=about)
-        scanner.note(result.reason)
-        found = CodePreview(result)
-        if found.snapshot:
-            languages.use(found.snapshot.language or "")
-        return Response(ValidateOutput.serialize(found))
+        data = ValidateInput.parse(request.data)
+        caller = ScanCaller(request, scope=ApiKey.Scope.READ)
+        caller.scanning_for(data.get("customer_id", ""))
+        caller.check_limits(data["code"])
+        about = ScanContext(at=timezone.now(), user_id=caller.user_id, brand_id=caller.brand_id, token=caller.token)
+        result = scan.preview(scanned=data["code"], about=about)
+        lookups.note(result=result, scanned=data["code"], about=about)
+        caller.note(result.reason)
+        preview = CodePreview(result)
+        if preview.snapshot:
+            languages.use(preview.snapshot.language or "")
+        return Response(ValidateOutput.serialize(preview))
 
 
 class ScanState(APIView):
@@ -187,9 +187,9 @@ class ScanState(APIView):
 
         For the customer who scanned, for the brand's hub and staff, and of a guest's scan for whoever has its id.
         """
-        scanner = ScanCaller(request, counted_as="", scope=ApiKey.Scope.READ)
-        rate_limits.hit("read", scanner.identity)
-        scan = scan_or_404(Scan.objects.filter(pk=scan_id), lambda scan: may_read(request, scanner, scan))
+        caller = ScanCaller(request, counted_as="", scope=ApiKey.Scope.READ)
+        rate_limits.hit("read", caller.identity)
+        scan = scan_or_404(Scan.objects.filter(pk=scan_id), lambda scan: may_read(request, caller, scan))
         return Response(ScanStateOutput.serialize(scan))
 
 
@@ -235,15 +235,15 @@ class AdoptScan(APIView):
         they had been logged in, and its points follow a moment later. A scan can be taken over once; the same customer
         may repeat the call. Not claimed in time the code is free for the next scan.
         """
-        scanner = ScanCaller(request)
-        scanner.check_limits()
-        given = AdoptInput.parse(request.data)
-        if scanner.principal is None:
+        caller = ScanCaller(request)
+        caller.check_limits()
+        data = AdoptInput.parse(request.data)
+        if caller.principal is None:
             raise AuthenticationRequired
-        scan = scan_or_404(Scan.objects.filter(pk=scan_id, brand_id=scanner.principal.brand_id))
-        if not guest_tokens.proves(given["scan_token"], scan_id=scan_id):
+        scan = scan_or_404(Scan.objects.filter(pk=scan_id, brand_id=caller.principal.brand_id))
+        if not guest_tokens.proves(data["scan_token"], scan_id=scan_id):
             raise ScanNotAdoptable
-        guest_scans.adopt(scan=scan, user_id=scanner.principal.user_id, at=timezone.now())
+        guest_scans.adopt(scan=scan, user_id=caller.principal.user_id, at=timezone.now())
         return Response(ScanStateOutput.serialize(Scan.objects.get(pk=scan_id)))
 
 
@@ -267,13 +267,13 @@ class PlaceScan(APIView):
         For the customer who scanned; of a guest's scan for whoever has its `scan_token`. People can be asked for their
         place when they have seen what it is for. A scan that has a place keeps it. City and region are found from it.
         """
-        scanner = ScanCaller(request)
-        scanner.check_limits()
-        given = PlaceInput.parse(request.data)
+        caller = ScanCaller(request)
+        caller.check_limits()
+        data = PlaceInput.parse(request.data)
         since = timezone.now() - timedelta(minutes=settings.GUEST_SCAN_MINUTES)
         recent = Scan.objects.filter(pk=scan_id, scanned_at__gte=since)
-        scan = scan_or_404(recent, lambda scan: self.is_own_scan(scan, scanner, given.get("scan_token", "")))
-        guest_scans.place(scan=scan, latitude=given["latitude"], longitude=given["longitude"])
+        scan = scan_or_404(recent, lambda scan: self.is_own_scan(scan, caller, data.get("scan_token", "")))
+        guest_scans.place(scan=scan, latitude=data["latitude"], longitude=data["longitude"])
         return Response(ScanStateOutput.serialize(Scan.objects.get(pk=scan_id)))
 
     def is_own_scan(self, scan: Scan, caller: ScanCaller, token: str) -> bool:

@@ -111,11 +111,11 @@ def check_settings(*, brand: Brand, batch_settings: BatchSettings, at: datetime)
 
 def objections(*, brand: Brand, batch_settings: BatchSettings, at: datetime) -> dict[str, str]:
     """What is wrong with each setting that cannot be, by field; overlaps aside."""
-    found: dict[str, str] = {}
-    for name, refused, message in _complaints(brand, batch_settings, at):
-        if refused:
-            found.setdefault(name, message)
-    return found
+    result: dict[str, str] = {}
+    for name, rejected, message in _complaints(brand, batch_settings, at):
+        if rejected:
+            result.setdefault(name, message)
+    return result
 
 
 def _complaints(brand: Brand, batch_settings: BatchSettings, at: datetime) -> Iterable[tuple[str, bool, str]]:
@@ -180,8 +180,8 @@ def overlaps(numbering: Numbering, brand: Brand) -> Iterator[str]:
     for batch in near.order_by("first_code").iterator():
         both = shared(numbering, numbering_of(batch))
         if both:
-            told = {"first": both[0], "last": both[1], "range": batch.range_name}
-            what = _("The codes %(first)s to %(last)s overlap with the range %(range)s.") % told
+            values = {"first": both[0], "last": both[1], "range": batch.range_name}
+            what = _("The codes %(first)s to %(last)s overlap with the range %(range)s.") % values
             yield f"{what} {_('Change prefix or starting number.')}"
 
 
@@ -211,12 +211,12 @@ def start_generation(*, batch: BatchRange, by: User | None) -> Job:
 def finish_generation(*, batch: BatchRange, by: User | None) -> Job:
     """Have a worker make the codes that a job did not come to: it was cancelled, or failed. Raises BatchRejected."""
     with transaction.atomic():
-        held = BatchRange.objects.select_for_update(of=("self",)).select_related("brand").get(pk=batch.pk)
-        if held.is_generated:
+        locked = BatchRange.objects.select_for_update(of=("self",)).select_related("brand").get(pk=batch.pk)
+        if locked.is_generated:
             raise BatchRejected(_("All codes of this batch have already been generated."))
-        if generations_of(held.pk).unfinished().exists():
+        if generations_of(locked.pk).unfinished().exists():
             raise BatchRejected(_("The codes of this batch are already being generated."))
-        return start_generation(batch=held, by=by)
+        return start_generation(batch=locked, by=by)
 
 
 def generations_of(batch_id: int | OuterRef) -> JobQuerySet:
@@ -270,8 +270,8 @@ def _generate_chunk(batch_id: int, at: datetime) -> Chunk | None:
         )
         BatchRange.objects.filter(pk=batch_id).update(generated_count=done)
         if done == batch.quantity:
-            deed = CodeChangeContext(Kind.GENERATED, at, batch.created_by, product=batch.product)
-            history.note_batch(deed, batch=batch)
+            change_context = CodeChangeContext(Kind.GENERATED, at, batch.created_by, product=batch.product)
+            history.note_batch(change_context, batch=batch)
         return Chunk(size, done, batch.quantity)
 
 

@@ -50,12 +50,12 @@ class Assignment:
 
     @property
     def summary(self) -> str:
-        told = {
+        details = {
             _("Inventory location"): self.inventory_location,
             _("Points per scan"): self.points_per_scan,
             _("Notes"): self.notes,
         }
-        return "\n".join(f"{name}: {value}" for name, value in told.items() if value not in {None, ""})
+        return "\n".join(f"{name}: {value}" for name, value in details.items() if value not in {None, ""})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def change(
     `action_id` it is done once.
     """
     _check_assignment(order, by)
-    deed = _change_context(order, by, at, action_id)
+    change_context = _change_context(order, by, at, action_id)
     where = {"batch": codes.batch.pk, "first": codes.first, "last": codes.last}
     where["keeps_points"] = _retains_points(by, [codes.batch.brand_id])
     with transaction.atomic(), connection.cursor() as cursor:
@@ -108,10 +108,10 @@ def change(
         _take_turn(cursor, codes.batch.brand_id, waits=waits)
         if action_id and history.is_noted(action_id, first=codes.first):
             return 0
-        changed = CHANGE_RANGE[order.kind].run(**_values(order, deed.at), **where)
+        changed = CHANGE_RANGE[order.kind].run(**_values(order, change_context.at), **where)
         _check_whole_batches(order, COUNT_ASSIGNED_IN_RANGE, where, missing=codes.size - changed)
         if changed:
-            run = history.note_run(deed, batch=codes.batch, first=codes.first, last=codes.last, codes=changed)
+            run = history.note_run(change_context, batch=codes.batch, first=codes.first, last=codes.last, codes=changed)
             if not action_id:  # of a job's parts its end tells, all in one
                 change_events.publish(runs=[run])
     return changed
@@ -136,11 +136,11 @@ def change_codes(
 
 def _check_assignment(order: CodeChangeRequest, by: User | None) -> None:
     """Raises BatchRejected for a product no longer sold, and points that `by` may not set, the product's included."""
-    if given := order.assignment:
-        if not given.product.is_active:
+    if stored := order.assignment:
+        if not stored.product.is_active:
             raise BatchRejected(_("This product is no longer sold."), details={"field": "product"})
-        scan_value.check_product(product=given.product, by=by)
-        scan_value.check_points(brand=given.product.brand, points=given.points_per_scan, by=by)
+        scan_value.check_product(product=stored.product, by=by)
+        scan_value.check_points(brand=stored.product.brand, points=stored.points_per_scan, by=by)
 
 
 def _retains_points(by: User | None, brand_ids: Iterable[int]) -> bool:
@@ -157,8 +157,8 @@ def _take_turn(cursor: Any, brand_id: int, *, waits: bool) -> None:
 def _change_context(
     order: CodeChangeRequest, by: User | None, at: datetime, action_id: UUID | None
 ) -> CodeChangeContext:
-    given = order.assignment
-    product, detail = (given.product, given.summary) if given else (None, "")
+    stored = order.assignment
+    product, detail = (stored.product, stored.summary) if stored else (None, "")
     return CodeChangeContext(
         order.kind, at, by, order.reason.strip(), detail, product, action_id or uuid4(), order.key_id
     )
@@ -166,12 +166,12 @@ def _change_context(
 
 def _values(order: CodeChangeRequest, at: datetime) -> dict[str, Any]:
     """What the statements of CHANGES write."""
-    given = order.assignment
+    stored = order.assignment
     return {
-        "product": given.product.pk if given else None,
-        "location": given.inventory_location if given else "",
-        "points": given.points_per_scan if given else None,
-        "notes": given.notes if given else "",
+        "product": stored.product.pk if stored else None,
+        "location": stored.inventory_location if stored else "",
+        "points": stored.points_per_scan if stored else None,
+        "notes": stored.notes if stored else "",
         "at": at,
     }
 
@@ -181,10 +181,10 @@ def _check_whole_batches(
 ) -> None:
     """Roll back what could be done to some of the codes only."""
     if order.kind == Kind.ASSIGNED and missing:
-        told = _("%(number)s of the codes are assigned to another product. No codes were changed.") % {
+        text = _("%(number)s of the codes are assigned to another product. No codes were changed.") % {
             "number": f"{missing:,}"
         }
-        message = f"{TAKEN}: {told}"
+        message = f"{TAKEN}: {text}"
         raise BatchRejected(message)
     if order.kind == Kind.UNASSIGNED:
         scanned = count_assigned.first(**where)
@@ -195,8 +195,8 @@ def _check_whole_batches(
 
 def start_change(*, codes: CodeRange, order: CodeChangeRequest, by: User | None) -> Job:
     """Have a worker do to a stretch what takes too long for a page."""
-    told = {"change": order.kind.label, "number": codes.size, "range": codes.batch.range_name}
-    title = _("%(change)s: %(number)d codes of %(range)s") % told
+    details = {"change": order.kind.label, "number": codes.size, "range": codes.batch.range_name}
+    title = _("%(change)s: %(number)d codes of %(range)s") % details
     parameters: dict[str, Any] = {
         "batch_id": codes.batch.pk,
         "first": codes.first,
@@ -206,12 +206,12 @@ def start_change(*, codes: CodeRange, order: CodeChangeRequest, by: User | None)
         "action_id": str(uuid4()),
         "key_id": order.key_id,
     }
-    if given := order.assignment:
+    if stored := order.assignment:
         parameters["assignment"] = {
-            "product_id": given.product.pk,
-            "inventory_location": given.inventory_location,
-            "points_per_scan": given.points_per_scan,
-            "notes": given.notes,
+            "product_id": stored.product.pk,
+            "inventory_location": stored.inventory_location,
+            "points_per_scan": stored.points_per_scan,
+            "notes": stored.notes,
         }
     with transaction.atomic():
         return queue.start(
@@ -231,14 +231,14 @@ def run_change(run: runner.Run) -> None:
     """
     codes, order, action_id = _request_of(run)
     done = 0
-    for stretch in codes.parts(CODES_AT_ONCE) if order.kind in SWITCHES else [codes]:
+    for code_range in codes.parts(CODES_AT_ONCE) if order.kind in SWITCHES else [codes]:
         run.progress(done, codes.size)  # the last moment to cancel what is left
-        change(codes=stretch, order=order, by=run.job.created_by, at=timezone.now(), action_id=action_id)
-        done += stretch.size
+        change(codes=code_range, order=order, by=run.job.created_by, at=timezone.now(), action_id=action_id)
+        done += code_range.size
     run.note_progress(done, codes.size)
     changed = history.codes_of(action_id)
-    words = _("%(number)s codes changed.") % {"number": f"{changed:,}"}
-    run.log(words if changed else _("No codes needed to change."))
+    message = _("%(number)s codes changed.") % {"number": f"{changed:,}"}
+    run.log(message if changed else _("No codes needed to change."))
 
 
 def end_change(job: Job) -> None:
@@ -257,16 +257,16 @@ CHANGE = JobKind(
 
 def _request_of(run: runner.Run) -> tuple[CodeRange, CodeChangeRequest, UUID]:
     """What start_change wrote down."""
-    asked = run.parameters
-    batch = BatchRange.objects.get(pk=asked["batch_id"], brand=run.job.brand)
+    parameters = run.parameters
+    batch = BatchRange.objects.get(pk=parameters["batch_id"], brand=run.job.brand)
     assignment = None
-    if given := asked.get("assignment"):
-        product = Product.objects.get(pk=given["product_id"], brand=run.job.brand)
-        rest = {name: value for name, value in given.items() if name != "product_id"}
-        assignment = Assignment(product=product, **rest)
-    order = CodeChangeRequest(Kind(asked["kind"]), asked["reason"], assignment, asked.get("key_id"))
-    codes = resolve_range(batch=batch, first=asked["first"], last=asked["last"])
-    return codes, order, UUID(asked["action_id"])
+    if stored := parameters.get("assignment"):
+        product = Product.objects.get(pk=stored["product_id"], brand=run.job.brand)
+        changes = {name: value for name, value in stored.items() if name != "product_id"}
+        assignment = Assignment(product=product, **changes)
+    order = CodeChangeRequest(Kind(parameters["kind"]), parameters["reason"], assignment, parameters.get("key_id"))
+    codes = resolve_range(batch=batch, first=parameters["first"], last=parameters["last"])
+    return codes, order, UUID(parameters["action_id"])
 
 
 def deactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:

@@ -56,17 +56,17 @@ def as_text(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:
         before = getattr(row, name)
         if before != after:
             field = row._meta.get_field(name)  # noqa: SLF001 - Django's public API of models
-            told = [str(_("empty") if value in {None, ""} else value) for value in (before, after)]
-            lines.append(f"{getattr(field, 'verbose_name', name)}: {told[0]} \u2192 {told[1]}")
+            texts = [str(_("empty") if value in {None, ""} else value) for value in (before, after)]
+            lines.append(f"{getattr(field, 'verbose_name', name)}: {texts[0]} \u2192 {texts[1]}")
     return "\n".join(lines)
 
 
 def note_run(change_context: CodeChangeContext, *, batch: BatchRange, first: str, last: str, codes: int) -> CodeChange:
     """Note that `codes` of the codes from `first` to `last` changed."""
-    told = change_of(change_context, batch, first, last, codes)
-    told.save(force_insert=True)
-    _write_audit_entry(change_context, [told])
-    return told
+    texts = change_of(change_context, batch, first, last, codes)
+    texts.save(force_insert=True)
+    _write_audit_entry(change_context, [texts])
+    return texts
 
 
 def note_batch(change_context: CodeChangeContext, *, batch: BatchRange) -> None:
@@ -76,10 +76,10 @@ def note_batch(change_context: CodeChangeContext, *, batch: BatchRange) -> None:
 
 def note_printed(change_context: CodeChangeContext, batch: BatchRange, upload: Import) -> None:
     """Note that an import brought in the codes of a batch, or took them out again."""
-    told = change_of(change_context, batch, batch.first_code, batch.last_code, batch.quantity)
-    told.upload = upload
-    told.save(force_insert=True)
-    _write_audit_entry(change_context, [told])
+    texts = change_of(change_context, batch, batch.first_code, batch.last_code, batch.quantity)
+    texts.upload = upload
+    texts.save(force_insert=True)
+    _write_audit_entry(change_context, [texts])
 
 
 def note_codes(change_context: CodeChangeContext, *, codes: Iterable[AuthCode]) -> list[CodeChange]:
@@ -149,8 +149,8 @@ def runs_of(action_id: UUID) -> list[CodeChange]:
 
 def codes_of(action_id: UUID) -> int:
     """How many codes an action has changed so far."""
-    found: int | None = CodeChange.objects.filter(action_id=action_id).aggregate(codes=Sum("codes"))["codes"]
-    return found or 0
+    totals: int | None = CodeChange.objects.filter(action_id=action_id).aggregate(codes=Sum("codes"))["codes"]
+    return totals or 0
 
 
 def change_of(change_context: CodeChangeContext, batch: BatchRange, first: str, last: str, codes: int) -> CodeChange:
@@ -177,11 +177,11 @@ ERASING = "SELECT set_config('codes.erasing', %s, true)"
 def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> int:
     """For the erasure of a person's data: no reason that staff gave names them any more; returns how many did."""
     pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # as PostgreSQL spells the edge of a word
-    found = list(CodeChange.objects.filter(brand_id=brand_id, reason__iregex=pattern))
-    for change in found:
+    rows = list(CodeChange.objects.filter(brand_id=brand_id, reason__iregex=pattern))
+    for change in rows:
         change.reason = without(change.reason, mentions.anywhere, pseudonym)
     with connection.cursor() as cursor:
         cursor.execute(ERASING, ["on"])
-        CodeChange.objects.bulk_update(found, ["reason"], batch_size=500)
+        CodeChange.objects.bulk_update(rows, ["reason"], batch_size=500)
         cursor.execute(ERASING, ["off"])
-    return len(found)
+    return len(rows)

@@ -59,8 +59,8 @@ def reserve(*, brand: Brand, prefix: str, at: datetime, by: User | None = None) 
     with transaction.atomic():
         take_turn(brand)
         own = CodePrefix.objects.filter(brand=brand)
-        if found := own.filter(prefix=prefix).first():
-            return found
+        if row := own.filter(prefix=prefix).first():
+            return row
         most = settings.CODE_PREFIXES_PER_BRAND
         if own.count() >= most and not (by and by.is_superuser):
             message = _("This brand has reserved the maximum of %(most)d prefixes. Use one of them.")
@@ -103,19 +103,19 @@ def ask(*, brand: Brand, prefix: str, audit_context: AuditContext, numbering: Nu
     brand, and `prefix_brand` of all its people, of whom an owner makes as many as they like; and each that is answered
     with no stands in the audit log. Raises BatchRejected, or RateLimited.
     """
-    person = audit_context.user
+    user = audit_context.user
     own = is_reserved(brand=brand, prefix=prefix)
     try:
         if not own:
-            count_try(brand=brand, user=person)
+            count_try(brand=brand, user=user)
         if not own and _answer(PREFIX_IS_TAKEN, brand.pk, prefix):
             raise BatchRejected(str(PREFIX_TAKEN), details={"field": "prefix"})
         if numbering and _answer(RANGE_IS_TAKEN, brand.pk, prefix, numbering.first_code, numbering.last_code):
             if own:
-                count_try(brand=brand, user=person)
+                count_try(brand=brand, user=user)
             raise BatchRejected(str(CODES_TAKEN), details={"field": "starting_number"})
     except RateLimited:
-        logger.warning("Too many prefixes were tried: user %s, brand %s", person and person.pk, brand.pk)
+        logger.warning("Too many prefixes were tried: user %s, brand %s", user and user.pk, brand.pk)
         _note(brand, audit_context, _("Tried too many code prefixes"), prefix)
         raise
     except BatchRejected:
@@ -133,8 +133,8 @@ def count_try(*, brand: Brand, user: User | None) -> None:
 def _answer(question: str, *parameters: str | int) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(question, parameters)
-        found: bool = cursor.fetchone()[0]
-        return found
+        result: bool = cursor.fetchone()[0]
+        return result
 
 
 def note_rejected(*, brand: Brand, audit_context: AuditContext, value: str) -> None:

@@ -24,8 +24,8 @@ def create(*, brand: Brand, values: Mapping[str, Any], audit_context: AuditConte
 
 def change(*, brand: Brand, product_id: int, values: Mapping[str, Any], audit_context: AuditContext) -> Product:
     """Set `values` of the brand's product. Raises NotFound, and Invalid, which names the field."""
-    mine = Product.objects.select_related("brand").filter(brand=brand, pk=product_id)
-    changed = rows.change(mine, values, brand_id=brand.pk, audit_context=audit_context, check=check_more)
+    own_rows = Product.objects.select_related("brand").filter(brand=brand, pk=product_id)
+    changed = rows.change(own_rows, values, brand_id=brand.pk, audit_context=audit_context, check=check_more)
     return refreshed(changed)
 
 

@@ -27,8 +27,8 @@ class CodeRange:
 
     @property
     def codes(self) -> AuthCodeQuerySet:
-        found: AuthCodeQuerySet = AuthCode.objects.filter(batch=self.batch, code__range=(self.first, self.last))
-        return found
+        rows: AuthCodeQuerySet = AuthCode.objects.filter(batch=self.batch, code__range=(self.first, self.last))
+        return rows
 
     def parts(self, size: int) -> "Iterator[CodeRange]":
         """The same codes in stretches of `size` at most, in order."""
@@ -44,9 +44,9 @@ class CodeRange:
     def _parts_in_order(self, size: int) -> "Iterator[CodeRange]":
         after = ""
         ordered = self.codes.order_by("code").values_list("code", flat=True)
-        while found := list(ordered.filter(code__gt=after)[:size]):
-            after = found[-1]
-            yield CodeRange(self.batch, found[0], after, len(found))
+        while rows := list(ordered.filter(code__gt=after)[:size]):
+            after = rows[-1]
+            yield CodeRange(self.batch, rows[0], after, len(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ def resolve_range(*, batch: BatchRange, first: str, last: str) -> CodeRange:
     for field, text in (("first", first), ("last", last)):
         code = numbering.find(text.strip())
         if code is None:
-            ends_told = {"first": batch.first_code, "last": batch.last_code}
-            message = _("This code is not in the batch. Its codes are %(first)s to %(last)s.") % ends_told
+            range_ends = {"first": batch.first_code, "last": batch.last_code}
+            message = _("This code is not in the batch. Its codes are %(first)s to %(last)s.") % range_ends
             raise BatchRejected(message, details={"field": field})
         ends.append(code)
     low, high = (numbering.number(code) or 0 for code in ends)
@@ -99,8 +99,8 @@ def _whole(batch: BatchRange, first: str, last: str) -> CodeRange:
         "The codes of this batch were printed elsewhere and have no numbers. Choose all of them, from %(first)s to "
         "%(last)s, one of them, or use a list."
     )
-    told = {"first": batch.first_code, "last": batch.last_code}
-    raise BatchRejected(message % told, details={"field": "first"})
+    details = {"first": batch.first_code, "last": batch.last_code}
+    raise BatchRejected(message % details, details={"field": "first"})
 
 
 def full_range(batch: BatchRange) -> CodeRange:

@@ -110,22 +110,22 @@ def figures(*, brands: Iterable[Brand], filters: Filters = EVER) -> Figures:
 def codes(*, brands: Iterable[Brand], filters: Filters) -> Codes:
     """Two statements."""
     parameters = Parameters()
-    found = groups(brands, timezone.now())
-    if not found:
+    result = groups(brands, timezone.now())
+    if not result:
         return Codes()
     count = _deactivated_codes if filters.status == Status.DEACTIVATED else _codes
-    parts = _union([count(group, filters, parameters) for group in found])
+    parts = _union([count(group, filters, parameters) for group in result])
     statement = f"SELECT sum(assigned), sum(scanned) FROM ({parts}) AS part"
     return Codes(*(int(value) for value in _rows(statement, parameters)[0]))
 
 
 def scans(*, brands: Iterable[Brand], filters: Filters) -> Scans:
     """Two statements."""
-    found = groups(brands, timezone.now())
-    if not found:
+    result = groups(brands, timezone.now())
+    if not result:
         return Scans()
     parameters = Parameters()
-    sources = [Sources(group, filters, parameters) for group in found]
+    sources = [Sources(group, filters, parameters) for group in result]
     statement = COUNT_SCANS.format(
         single=_union([part for it in sources for part in it.single(["day", "product_id", "location", "user_id"])]),
         rolled=_also([part for it in sources for part in it.rolled(["day", "product_id"])]),
@@ -204,7 +204,7 @@ def _first_scans(group: Group, filters: Filters, parameters: Parameters, batches
 
 def _display_rows(rows: Sequence[tuple[Any, ...]]) -> Scans:
     totals, days, products, places = Scans(), [], [], []
-    for what, day, product_id, name, accepted, warnings, errors, recalled, points, scanners in rows:
+    for what, day, product_id, name, accepted, warnings, errors, recalled, points, unique_scanners in rows:
         if what == "day":
             days.append(Day(day, int(accepted), int(warnings), int(errors)))
         elif what == "product":
@@ -212,7 +212,7 @@ def _display_rows(rows: Sequence[tuple[Any, ...]]) -> Scans:
         elif what == "place":
             places.append(Top(name, name, int(accepted)))
         else:
-            totals = Scans(int(accepted), int(warnings), int(errors), int(recalled), points, scanners)
+            totals = Scans(int(accepted), int(warnings), int(errors), int(recalled), points, unique_scanners)
     return replace(
         totals,
         days=tuple(sorted(days, key=lambda it: it.day)),
@@ -233,5 +233,5 @@ def _rows(statement: str, parameters: Parameters) -> list[tuple[Any, ...]]:
     """Bound by the client: the planner sees which place and which days, and chooses its way for them."""
     with connections[replica.alias(patience_seconds=PATIENCE_SECONDS)].cursor() as cursor:
         cursor.execute(statement, parameters.values)
-        found: list[tuple[Any, ...]] = cursor.fetchall()
-        return found
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows

@@ -112,27 +112,27 @@ def scans_made(
 def codes_condition(filters: Filters, *, brands: Iterable[Brand]) -> Q:
     """The assigned codes that status and campaign leave; days and place then ask which of them were scanned so."""
     brands = list(brands)
-    asked = Q(product__isnull=False)
+    condition = Q(product__isnull=False)
     if filters.status:
-        asked &= codes_with(filters.status, brands=brands)
+        condition &= codes_with(filters.status, brands=brands)
     if filters.campaign_id is not None:
-        asked &= codes_of(filters.campaign_id)
+        condition &= codes_of(filters.campaign_id)
     if filters.batch_id is not None:
-        asked &= Q(batch=filters.batch_id)
-    return asked
+        condition &= Q(batch=filters.batch_id)
+    return condition
 
 
 def scans_condition(filters: Filters, *, brands: Iterable[Brand]) -> Q:
     """The scans that all filters leave."""
     brands = list(brands)
-    asked = scans_made(brands=brands, first_day=filters.first_day, last_day=filters.last_day, places=filters.where)
+    condition = scans_made(brands=brands, first_day=filters.first_day, last_day=filters.last_day, places=filters.where)
     if filters.status:
-        asked &= scans_with(filters.status, brands=brands)
+        condition &= scans_with(filters.status, brands=brands)
     if filters.campaign_id is not None:
-        asked &= scans_of(filters.campaign_id)
+        condition &= scans_of(filters.campaign_id)
     if filters.batch_id is not None:
-        asked &= Q(batch=filters.batch_id)
-    return asked
+        condition &= Q(batch=filters.batch_id)
+    return condition
 
 
 def when_and_where(filters: Filters) -> str:
@@ -156,7 +156,7 @@ def _in_each_zone(brands: Iterable[Brand], condition: Callable[[ZoneInfo], Q]) -
         by_zone.setdefault(brand.zone, []).append(brand.pk)
     if len(by_zone) == 1:
         return condition(*by_zone)
-    found = Q(pk__in=[])
+    in_zones = Q(pk__in=[])
     for zone, ids in by_zone.items():
-        found |= Q(brand__in=ids) & condition(zone)
-    return found
+        in_zones |= Q(brand__in=ids) & condition(zone)
+    return in_zones

@@ -59,14 +59,14 @@ def groups(brands: Iterable[Brand], at: datetime) -> list[Group]:
     """One statement. A mark in another zone than its brand's is none: its days were cut elsewhere."""
     brands = list(brands)
     marks = {mark.brand_id: mark for mark in RollupWatermark.objects.filter(brand__in=brands)}
-    found: dict[tuple[str, date | None], list[Brand]] = {}
+    result: dict[tuple[str, date | None], list[Brand]] = {}
     for brand in brands:
         mark = marks.get(brand.pk)
         until = mark.until if mark and mark.time_zone == brand.time_zone else None
-        found.setdefault((brand.time_zone, until), []).append(brand)
+        result.setdefault((brand.time_zone, until), []).append(brand)
     return [
         Group(tuple(it.pk for it in same), same[0].zone, until, at.astimezone(same[0].zone).date())
-        for (_zone, until), same in found.items()
+        for (_zone, until), same in result.items()
     ]
 
 
@@ -193,8 +193,8 @@ class Sources:
     def by_batch(self) -> bool:
         """Whether rows that know no batch and no campaign are of no use."""
         filters = self.filters
-        asked = filters.batch_id is not None or filters.campaign_id is not None
-        return asked or filters.status == Status.EXPIRED
+        is_narrowed = filters.batch_id is not None or filters.campaign_id is not None
+        return is_narrowed or filters.status == Status.EXPIRED
 
     # --- the sources ------------------------------------------------------------------------------------------------
 

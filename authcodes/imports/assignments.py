@@ -50,8 +50,8 @@ def assign_imported(*, upload: Import, by: User | None = None) -> int:
         return ASSIGN_LIST.run(**import_summary(upload))
     assigned = 0
     for row in ImportRow.objects.filter(upload=upload, error="").order_by("code").iterator():
-        facts = {"product": row.product_id, "location": row.location, "points": row.points_per_scan}
-        assigned += ASSIGN_RANGE.run(**{**import_summary(upload), **facts, "first": row.code, "last": row.code_end})
+        values = {"product": row.product_id, "location": row.location, "points": row.points_per_scan}
+        assigned += ASSIGN_RANGE.run(**{**import_summary(upload), **values, "first": row.code, "last": row.code_end})
     return assigned
 
 

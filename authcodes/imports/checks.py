@@ -78,23 +78,23 @@ class ParsedRow:
 
 def wrong_header(kind: str, header: list[str]) -> str:
     """What keeps `header` from being the template's; empty if nothing does."""
-    wanted, found = COLUMNS[kind], [name.strip() for name in header]
-    if found in (wanted, [*wanted, ERROR_COLUMN]):
+    expected, actual = COLUMNS[kind], [name.strip() for name in header]
+    if actual in (expected, [*expected, ERROR_COLUMN]):
         return ""
     for other, columns in COLUMNS.items():
-        if other != kind and found in (columns, [*columns, ERROR_COLUMN]):
-            words = _('this is the header of the other kind. Choose the kind "%(kind)s" and upload the file again.')
-            return f"{FORMAT}: {words % {'kind': Import.Kind(other).label}}"
-    twice = sorted({name for name in found if name and found.count(name) > 1})
-    extra = [name or _("(without a name)") for name in dict.fromkeys(found) if name not in [*wanted, ERROR_COLUMN]]
+        if other != kind and actual in (columns, [*columns, ERROR_COLUMN]):
+            message = _('this is the header of the other kind. Choose the kind "%(kind)s" and upload the file again.')
+            return f"{FORMAT}: {message % {'kind': Import.Kind(other).label}}"
+    twice = sorted({name for name in actual if name and actual.count(name) > 1})
+    extra = [name or _("(without a name)") for name in dict.fromkeys(actual) if name not in [*expected, ERROR_COLUMN]]
     complaints = [
-        (_("missing"), [name for name in wanted if name not in found]),
+        (_("missing"), [name for name in expected if name not in actual]),
         (_("not in the template"), extra),
         (_("more than once"), twice),
     ]
     said = "; ".join(f"{what}: {', '.join(names)}" for what, names in complaints if names)
     said = said or _("the columns are in another order")
-    return f"{FORMAT}: {said}. {_('The columns are %(names)s.') % {'names': ', '.join(wanted)}}"[:1000]
+    return f"{FORMAT}: {said}. {_('The columns are %(names)s.') % {'names': ', '.join(expected)}}"[:1000]
 
 
 def parse_row(kind: str, values: list[str]) -> ParsedRow:
@@ -237,7 +237,7 @@ def check(upload: Import) -> None:
         "product": upload.product_id,
         "no_sku": NO_SKU,
         "taken": TAKEN,
-        **{name: str(words) for name, words in OUR_HEADINGS.items()},
+        **{name: str(message) for name, message in OUR_HEADINGS.items()},
     }
     if upload.kind == Import.Kind.LIST:
         _find_codes("code", "auth_code", parameters)
@@ -274,8 +274,13 @@ def check_conflicts(upload: Import) -> int:
     Returns how many rows that changed.
     """
     if upload.kind == Import.Kind.PRINTED:
-        told = {"upload": upload.pk, "brand": upload.brand_id, "own_code": str(OWN_CODE), "not_usable": str(NOT_USABLE)}
-        return _run([MARK_OWN_CODES, MARK_NOT_USABLE], told)
+        details = {
+            "upload": upload.pk,
+            "brand": upload.brand_id,
+            "own_code": str(OWN_CODE),
+            "not_usable": str(NOT_USABLE),
+        }
+        return _run([MARK_OWN_CODES, MARK_NOT_USABLE], details)
     parameters = {"upload": upload.pk, "product": upload.product_id, "taken": TAKEN}
     return _run([CLEAR_TAKEN, MARK_TAKEN_CODES if upload.kind == Import.Kind.LIST else MARK_TAKEN_RANGES], parameters)
 

@@ -74,17 +74,17 @@ def run_commit(run: runner.Run) -> None:
             COUNT_ROWS.run(upload=upload.pk, status=Import.Status.COMMITTING.value)
         raise
     run.note_progress(upload.codes, upload.codes)
-    words = _("%(number)d codes added.") if upload.kind == Import.Kind.PRINTED else _("%(number)d codes assigned.")
-    told = words % {"number": changed}
-    run.log(told if changed else _("This import has already been committed."))
+    message = _("%(number)d codes added.") if upload.kind == Import.Kind.PRINTED else _("%(number)d codes assigned.")
+    details = message % {"number": changed}
+    run.log(details if changed else _("This import has already been committed."))
 
 
 def _carry_out(upload: Import, by: User | None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(PATIENCE)
         cursor.execute(TURN, [upload.brand_id])
-        mine = Import.objects.filter(pk=upload.pk, status=Import.Status.COMMITTING)
-        if not mine.update(status=Import.Status.COMMITTED, committed_at=timezone.now()):
+        rows = Import.objects.filter(pk=upload.pk, status=Import.Status.COMMITTING)
+        if not rows.update(status=Import.Status.COMMITTED, committed_at=timezone.now()):
             return 0
         reject_repeated(upload)
         if checks.check_points(upload, by):
@@ -141,17 +141,17 @@ def run_undo(run: runner.Run) -> None:
         undoing.update(status=Import.Status.COMMITTED)
         raise
     run.note_progress(upload.codes, upload.codes)
-    words = _("%(number)d codes deleted.") if upload.kind == Import.Kind.PRINTED else _("%(number)d codes restored.")
-    told = words % {"number": restored}
-    run.log(told if restored else _("This import has already been undone."))
+    message = _("%(number)d codes deleted.") if upload.kind == Import.Kind.PRINTED else _("%(number)d codes restored.")
+    details = message % {"number": restored}
+    run.log(details if restored else _("This import has already been undone."))
 
 
 def _undo(upload: Import, by: User | None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(PATIENCE)
         cursor.execute(TURN, [upload.brand_id])
-        mine = Import.objects.filter(pk=upload.pk, status=Import.Status.UNDOING)
-        if not mine.update(status=Import.Status.UNDONE, undone_at=timezone.now()):
+        rows = Import.objects.filter(pk=upload.pk, status=Import.Status.UNDOING)
+        if not rows.update(status=Import.Status.UNDONE, undone_at=timezone.now()):
             return 0
         if upload.kind == Import.Kind.PRINTED:
             return printed_elsewhere.take_out(upload=upload, by=by, at=timezone.now())

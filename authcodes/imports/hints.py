@@ -32,32 +32,32 @@ FETCH_OWNERS = query("authcodes/imports/sql/fetch_owners.sql", returns=Owner)
 
 def hints(upload: Import, rows: Iterable[ImportRow]) -> dict[int, str]:
     """By the id of a row, how to mend it; two queries at most for a page of rows."""
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     unknown = [row for row in rows if row.error == NO_SKU and row.sku]
     if unknown:
         near = similar(upload.brand_id, {row.sku for row in unknown})
-        words = _("Did you mean %(sku)s?")
-        found |= {row.pk: words % {"sku": near[row.sku]} for row in unknown if row.sku in near}
+        message = _("Did you mean %(sku)s?")
+        result |= {row.pk: message % {"sku": near[row.sku]} for row in unknown if row.sku in near}
     taken = [row.pk for row in rows if row.error == TAKEN]
     if taken:
-        found |= owners(upload, taken)
-    return found
+        result |= owners(upload, taken)
+    return result
 
 
 def similar(brand_id: int, skus: set[str]) -> dict[str, str]:
     """By a SKU that the brand does not have, the one that it resembles most."""
-    asked = sorted(skus)[:MAX_SKUS]
+    unknown = sorted(skus)[:MAX_SKUS]
     beginnings = Q()
-    for sku in asked:
+    for sku in unknown:
         beginnings |= Q(sku__istartswith=sku[:BEGINNING])
     own = Product.objects.filter(beginnings, brand=brand_id, is_active=True)
     candidates = {sku.casefold(): sku for sku in own.values_list("sku", flat=True)[:MAX_CANDIDATES] if sku}
-    near = {sku: get_close_matches(sku.casefold(), candidates, n=1, cutoff=0.75) for sku in asked}
+    near = {sku: get_close_matches(sku.casefold(), candidates, n=1, cutoff=0.75) for sku in unknown}
     return {sku: candidates[matches[0]] for sku, matches in near.items() if matches}
 
 
 def owners(upload: Import, rows: list[int]) -> dict[int, str]:
     """By the id of a row, to which product its first taken code belongs."""
-    words = _("%(code)s is assigned to %(sku)s.")
+    message = _("%(code)s is assigned to %(sku)s.")
     taken = FETCH_OWNERS.all(upload=upload.pk, brand=upload.brand_id, product=upload.product_id, rows=rows)
-    return {owner.row_id: words % {"code": owner.code, "sku": owner.sku} for owner in taken}
+    return {owner.row_id: message % {"code": owner.code, "sku": owner.sku} for owner in taken}

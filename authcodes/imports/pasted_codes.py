@@ -60,9 +60,9 @@ def _checked(lines: list[tuple[int, str]], product: Product) -> list[ImportRow]:
     with row_guard.disabled("rows of an import that is never stored"), transaction.atomic():
         ImportRow.objects.bulk_create(rows)
         checks.check(upload)
-        found = list(ImportRow.objects.filter(upload_id=upload.pk).order_by("line"))
+        matches = list(ImportRow.objects.filter(upload_id=upload.pk).order_by("line"))
         transaction.set_rollback(True)
-    return found
+    return matches
 
 
 def _bare(line: str) -> str:

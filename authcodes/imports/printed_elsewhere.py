@@ -56,10 +56,10 @@ def settings_as_stored(batch_settings: BatchSettings) -> dict[str, Any]:
 
 def settings_of(upload: Import) -> BatchSettings:
     """What the batch of an upload is to be."""
-    asked = dict(upload.batch_settings)
-    day, campaign = asked.pop("expiration_date", None), asked.pop("campaign", None)
+    requested = dict(upload.batch_settings)
+    day, campaign = requested.pop("expiration_date", None), requested.pop("campaign", None)
     return BatchSettings(
-        **{"range_name": "", **asked},
+        **{"range_name": "", **requested},
         quantity=max(1, upload.codes),
         product=upload.product,
         expiration_date=date.fromisoformat(day) if day else None,
@@ -108,18 +108,18 @@ def bring_in(*, upload: Import, by: User | None) -> int:
     """
     at = timezone.now()
     good = ImportRow.objects.filter(upload=upload, error="")
-    found = good.aggregate(codes=Count("pk"), first=Min("code"), last=Max("code"))
+    totals = good.aggregate(codes=Count("pk"), first=Min("code"), last=Max("code"))
     try:
         batch = printed_batches.create(
             brand=upload.brand,
             batch_settings=settings_of(upload),
-            first_code=found["first"],
-            last_code=found["last"],
+            first_code=totals["first"],
+            last_code=totals["last"],
             at=at,
             by=by,
         )
-    except DomainError as refusal:
-        raise ImportRejected(_("Nothing was imported: %(why)s") % {"why": refusal.message}) from refusal
+    except DomainError as domain_error:
+        raise ImportRejected(_("Nothing was imported: %(why)s") % {"why": domain_error.message}) from domain_error
     try:
         with transaction.atomic():
             made = INSERT_PRINTED_CODES.run(

@@ -52,12 +52,12 @@ def _erase_content(upload: Import) -> None:
         cursor.execute(PATIENCE)
         DELETE_ROWS.run(upload=upload.pk)
         DELETE_CHANGES.run(upload=upload.pk)
-    mine = Import.objects.filter(pk=upload.pk)
-    mine.update(file="")
+    rows = Import.objects.filter(pk=upload.pk)
+    rows.update(file="")
     storage, name = upload.file.storage, upload.file.name
 
     def delete_file() -> None:
         if name and not files.delete(storage, name):
-            mine.update(file=name)  # purge_old tries again
+            rows.update(file=name)  # purge_old tries again
 
     transaction.on_commit(delete_file)

@@ -128,8 +128,8 @@ def upload(
 
 def _require_room(upload: Import) -> None:
     """For the file and for the job that checks it. Raises QuotaReached."""
-    wanted = {Resource.UPLOADS: 1, Resource.STORAGE: upload.file_bytes, queue.QUOTA: 1}
-    quotas.require_all(upload.brand_id, wanted, field="file")
+    amounts = {Resource.UPLOADS: 1, Resource.STORAGE: upload.file_bytes, queue.QUOTA: 1}
+    quotas.require_all(upload.brand_id, amounts, field="file")
 
 
 def _digest(file: "File[Any]") -> str:
@@ -153,9 +153,9 @@ def run_check(run: runner.Run) -> None:
         rows = _check(upload, run)
     except ImportFinishedError:
         return
-    except Invalid as refusal:
-        _reject(upload, run, refusal.message)
-        if isinstance(refusal, printed_elsewhere.CodesNotUsable):
+    except Invalid as error:
+        _reject(upload, run, error.message)
+        if isinstance(error, printed_elsewhere.CodesNotUsable):
             printed_elsewhere.note_not_usable(upload)
         raise
     run.log(_("%(number)d rows checked.") % {"number": rows})
@@ -190,8 +190,8 @@ def _checking(upload: Import, run: runner.Run) -> Iterator[Any]:
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(PATIENCE)
-        held = Import.objects.select_for_update(of=("self",)).get(pk=upload.pk)
-        if held.status != Import.Status.CHECKING:
+        locked = Import.objects.select_for_update(of=("self",)).get(pk=upload.pk)
+        if locked.status != Import.Status.CHECKING:
             raise ImportFinishedError
         run.check_superseded()
         yield cursor
@@ -268,9 +268,9 @@ def may_act(upload: Import, by: User) -> bool:
     """Whether `by` may import for this brand and uploaded this, or is manager or owner."""
     if by.is_superuser and by.is_active:
         return True
-    mine = StaffRole.objects.filter(user=by, brand=upload.brand_id, user__is_active=True).first()
-    leads = mine is not None and mine.role in {StaffRole.Role.OWNER, StaffRole.Role.MANAGER}
-    printer = mine is not None and mine.role == StaffRole.Role.PRINTER
+    rows = StaffRole.objects.filter(user=by, brand=upload.brand_id, user__is_active=True).first()
+    leads = rows is not None and rows.role in {StaffRole.Role.OWNER, StaffRole.Role.MANAGER}
+    printer = rows is not None and rows.role == StaffRole.Role.PRINTER
     return leads or (printer and upload.uploaded_by_id == by.pk)
 
 

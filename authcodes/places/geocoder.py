@@ -59,8 +59,8 @@ def nearest(*, latitude: float, longitude: float) -> Place | None:
 
 def country_of(latitude: float, longitude: float) -> str:
     """The country's ISO 3166-1 code, empty where no place is near. Raises as `nearest`."""
-    found = nearest(latitude=latitude, longitude=longitude)
-    return found.country if found else ""
+    result = nearest(latitude=latitude, longitude=longitude)
+    return result.country if result else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,9 +122,9 @@ class Atlas:
 
     def _slices(self, latitude: float, longitude: float, radius_km: float) -> Iterator[tuple[int, int]]:
         """Index ranges that together hold every place of the circle, and some beside it."""
-        reach = to_degrees(radius_km / EARTH_RADIUS_KM)
-        south, north = max(latitude - reach, -90.0), min(latitude + reach, 90.0)
-        spans = longitude_spans(latitude, longitude, reach)
+        angle = to_degrees(radius_km / EARTH_RADIUS_KM)
+        south, north = max(latitude - angle, -90.0), min(latitude + angle, 90.0)
+        spans = longitude_spans(latitude, longitude, angle)
         for band in range(band_of(south), band_of(north) + 1):
             for west, east in spans:
                 yield (

@@ -46,12 +46,12 @@ def scanned_places(brands: Iterable[Brand]) -> list[str]:
     if not brands:
         return []
     ids = [brand.pk for brand in brands]
-    found = set(FETCH_CLOSED_PLACES.all(brands=ids, most=MAX_KNOWN))
+    rows = set(FETCH_CLOSED_PLACES.all(brands=ids, most=MAX_KNOWN))
     for group in groups(brands, timezone.now()):
         since = group.midnight(group.until + timedelta(days=1)) if group.until else "-infinity"
         most = max(MAX_OPEN_SCANS // len(ids), 1)
-        found |= set(FETCH_OPEN_PLACES.all(brands=list(group.brand_ids), since=since, most=most))
-    return sorted(found)
+        rows |= set(FETCH_OPEN_PLACES.all(brands=list(group.brand_ids), since=since, most=most))
+    return sorted(rows)
 
 
 def places_of_codes(brands: Iterable[Brand], column: str) -> list[str]:
@@ -79,22 +79,22 @@ def meant(typed: str, known: Sequence[str]) -> list[str]:
     typed = checked(typed)
     if typed in known:
         return [typed]
-    found = _matching(typed, known)
-    if len(found) > MAX_MATCHES:
-        words = ngettext(
+    result = _matching(typed, known)
+    if len(result) > MAX_MATCHES:
+        terms = ngettext(
             "More than %(most)d place matches “%(typed)s”. Type more of the name.",
             "More than %(most)d places match “%(typed)s”. Type more of the name.",
             MAX_MATCHES,
         )
-        raise TooManyPlaces(words % {"most": MAX_MATCHES, "typed": typed}, details={"field": "location"})
-    return found
+        raise TooManyPlaces(terms % {"most": MAX_MATCHES, "typed": typed}, details={"field": "location"})
+    return result
 
 
 def suggested(typed: str, known: Sequence[str]) -> list[str]:
     """The few best matches: what begins so first. Raises Invalid."""
     beginning = folded(checked(typed))
-    found = _matching(typed, known)
-    return sorted(found, key=lambda name: (not folded(name).startswith(beginning), name))[:MAX_SUGGESTED]
+    result = _matching(typed, known)
+    return sorted(result, key=lambda name: (not folded(name).startswith(beginning), name))[:MAX_SUGGESTED]
 
 
 def checked(typed: str) -> str:
@@ -108,8 +108,8 @@ def checked(typed: str) -> str:
 
 
 def _matching(typed: str, known: Sequence[str]) -> list[str]:
-    words = re.split(r"[\s,]+", folded(typed).strip(" ,"))
-    return [name for name in known if all(word in folded(name) for word in words)] if any(words) else []
+    terms = re.split(r"[\s,]+", folded(typed).strip(" ,"))
+    return [name for name in known if all(word in folded(name) for word in terms)] if any(terms) else []
 
 
 @lru_cache(maxsize=50_000)

@@ -31,8 +31,8 @@ def check(selection: Selection, print_request: PrintRequest) -> None:
         sizes = {"least": images.MIN_SIZE_MM, "most": images.MAX_SIZE_MM}
         raise Invalid(_("Choose a size between %(least)s and %(most)s mm.") % sizes, details={"field": "size_mm"})
     if print_request.payload != Payload.CODE and not hostname_of(selection.brand.pk):
-        words = _("The brand has no hostname to print. Add one, or print the code only.")
-        raise Invalid(words, details={"field": "payload"})
+        message = _("The brand has no hostname to print. Add one, or print the code only.")
+        raise Invalid(message, details={"field": "payload"})
     if print_request.payload == Payload.GS1:
         _check_gs1(selection)
 
@@ -50,35 +50,35 @@ def _check_gs1(selection: Selection) -> None:
     gtins = dict(Product.objects.filter(brand=selection.brand).values_list("pk", "gtin"))
     lacking = [pk for pk, gtin in gtins.items() if not gtin]
     wrong = [pk for pk, gtin in gtins.items() if gtin and not is_gtin(gtin)]
-    words = ""
+    text = ""
     # The codes are asked for what is wrong, which indexes know, and not what they all have.
     if codes.filter(product__isnull=True).exists() or (lacking and codes.filter(product__in=lacking).exists()):
-        words = _("Some of these codes have no product with a GTIN, which a GS1 Digital Link needs.")
-    elif wrong and (found := codes.filter(product__in=wrong).values_list("product__gtin", flat=True)[:1]):
-        words = _("The GTIN %(gtin)s has a wrong check digit.") % {"gtin": found[0]}
+        text = _("Some of these codes have no product with a GTIN, which a GS1 Digital Link needs.")
+    elif wrong and (rows := codes.filter(product__in=wrong).values_list("product__gtin", flat=True)[:1]):
+        text = _("The GTIN %(gtin)s has a wrong check digit.") % {"gtin": rows[0]}
     elif any(len(images.printed(code)) > MAX_SERIAL_LENGTH for code in selection.samples()):
-        words = _("A GS1 serial number has at most %(most)d characters. Some printed codes are longer.")
-        words %= {"most": MAX_SERIAL_LENGTH}
-    if words:
-        raise Invalid(words, details={"field": "payload"})
+        text = _("A GS1 serial number has at most %(most)d characters. Some printed codes are longer.")
+        text %= {"most": MAX_SERIAL_LENGTH}
+    if text:
+        raise Invalid(text, details={"field": "payload"})
 
 
 def warnings(selection: Selection, print_request: PrintRequest, *, thorough: bool = True) -> list[str]:
     """What to think about before paper is used. If not `thorough`, what the first code and the settings tell."""
-    found = []
+    result = []
     if thorough and (off := selection.codes.filter(brand=selection.brand).deactivated().count()):
-        words = _("%(count)s of these codes are deactivated. They will be printed but scan as not valid.")
-        found.append(words % {"count": f"{off:,}"})
+        message = _("%(count)s of these codes are deactivated. They will be printed but scan as not valid.")
+        result.append(message % {"count": f"{off:,}"})
     if print_request.is_labels:
-        return [*found, *_sheet_warnings(print_request), *_label_warnings(selection, print_request, thorough=thorough)]
+        return [*result, *_sheet_warnings(print_request), *_label_warnings(selection, print_request, thorough=thorough)]
     densest = densest_of(selection, print_request) if thorough else selection.sample()
     sample = payload_of(densest, print_request, hostname_of(selection.brand.pk))
     across = images.module_mm(symbol(sample, print_request.level_of(densest.batch)), print_request.image_mm)
     if across < images.MIN_MODULE_MM:
-        told = {"across": f"{across:.3f}", "least": images.MIN_MODULE_MM}
-        words = _("A module would be %(across)s mm wide. Codes below %(least)s mm may not scan. Print them larger.")
-        found.append(words % told)
-    return found
+        values = {"across": f"{across:.3f}", "least": images.MIN_MODULE_MM}
+        message = _("A module would be %(across)s mm wide. Codes below %(least)s mm may not scan. Print them larger.")
+        result.append(message % values)
+    return result
 
 
 def densest_of(selection: Selection, print_request: PrintRequest) -> AuthCode:
@@ -95,25 +95,25 @@ def _sheet_warnings(print_request: PrintRequest) -> list[str]:
     """Where the size and the number of labels cannot both be had, the size is."""
     if print_request.sheet or print_request.fitting == PRESETS[print_request.preset]:
         return []
-    told = {
+    values = {
         "size": plain(print_request.size_mm),
         "chosen": PRESETS[print_request.preset].title,
         "other": print_request.fitting.title,
     }
-    return [_("Codes of %(size)s mm do not fit “%(chosen)s”. “%(other)s” will be printed instead.") % told]
+    return [_("Codes of %(size)s mm do not fit “%(chosen)s”. “%(other)s” will be printed instead.") % values]
 
 
 def _label_warnings(selection: Selection, print_request: PrintRequest, *, thorough: bool) -> list[str]:
     hostname = hostname_of(selection.brand.pk)
     sample = label_of(selection.sample(), print_request, hostname)
     densest = label_of(densest_of(selection, print_request), print_request, hostname) if thorough else sample
-    words = [sample.text, *sample.details]
+    text = [sample.text, *sample.details]
     if thorough and (print_request.title or print_request.sku):
         used = selection.codes.order_by().values("product").distinct()
         for title, sku in Product.objects.filter(pk__in=used).values_list("title", "sku")[:MAX_PRODUCTS]:
-            words += [title] if print_request.title else []
-            words += [sku] if print_request.sku else []
-    missing = "".join(dict.fromkeys("".join(map(text_layout.unknown, words))))
+            text += [title] if print_request.title else []
+            text += [sku] if print_request.sku else []
+    missing = "".join(dict.fromkeys("".join(map(text_layout.unknown, text))))
     return [*design.module_warnings(print_request.design(), densest), *design.letter_warnings(missing)]
 
 

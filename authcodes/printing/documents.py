@@ -91,9 +91,11 @@ def _font() -> bytes:
 def pdf(template: str, context: dict[str, Any], files: dict[str, bytes] | None = None) -> bytes:
     """The template as a PDF; it may show `files` by their names, as `ours:<name>`. Raises LibrariesMissing."""
     weasyprint = _weasyprint()
-    told = {"font": OURS + FONT, "ours": OURS, "sandbox_mark": selection.SANDBOX_MARK, **context}
-    more = next_to_dejavu(render_to_string(template, told))
-    text = render_to_string(template, {**told, "more_fonts": [(face.name, OURS + face.path.name) for face in more]})
+    page_context = {"font": OURS + FONT, "ours": OURS, "sandbox_mark": selection.SANDBOX_MARK, **context}
+    more = next_to_dejavu(render_to_string(template, page_context))
+    text = render_to_string(
+        template, {**page_context, "more_fonts": [(face.name, OURS + face.path.name) for face in more]}
+    )
     fonts = {FONT: _font(), **{face.path.name: face.path.read_bytes() for face in more}}
     fetcher = _fetcher_class()({**fonts, **(files or {})})
     made: bytes = weasyprint.HTML(string=text, base_url=None, url_fetcher=fetcher).write_pdf()
@@ -118,9 +120,9 @@ def day_of(moment: datetime, brand: Brand, text: str = "j F Y") -> str:
 
 def cover_sheet(run: PrintRun) -> bytes:
     """What goes with the file to whoever prints it. Raises LibrariesMissing."""
-    wanted = PrintRequest.read(run.settings)
-    level = Level[wanted.level or Level.M.name]
-    image = images.png(text=specimen(run, wanted), size_mm=SPECIMEN_MM, level=level)
+    print_request = PrintRequest.read(run.settings)
+    level = Level[print_request.level or Level.M.name]
+    image = images.png(text=specimen(run, print_request), size_mm=SPECIMEN_MM, level=level)
     context = {
         "run": run,
         "brand": run.brand,
@@ -148,14 +150,14 @@ def specimen(run: PrintRun, print_request: PrintRequest) -> str:
 
 def settings_of(run: PrintRun) -> list[tuple[str, str]]:
     """How the run was printed, as lines of a name and a value."""
-    wanted = PrintRequest.read(run.settings)
-    payload = PrintRun.Payload(wanted.payload).label
-    lines = [(_("QR code content"), str(payload)), (_("Error correction"), wanted.level or _("From each batch"))]
-    if not wanted.is_labels:
-        return [*lines, (_("Image size"), f"{plain(wanted.image_mm)} mm")]
-    design = wanted.design()
+    print_request = PrintRequest.read(run.settings)
+    payload = PrintRun.Payload(print_request.payload).label
+    lines = [(_("QR code content"), str(payload)), (_("Error correction"), print_request.level or _("From each batch"))]
+    if not print_request.is_labels:
+        return [*lines, (_("Image size"), f"{plain(print_request.image_mm)} mm")]
+    design = print_request.design()
     sheet = design.sheet
-    name = str(PRESETS[wanted.fitting.name].title) if not wanted.sheet else _("Custom")
+    name = str(PRESETS[print_request.fitting.name].title) if not print_request.sheet else _("Custom")
     page = f"{plain(sheet.page_width)} x {plain(sheet.page_height)} mm"
     label = f"{plain(sheet.label_width)} x {plain(sheet.label_height)} mm"
     return [
@@ -165,14 +167,14 @@ def settings_of(run: PrintRun) -> list[tuple[str, str]]:
         (_("Page"), page),
         (_("Label"), label),
         (_("Labels per page"), f"{sheet.columns} x {sheet.rows}"),
-        (_("First label"), str(wanted.start)),
-        (_("Order"), _("Column by column") if wanted.by_column else _("Row by row")),
-        (_("Cut marks"), _("Yes") if wanted.cut_marks else _("No")),
-        (_("Logo"), logo_summary(wanted)),
-        (_("Note"), wanted.note or "-"),
-        (_("Printer"), wanted.printer or "-"),
-        (_("Shifted by"), f"{plain(wanted.offset_x)} / {plain(wanted.offset_y)} mm"),
-        (_("Scaled by"), plain(wanted.scale)),
+        (_("First label"), str(print_request.start)),
+        (_("Order"), _("Column by column") if print_request.by_column else _("Row by row")),
+        (_("Cut marks"), _("Yes") if print_request.cut_marks else _("No")),
+        (_("Logo"), logo_summary(print_request)),
+        (_("Note"), print_request.note or "-"),
+        (_("Printer"), print_request.printer or "-"),
+        (_("Shifted by"), f"{plain(print_request.offset_x)} / {plain(print_request.offset_y)} mm"),
+        (_("Scaled by"), plain(print_request.scale)),
     ]
 
 

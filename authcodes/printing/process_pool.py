@@ -57,16 +57,16 @@ def alone(work: Callable[[], Result]) -> Result:
 
 class _Worker(Generic[Task, Result]):
     def __init__(self, work: Callable[[Task], Result]) -> None:
-        self.connection, theirs = _context.Pipe()
-        self.process = _context.Process(target=_serve, args=(work, theirs, self.connection), daemon=True)
+        self.connection, worker_end = _context.Pipe()
+        self.process = _context.Process(target=_serve, args=(work, worker_end, self.connection), daemon=True)
         self.process.start()
-        theirs.close()
+        worker_end.close()
 
     def result(self) -> Result:
-        found, error = self.connection.recv()
+        match, error = self.connection.recv()
         if error is not None:
             raise error
-        result: Result = found
+        result: Result = match
         return result
 
     def stop(self) -> None:

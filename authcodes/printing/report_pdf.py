@@ -42,10 +42,10 @@ def write(file: IO[bytes], report: Report, rows: Iterable[Any], *, title: str, b
 
 def cell(kind: Column, text: str | None) -> dict[str, Any]:
     """A moment without what people do not read: its seconds and the offset of its zone."""
-    shown = text or ""
+    displayed = text or ""
     if kind is Column.MOMENT:
-        shown = shown[: len("2026-03-14T09:26")].replace("T", " ")
-    return {"text": shown, "is_number": kind is Column.NUMBER, "is_rtl": direction(shown) == "rtl"}
+        displayed = displayed[: len("2026-03-14T09:26")].replace("T", " ")
+    return {"text": displayed, "is_number": kind is Column.NUMBER, "is_rtl": direction(displayed) == "rtl"}
 
 
 def widths(columns: list[dict[str, Any]], cells: list[list[dict[str, Any]]]) -> list[int]:
@@ -54,5 +54,5 @@ def widths(columns: list[dict[str, Any]], cells: list[list[dict[str, Any]]]) -> 
         max(len(text) for text in (column["title"], *(row[number]["text"] for row in cells)))
         for number, column in enumerate(columns)
     ]
-    shown = [min(max(length, MIN_LENGTH), MAX_LENGTH) for length in longest]
-    return [100 * length // sum(shown) for length in shown]
+    displayed = [min(max(length, MIN_LENGTH), MAX_LENGTH) for length in longest]
+    return [100 * length // sum(displayed) for length in displayed]

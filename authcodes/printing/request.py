@@ -83,18 +83,18 @@ class PrintRequest:
 
     def stored(self) -> dict[str, Any]:
         """As JSON holds it."""
-        found: dict[str, Any] = json.loads(json.dumps(asdict(self), cls=DjangoJSONEncoder))
-        return found
+        data: dict[str, Any] = json.loads(json.dumps(asdict(self), cls=DjangoJSONEncoder))
+        return data
 
     @classmethod
     def read(cls, stored: dict[str, Any]) -> "PrintRequest":
         """What `stored` wrote."""
-        given = {field.name: stored[field.name] for field in fields(cls) if field.name in stored}
+        known = {field.name: stored[field.name] for field in fields(cls) if field.name in stored}
         for name in ("size_mm", "offset_x", "offset_y", "scale"):
-            if given.get(name) is not None:
-                given[name] = Decimal(given[name])
-        if given.get("sheet"):
-            lengths = {name: Decimal(value) for name, value in given["sheet"].items()}
-            counts = {name: int(given["sheet"][name]) for name in ("columns", "rows")}
-            given["sheet"] = Sheet(**{**lengths, **counts})  # type: ignore[arg-type] # each has its own field's type
-        return cls(**given)
+            if known.get(name) is not None:
+                known[name] = Decimal(known[name])
+        if known.get("sheet"):
+            lengths = {name: Decimal(value) for name, value in known["sheet"].items()}
+            counts = {name: int(known["sheet"][name]) for name in ("columns", "rows")}
+            known["sheet"] = Sheet(**{**lengths, **counts})  # type: ignore[arg-type] # each has its own field's type
+        return cls(**known)

@@ -104,8 +104,8 @@ def run_batch(run: runner.Run) -> None:
     printed = PrintRun.objects.select_related("batch__brand").filter(job=run.job).first()
     if printed is None or printed.batch is None:
         raise NotFound
-    found = resolve_range(batch=printed.batch, first=printed.first_code, last=printed.last_code)
-    print_codes(run=run, printed=printed, selection=of_range(found))
+    result = resolve_range(batch=printed.batch, first=printed.first_code, last=printed.last_code)
+    print_codes(run=run, printed=printed, selection=of_range(result))
 
 
 BATCH_PRINT = JobKind(
@@ -126,22 +126,22 @@ def print_codes(*, run: runner.Run, printed: PrintRun, selection: Selection) -> 
     with files.workspace() as workspace:
         file = cast("BinaryIO", workspace)
         write = _write_sheets if print_request.is_labels else _write_archive
-        found = write(file, selection, print_request, _telling(run, selection.count))
-        found["sha256"] = digest(file)
+        result = write(file, selection, print_request, _telling(run, selection.count))
+        result["sha256"] = digest(file)
         run.save_file(file, name=_file_name(selection, print_request))
-    run.progress(found["codes"], found["codes"])
+    run.progress(result["codes"], result["codes"])
     ours = PrintRun.objects.filter(pk=printed.pk, job__attempts=run.attempt, job__status=Job.Status.RUNNING)
-    ours.update(first_code=selection.first, last_code=selection.last, **found)
-    run.log(outcome_message(found))
-    run.log(_("The file's SHA-256 is %(sha256)s.") % found)
+    ours.update(first_code=selection.first, last_code=selection.last, **result)
+    run.log(outcome_message(result))
+    run.log(_("The file's SHA-256 is %(sha256)s.") % result)
 
 
 def digest(file: BinaryIO) -> str:
     """The SHA-256 of all of a file, which is at its beginning again then."""
     file.seek(0)
-    found = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type] # any binary file will do
+    result = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type] # any binary file will do
     file.seek(0)
-    return found
+    return result
 
 
 def _file_name(selection: Selection, print_request: PrintRequest) -> str:

@@ -81,8 +81,8 @@ def digital_link(*, hostname: str, gtin: str, serial: str) -> str:
 
 def logo_of(brand_id: int) -> bytes | None:
     """The brand's, as a PNG."""
-    found = Brand.objects.filter(pk=brand_id).values_list("logo__content", flat=True).first()
-    return bytes(found) if found else None
+    chunk = Brand.objects.filter(pk=brand_id).values_list("logo__content", flat=True).first()
+    return bytes(chunk) if chunk else None
 
 
 def design_of(selection: Selection, print_request: PrintRequest) -> Design:
@@ -118,9 +118,9 @@ def streamed(codes: AuthCodeQuerySet, *, portion: int = PORTION) -> Iterator[Aut
     """Codes in the order they were made, a portion in memory at a time, however many there are."""
     rows = codes.select_related(None).select_related("batch", "product").order_by("pk")
     last = 0
-    while found := list(rows.filter(pk__gt=last)[:portion]):
-        yield from found
-        last = found[-1].pk
+    while chunk := list(rows.filter(pk__gt=last)[:portion]):
+        yield from chunk
+        last = chunk[-1].pk
 
 
 def labels(selection: Selection, print_request: PrintRequest, *, most: int | None = None) -> Iterator[Label]:

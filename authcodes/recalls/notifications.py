@@ -48,25 +48,25 @@ def start(*, recall: Recall, by: User | None) -> Job:
 
 def run(run: runner.Run) -> None:
     """The job's handler. Started again after a crash it goes on where it was: nobody is told twice."""
-    found = Recall.objects.select_related("batch__product")
-    recall = found.filter(pk=run.parameters["recall"], batch__brand=run.job.brand).first()
+    result = Recall.objects.select_related("batch__product")
+    recall = result.filter(pk=run.parameters["recall"], batch__brand=run.job.brand).first()
     if recall is None:
         message = _("The recall was withdrawn, so nobody was notified.")
         raise Invalid(message)
     customers = scanned_by(recall.batch)
     run.progress(0, len(customers))
-    told = done = 0
+    notified = done = 0
     for chunk in chunks(customers):
         if not Recall.objects.filter(pk=recall.pk).exists():
             break
         brand_id = recall.batch.brand_id
-        told += batching.notify_many(
+        notified += batching.notify_many(
             brand_id=brand_id, user_ids=chunk, notification=notification_of(recall), at=timezone.now()
         )
         done += len(chunk)
         (run.progress if done < len(customers) else run.note_progress)(done, len(customers))
-    words = _("%(notified)s customers notified; %(before)s had been notified before.")
-    run.log(words % {"notified": f"{told:,}", "before": f"{done - told:,}"})
+    summary = _("%(notified)s customers notified; %(before)s had been notified before.")
+    run.log(summary % {"notified": f"{notified:,}", "before": f"{done - notified:,}"})
 
 
 def may_cancel(job: Job, by: User) -> bool:
@@ -105,13 +105,13 @@ def chunks(ids: list[int]) -> Iterator[list[int]]:
 
 def notification_of(recall: Recall) -> NotificationRequest:
     batch = recall.batch
-    facts = {
+    values = {
         "product_name": batch.product.title if batch.product else batch.range_name,
         "recall_id": recall.recall_id,
         "contact": recall.contact,
         "message": recall.message,
     }
-    return NotificationRequest(Template.RECALL, key_of(recall), facts)
+    return NotificationRequest(Template.RECALL, key_of(recall), values)
 
 
 def withdraw(recall: Recall, *, at: datetime) -> int:

@@ -39,7 +39,7 @@ class Preview:
 
 def of(recall: Recall) -> Preview:
     """`recall` need not be stored. Counts customers who were not told yet."""
-    brand, facts = recall.batch.brand, notifications.notification_of(recall).values
+    brand, values = recall.batch.brand, notifications.notification_of(recall).values
     customers = notifications.to_notify(recall)
     mail = rendering.compose(
         MessageRequest(
@@ -47,11 +47,11 @@ def of(recall: Recall) -> Preview:
             template=Template.RECALL.value,
             channel=Channel.EMAIL.value,
             language=delivery.settings_of(brand.pk).language,
-            values=facts,
+            values=values,
             customer_name=NAME,
         )
     )
-    return Preview(mail, len(customers), reached(brand, customers), fingerprint(facts, len(customers)))
+    return Preview(mail, len(customers), reached(brand, customers), fingerprint(values, len(customers)))
 
 
 def fingerprint(values: Mapping[str, Any], customers: int) -> str:

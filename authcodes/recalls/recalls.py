@@ -27,9 +27,11 @@ def recall_batch(
 
     Raises BatchRejected when it is recalled already.
     """
-    told = {"recall_id": recall_id, "contact": contact, "message": message, "reason": reason}
+    details = {"recall_id": recall_id, "contact": contact, "message": message, "reason": reason}
     with transaction.atomic():
-        recall, new = Recall.objects.get_or_create(batch=batch, defaults={**told, "recalled_by": by, "recalled_at": at})
+        recall, new = Recall.objects.get_or_create(
+            batch=batch, defaults={**details, "recalled_by": by, "recalled_at": at}
+        )
         if not new:
             message = _("This batch is already recalled (%(recall)s).") % {"recall": recall.recall_id}
             raise BatchRejected(message, details={"field": "batch"})
@@ -52,8 +54,8 @@ def publish_recall(recall: Recall) -> None:
         if batch.product
         else None,
     }
-    told = webhook_events.webhook_event(kind, data, brand_id=batch.brand_id, at=recall.recalled_at)
-    publishing.publish(messages=[told], brand_id=batch.brand_id, at=recall.recalled_at)
+    details = webhook_events.webhook_event(kind, data, brand_id=batch.brand_id, at=recall.recalled_at)
+    publishing.publish(messages=[details], brand_id=batch.brand_id, at=recall.recalled_at)
 
 
 def withdraw_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> WithdrawnRecall:
@@ -65,25 +67,25 @@ def withdraw_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> W
         message = _("Enter a reason for withdrawing the recall.")
         raise BatchRejected(message, details={"field": "reason"})
     with transaction.atomic():
-        held = Recall.objects.select_for_update(of=("self",)).select_related("batch").filter(pk=recall.pk).first()
-        if held is None:
+        locked = Recall.objects.select_for_update(of=("self",)).select_related("batch").filter(pk=recall.pk).first()
+        if locked is None:
             message = _("This recall has already been withdrawn.")
             raise BatchRejected(message)
-        kept = WithdrawnRecall.objects.create(
-            batch_id=held.batch_id,
-            recall_id=held.recall_id,
-            contact=held.contact,
-            message=held.message,
-            reason=held.reason,
-            recalled_by_id=held.recalled_by_id,
-            recalled_at=held.recalled_at,
+        withdrawn = WithdrawnRecall.objects.create(
+            batch_id=locked.batch_id,
+            recall_id=locked.recall_id,
+            contact=locked.contact,
+            message=locked.message,
+            reason=locked.reason,
+            recalled_by_id=locked.recalled_by_id,
+            recalled_at=locked.recalled_at,
             withdrawn_by=by,
             withdrawn_at=at,
             withdrawal_reason=reason,
         )
-        notifications.withdraw(held, at=at)
-        held.delete()
+        notifications.withdraw(locked, at=at)
+        locked.delete()
         history.note_batch(
-            CodeChangeContext(Kind.RECALL_WITHDRAWN, at, by, reason, detail=held.recall_id), batch=held.batch
+            CodeChangeContext(Kind.RECALL_WITHDRAWN, at, by, reason, detail=locked.recall_id), batch=locked.batch
         )
-    return kept
+    return withdrawn

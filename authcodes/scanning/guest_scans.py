@@ -38,12 +38,12 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
         raise ScanNotAdoptable
     place = ScanLocation(scan.latitude, scan.longitude)
     about = ScanContext(at=scan.scanned_at, user_id=user_id, brand_id=scan.brand_id, place=place)
-    facts = snapshot_of(scan.code, about)
-    if facts is None or scan.user_id is not None or scan.points_status != PointsStatus.GUEST:
+    snapshot = snapshot_of(scan.code, about)
+    if snapshot is None or scan.user_id is not None or scan.points_status != PointsStatus.GUEST:
         raise ScanNotAdoptable
-    reason = Reason.RECALLED if facts.recall_id else Reason(scan.reason)
+    reason = Reason.RECALLED if snapshot.recall_id else Reason(scan.reason)
     result = replace(
-        build_result(scan.scan_id, facts, reason, about), outcome=Outcome.SUCCESS, scan_count=scan.scan_count
+        build_result(scan.scan_id, snapshot, reason, about), outcome=Outcome.SUCCESS, scan_count=scan.scan_count
     )
     messages = [record.scan_event(result, about)] if result.points_status in EARNING else []
     parameters = {
@@ -52,7 +52,7 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
         "points_status": result.points_status.value,
         "unconfirmed": result.points_status == PointsStatus.UNCONFIRMED,
         "points_promised": result.points,
-        **publishing.insertion(messages=messages, brand_id=facts.brand_id, at=about.at),
+        **publishing.insertion(messages=messages, brand_id=snapshot.brand_id, at=about.at),
     }
     try:
         with transaction.atomic():
@@ -66,8 +66,8 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
 
 def place(*, scan: Scan, latitude: float, longitude: float) -> None:
     """Note where a scan happened, if that is not known yet."""
-    found = ScanLocation(latitude, longitude).named()
-    PLACE_SCAN.run(scan_id=scan.scan_id, latitude=latitude, longitude=longitude, location=found.label)
+    result = ScanLocation(latitude, longitude).named()
+    PLACE_SCAN.run(scan_id=scan.scan_id, latitude=latitude, longitude=longitude, location=result.label)
 
 
 def erase(*, user_id: int, brand_id: int, to: int) -> None:

@@ -13,11 +13,11 @@ INSERT_LOOKUP = command("authcodes/scanning/sql/insert_lookup.sql")
 
 def note(*, result: ScanResult, scanned: str, about: ScanContext) -> None:
     """Record that somebody looked a code up: whoever tries many of them leaves a trace."""
-    facts = result.snapshot
+    snapshot = result.snapshot
     INSERT_LOOKUP.run(
-        brand_id=facts.brand_id if facts else about.brand_id,
-        code_id=facts.id if facts else None,
-        code=facts.code if facts else scanned[:64],
+        brand_id=snapshot.brand_id if snapshot else about.brand_id,
+        code_id=snapshot.id if snapshot else None,
+        code=snapshot.code if snapshot else scanned[:64],
         user_id=about.user_id,
         reason=result.reason.value,
         at=about.at,

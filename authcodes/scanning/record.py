@@ -80,18 +80,18 @@ def note_attempt(result: ScanResult, about: ScanContext, scanned: str) -> None:
 
 def _webhook_event(result: ScanResult, about: ScanContext) -> list[messages.NewEvent]:
     """code.scanned, for the brand whose code it is. Whose customer scanned it through another brand is not told."""
-    facts = result.snapshot
-    if facts is None or not facts.is_published:
+    snapshot = result.snapshot
+    if snapshot is None or not snapshot.is_published:
         return []
     data = {
         "scan_id": result.scan_id,
-        "code": facts.code,
+        "code": snapshot.code,
         "outcome": result.outcome.value,
         "reason": result.reason.value,
         **public_status_fields(result.points_status),
         "points_promised": plain(result.points),
-        "batch_id": facts.batch_id,
-        "product": facts.product(),
+        "batch_id": snapshot.batch_id,
+        "product": snapshot.product(),
         "latitude": about.place.latitude,
         "longitude": about.place.longitude,
         "location": about.place.label or None,
@@ -99,7 +99,7 @@ def _webhook_event(result: ScanResult, about: ScanContext) -> list[messages.NewE
     message = webhook_events.webhook_event(
         WebhookType.CODE_SCANNED,
         data,
-        brand_id=facts.brand_id,
+        brand_id=snapshot.brand_id,
         user_id=None if result.reason == Reason.OTHER_BRAND else about.user_id,
         event_id=uuid.uuid5(result.scan_id, WebhookType.CODE_SCANNED.value),
         at=about.at,
@@ -109,21 +109,21 @@ def _webhook_event(result: ScanResult, about: ScanContext) -> list[messages.NewE
 
 def scan_event(result: ScanResult, about: ScanContext) -> messages.NewEvent:
     """scan-auth, spec section 6. Its id is the scan's, which is how the accrual finds the scan again."""
-    facts = result.snapshot
-    assert facts is not None  # noqa: S101 - an accepted scan has a code
+    snapshot = result.snapshot
+    assert snapshot is not None  # noqa: S101 - an accepted scan has a code
     location = {"latitude": about.place.latitude, "longitude": about.place.longitude}
     product = {
-        "productId": facts.product_id,
-        "authCode": facts.code,
-        "title": facts.title,
-        "retailPrice": plain(facts.retail_price),
-        "redeem_point_value": facts.redeem_point_value,
+        "productId": snapshot.product_id,
+        "authCode": snapshot.code,
+        "title": snapshot.title,
+        "retailPrice": plain(snapshot.retail_price),
+        "redeem_point_value": snapshot.redeem_point_value,
     }
     place = {**location, "city": about.place.city, "region": about.place.region}
     return messages.NewEvent(
         kind="scan-auth",
         event_id=result.scan_id,
-        arguments={"brand_id": facts.brand_id, "user_id": about.user_id},
+        arguments={"brand_id": snapshot.brand_id, "user_id": about.user_id},
         payload={
             "type": Campaign.Type.SCAN.value,
             "product": {name: value for name, value in product.items() if value is not None},
@@ -134,16 +134,16 @@ def scan_event(result: ScanResult, about: ScanContext) -> messages.NewEvent:
 
 
 def _record(result: ScanResult, about: ScanContext, scanned: str) -> dict[str, object]:
-    facts = result.snapshot
+    snapshot = result.snapshot
     return {
         "scan_id": result.scan_id,
-        "brand_id": facts.brand_id if facts else about.brand_id,
-        "code_id": facts.id if facts else None,
-        "code": facts.code if facts else scanned[:64],
+        "brand_id": snapshot.brand_id if snapshot else about.brand_id,
+        "code_id": snapshot.id if snapshot else None,
+        "code": snapshot.code if snapshot else scanned[:64],
         "user_id": about.user_id,
-        "batch_id": facts.batch_id if facts else None,
-        "product_id": facts.product_id if facts else None,
-        "campaign_id": facts.campaign_id if facts else None,
+        "batch_id": snapshot.batch_id if snapshot else None,
+        "product_id": snapshot.product_id if snapshot else None,
+        "campaign_id": snapshot.campaign_id if snapshot else None,
         "outcome": result.outcome.value,
         "reason": result.reason.value,
         "points_status": result.points_status.value,

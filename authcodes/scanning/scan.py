@@ -71,10 +71,10 @@ def preview(*, scanned: str, about: ScanContext) -> ScanResult:
 
 
 def _find_code(scanned: str, about: ScanContext, scan_id: uuid.UUID) -> ScanResult:
-    reading, facts = find(scanned, about)
-    reason = evaluate_scan(snapshot=facts, reading=reading, about=about)
-    result = build_result(scan_id, facts, reason, about)
-    return standing(result, facts, about) or result if facts and reason == Reason.LIMIT_REACHED else result
+    reading, snapshot = find(scanned, about)
+    reason = evaluate_scan(snapshot=snapshot, reading=reading, about=about)
+    result = build_result(scan_id, snapshot, reason, about)
+    return standing(result, snapshot, about) or result if snapshot and reason == Reason.LIMIT_REACHED else result
 
 
 def renew_reservation(*, scan_id: uuid.UUID) -> None:
@@ -104,8 +104,8 @@ def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
     )
     if not same:
         raise IdempotencyKeyReused
-    facts = snapshot_of(earlier.code if earlier.auth_code_id else None, about)
-    status = _status_again(earlier, facts)
+    snapshot = snapshot_of(earlier.code if earlier.auth_code_id else None, about)
+    status = _status_again(earlier, snapshot)
     answered = ScanResult(
         scan_id=earlier.scan_id,
         outcome=Outcome(earlier.outcome),
@@ -113,13 +113,13 @@ def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
         points_status=status,
         points=earlier.points_promised,
         scan_count=earlier.scan_count,
-        snapshot=facts,
+        snapshot=snapshot,
         scanned_at=earlier.scanned_at,
     )
     withheld = (answered.reason, earlier.points_status) == (Reason.LIMIT_REACHED, PointsStatus.LIMITED)
-    if facts is None or not withheld:
+    if snapshot is None or not withheld:
         return answered
-    return about_earlier(answered, facts, about, points=earlier.points_promised) or answered
+    return about_earlier(answered, snapshot, about, points=earlier.points_promised) or answered
 
 
 def _status_again(earlier: Scan, snapshot: CodeSnapshot | None) -> Scan.PointsStatus:

@@ -53,14 +53,14 @@ def on_scan_auth_batch(events: Sequence[LeasedEvent]) -> list[LeasedEvent]:
         ScanLookup(parsed.code if parsed else "", event.arguments["user_id"], event.time, event.event_id)
         for event, parsed in zip(events, parsed_codes, strict=True)
     ]
-    requests, rest = [], []
-    for event, parsed, facts in zip(events, parsed_codes, snapshot.fetch_many(lookups), strict=True):
-        code = _checked_or_none(facts, parsed, event)
+    requests, unbatched = [], []
+    for event, parsed, details in zip(events, parsed_codes, snapshot.fetch_many(lookups), strict=True):
+        code = _checked_or_none(details, parsed, event)
         if code and code.accepted_scan_id and not code.accepted_scan_reserves:
             requests.append(_request(event, code, code.accepted_scan_id))
         else:
-            rest.append(event)
-    return rest + [request.event for request in accrue_batch(requests)]
+            unbatched.append(event)
+    return unbatched + [request.event for request in accrue_batch(requests)]
 
 
 def _checked_or_none(
@@ -75,8 +75,8 @@ def _checked_or_none(
 def _accrue(event: LeasedEvent) -> None:
     parsed = read(str(event.payload["product"]["authCode"]))
     user_id = event.arguments["user_id"]
-    facts = parsed and snapshot.read(code=parsed.code, user_id=user_id, at=event.time, scan_id=event.event_id)
-    code = check_code(snapshot=facts or None, parsed=parsed, event=event)
+    details = parsed and snapshot.read(code=parsed.code, user_id=user_id, at=event.time, scan_id=event.event_id)
+    code = check_code(snapshot=details or None, parsed=parsed, event=event)
     scan_id = code.accepted_scan_id or event.following_id("scan")
     request = _request(event, code, scan_id)
 
@@ -187,19 +187,19 @@ def _check_new_scan(snapshot: CodeSnapshot, parsed: ParsedCode, event: LeasedEve
 def _settle_rejected_scan(event: LeasedEvent, error: DomainError) -> None:
     """Only the scan that the event asks for, and only if it still waits: the event may not come from a scan here."""
     status = Status.ALREADY_CLAIMED if isinstance(error, PointsAlreadyClaimed) else Status.NOT_ELIGIBLE
-    theirs = Scan.objects.filter(brand_id=event.brand_id, user_id=event.arguments["user_id"])
-    own = theirs.filter(pk=event.event_id).first()
+    rows = Scan.objects.filter(brand_id=event.brand_id, user_id=event.arguments["user_id"])
+    own = rows.filter(pk=event.event_id).first()
     if own is None:
         return
     waits = [Status.PENDING]
     if status == Status.ALREADY_CLAIMED:  # else it goes on reserving the code for whoever may have it
         waits.append(Status.UNCONFIRMED)
-    waiting = theirs.filter(points_status__in=waits)
+    waiting = rows.filter(points_status__in=waits)
     if own.reason == Reason.LIMIT_REACHED:  # it asked for the points of an accepted scan
-        asked = waiting.filter(auth_code=own.auth_code_id)
+        scan_rows = waiting.filter(auth_code=own.auth_code_id)
     else:
-        asked = waiting.filter(pk=own.pk)
-    for scan_id in asked.values_list("pk", flat=True):
+        scan_rows = waiting.filter(pk=own.pk)
+    for scan_id in scan_rows.values_list("pk", flat=True):
         scanning.settle(scan_id=scan_id, status=status)
 
 

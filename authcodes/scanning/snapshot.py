@@ -116,15 +116,17 @@ def find(scanned: str, about: ScanContext) -> tuple[ParsedCode | None, CodeSnaps
     Raises TokenInvalid as snapshot_of does.
     """
     reading = scan_input.read(scanned)
-    facts = snapshot_of(reading.code, about) if reading else None
-    if facts is None and (code := code_of_payload(scanned)):
+    snapshot = snapshot_of(reading.code, about) if reading else None
+    if snapshot is None and (code := code_of_payload(scanned)):
         return ParsedCode(code, ""), snapshot_of(code, about)
-    return reading, facts if reading else snapshot_of(None, about)
+    return reading, snapshot if reading else snapshot_of(None, about)
 
 
 def snapshot_of(code: str | None, about: ScanContext) -> CodeSnapshot | None:
     """Raises TokenInvalid for a user who is not active: views leave the look at the user to this statement."""
-    facts = read(code=code, user_id=about.user_id, at=about.at, token=about.token) if code else None
-    if about.user_id is not None and not (facts.user_active if facts else active_user(about.user_id, about.token)):
+    snapshot = read(code=code, user_id=about.user_id, at=about.at, token=about.token) if code else None
+    if about.user_id is not None and not (
+        snapshot.user_active if snapshot else active_user(about.user_id, about.token)
+    ):
         raise TokenInvalid
-    return facts
+    return snapshot

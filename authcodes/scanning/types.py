@@ -100,11 +100,11 @@ class CodeSnapshot:
 
     def product_in_language(self) -> dict[str, Any] | None:
         """The product as spec 4.6 names it, in the language of the answer."""
-        found = self.product()
-        if found and self.title and self.product_texts and self.product_texts != "{}":
+        product = self.product()
+        if product and self.title and self.product_texts and self.product_texts != "{}":
             texts = json.loads(self.product_texts)
-            found["name"] = text_of(texts, "title", self.title, languages.decide())
-        return found
+            product["name"] = text_of(texts, "title", self.title, languages.decide())
+        return product
 
     def product(self) -> dict[str, Any] | None:
         """The product as spec 4.6 names it, in the brand's own words."""
@@ -138,9 +138,9 @@ class ScanLocation:
     @classmethod
     def of(cls, location: dict[str, Any] | None) -> "ScanLocation":
         """The place in an event's or a request's `location`."""
-        given = location or {}
-        city, region = given.get("city") or "", given.get("region") or ""
-        return cls(given.get("latitude"), given.get("longitude"), city, region)
+        position = location or {}
+        city, region = position.get("city") or "", position.get("region") or ""
+        return cls(position.get("latitude"), position.get("longitude"), city, region)
 
     @property
     def label(self) -> str:

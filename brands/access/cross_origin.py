@@ -140,14 +140,14 @@ def brands_of(names: Names) -> list[BrandOrigins] | None:
     digest, brand_id, host = names
     hosts = {"host_and_port": host, "host": host.rpartition(":")[0] or host}
     try:
-        found = FIND_WEB_ORIGINS.all(digest=digest, brand_id=brand_id, at=timezone.now(), **hosts)
+        rows = FIND_WEB_ORIGINS.all(digest=digest, brand_id=brand_id, at=timezone.now(), **hosts)
     except DatabaseError:  # what the view has answered must not be lost for this
         logger.warning("Web origins cannot be read: no page of another website can read this answer.")
         return None
     if len(_remembered) >= MAX_REMEMBERED:
         _remembered.clear()
-    _remembered[names] = found, monotonic() + REMEMBERED_SECONDS
-    return found
+    _remembered[names] = rows, monotonic() + REMEMBERED_SECONDS
+    return rows
 
 
 def reset() -> None:

@@ -84,10 +84,10 @@ def row_output(row: type[Output]) -> type[Output]:
 
 def row_of(rows: "QuerySet[R]", **which: Any) -> R:
     """The only one. Raises NotFound."""
-    found = rows.filter(**which).first()
-    if found is None:
+    row = rows.filter(**which).first()
+    if row is None:
         raise NotFound
-    return found
+    return row
 
 
 def list_endpoint(

@@ -57,9 +57,9 @@ def answer_once(request: Request, by: Sender, work: Callable[[], Response]) -> R
 
 
 def _digest(request: Request) -> bytes:
-    asked = hashlib.sha256(f"{request.method} {request.path}\n".encode())
-    asked.update(request._request.body)  # noqa: SLF001 - DRF's own name for Django's request
-    return asked.digest()
+    requested = hashlib.sha256(f"{request.method} {request.path}\n".encode())
+    requested.update(request._request.body)  # noqa: SLF001 - DRF's own name for Django's request
+    return requested.digest()
 
 
 def purge_old(*, at: datetime) -> int:

@@ -58,8 +58,8 @@ def note(key_id: int, request: HttpRequest, status: int) -> None:
 
 def latest(key_id: int) -> list[KeyCall] | None:
     """The key's latest calls, the last one first; None while Redis does not answer."""
-    found = ask(lambda: cast("list[bytes]", command("LRANGE", list_of(key_id), 0, CALLS - 1)))
-    return None if found is None else [_call(json.loads(each)) for each in found]
+    result = ask(lambda: cast("list[bytes]", command("LRANGE", list_of(key_id), 0, CALLS - 1)))
+    return None if result is None else [_call(json.loads(each)) for each in result]
 
 
 def _call(stored: list[object]) -> KeyCall:

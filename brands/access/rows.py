@@ -63,7 +63,7 @@ def _store(row: Model, **how: Any) -> None:
     except ValidationError as error:
         fields = {name.replace("__all__", "non_field_errors"): said for name, said in error.message_dict.items()}
         name, said = next(iter(fields.items()))
-        words = said[0] if name == "non_field_errors" else f"{name}: {said[0]}"
-        raise Invalid(words, details={"fields": fields}) from error
+        text = said[0] if name == "non_field_errors" else f"{name}: {said[0]}"
+        raise Invalid(text, details={"fields": fields}) from error
     except IntegrityError as error:  # another request was faster
         raise Invalid("Another row has this value already. Read the rows again.") from error

@@ -190,19 +190,19 @@ def find(raw: str, *, at: datetime) -> Caller:
     """Whose key `raw` is. Raises ApiKeyInvalid for an unknown, revoked or expired one."""
     if not SHAPE.fullmatch(raw):
         raise ApiKeyInvalid
-    found = FIND_KEY.first(digest=digest_of(raw), at=at)
-    if found is None:
+    row = FIND_KEY.first(digest=digest_of(raw), at=at)
+    if row is None:
         raise ApiKeyInvalid
-    if found.is_use_unnoted:
-        NOTE_USE.run(key_id=found.key_id, at=at)
-    request_brands.note(request_brands.KEY, (found.brand_id,))
+    if row.is_use_unnoted:
+        NOTE_USE.run(key_id=row.key_id, at=at)
+    request_brands.note(request_brands.KEY, (row.brand_id,))
     return Caller(
-        key_id=found.key_id,
-        kind=found.kind,
-        brand_id=found.brand_id,
-        prefix=found.prefix,
-        scopes=frozenset(found.scopes),
-        networks=tuple(found.networks),
+        key_id=row.key_id,
+        kind=row.kind,
+        brand_id=row.brand_id,
+        prefix=row.prefix,
+        scopes=frozenset(row.scopes),
+        networks=tuple(row.networks),
     )
 
 

@@ -32,8 +32,8 @@ def meant(typed: str, brand_ids: Collection[int]) -> list[int]:
         return [owner]
     ids = _first(matching(typed, brand_ids), MAX_MATCHES)
     if len(ids) > MAX_MATCHES:
-        words = _("More than %(most)d customers match “%(typed)s”. Type more of the name or the address.")
-        raise TooManyCustomers(words % {"most": MAX_MATCHES, "typed": typed})
+        terms = _("More than %(most)d customers match “%(typed)s”. Type more of the name or the address.")
+        raise TooManyCustomers(terms % {"most": MAX_MATCHES, "typed": typed})
     return ids
 
 
@@ -44,20 +44,20 @@ def some(typed: str, brand_ids: Collection[int], most: int) -> list[int]:
 
 def matching(typed: str, brand_ids: Collection[int]) -> QuerySet[CustomerWord, int]:
     """The ids, however many, for another statement to look in; one may come several times. One statement."""
-    found: QuerySet[CustomerWord, int] | None = None
+    result: QuerySet[CustomerWord, int] | None = None
     for word in terms_of(typed):
         begin_so = CustomerWord.objects.filter(brand__in=brand_ids, word__gte=word, word__lt=word + LAST)
-        narrowed = begin_so if found is None else begin_so.filter(user__in=found)
-        found = narrowed.values_list("user_id", flat=True)
-    return CustomerWord.objects.none().values_list("user_id", flat=True) if found is None else found
+        narrowed = begin_so if result is None else begin_so.filter(user__in=result)
+        result = narrowed.values_list("user_id", flat=True)
+    return CustomerWord.objects.none().values_list("user_id", flat=True) if result is None else result
 
 
 def terms_of(typed: str) -> list[str]:
     """As the triggers write words; the longest, which say most, last. Raises Invalid."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT word FROM customer_words(%s) AS word", [checked(typed)])
-        words = sorted((word for [word] in cursor.fetchall()), key=len)
-    return words[-MAX_TERMS:]
+        terms = sorted((word for [word] in cursor.fetchall()), key=len)
+    return terms[-MAX_TERMS:]
 
 
 def owner_of(address: str, brand_ids: Collection[int]) -> int | None:

@@ -148,15 +148,15 @@ def check(guesser: Guesser, *, reading: ParsedCode | None, exemptions: Exemption
     """
     budgets = budgets_of(guesser, reading=reading, calls=calls)
     digest = sha256(reading.code.encode()).digest()[:8] if reading else b""
-    refused = use(budgets, digest)
-    while refused:
-        seconds, budget = refused
+    rejected = use(budgets, digest)
+    while rejected:
+        seconds, budget = rejected
         exempt = exemptions_from(budget.scope, exemptions)
         if not exempt:
             note_stopped(guesser, budget)
             raise RateLimited(retry_after=seconds)
         budgets = [budget for budget in budgets if budget.scope not in exempt]
-        refused = use(budgets, digest)
+        rejected = use(budgets, digest)
 
 
 def note_stopped(guesser: Guesser, budget: Budget) -> None:
@@ -191,43 +191,43 @@ def use(budgets: list[Budget], digest: bytes) -> tuple[int, Budget] | None:
 
 
 def budgets_of(guesser: Guesser, *, reading: ParsedCode | None, calls: str | None) -> list[Budget]:
-    found = [Budget("unknown_code", Scope.OWN, "lock", lock_key(guesser, guesser.identity))]
-    found += [
+    result = [Budget("unknown_code", Scope.OWN, "lock", lock_key(guesser, guesser.identity))]
+    result += [
         Budget("unknown_code_address", Scope.LOCK, "lock", lock_key(guesser, f"everybody:{network}"))
         for network, _factor in guesser.networks
     ]
     if calls:
         item = rate_limits.limit(calls)
         key = rate_limits.window_key(item, calls, guesser.identity)
-        found.append(Budget(calls, Scope.CALLS, "window", key, item.amount, item.get_expiry()))
+        result.append(Budget(calls, Scope.CALLS, "window", key, item.amount, item.get_expiry()))
         site = rate_limits.site_of(guesser.address)
         if site and not guesser.is_user:
             key = rate_limits.window_key(item, calls, f"address:{site}")
-            found.append(
+            result.append(
                 Budget(calls, Scope.CALLS, "window", key, item.amount * rate_limits.SITE_FACTOR, item.get_expiry())
             )
-    return found + (plain_budgets(guesser, reading.code) if reading and not reading.tag else [])
+    return result + (plain_budgets(guesser, reading.code) if reading and not reading.tag else [])
 
 
 def plain_budgets(guesser: Guesser, code: str) -> list[Budget]:
     """Of different plain codes, and of those that share all but their last two digits: a hundred that follow."""
-    found = []
+    result = []
     if guesser.is_user:
         whose = f"{guesser.brand_id}:{guesser.identity}"
-        found += [
+        result += [
             different(Scope.OWN, "plain_codes", whose),
             different(Scope.OWN, "plain_codes_day", whose),
             different(Scope.OWN, "plain_codes_near", f"{whose}:{code[:-2]}"),
         ]
     for network, factor in guesser.networks:
         whose = f"{guesser.brand_id}:{network}"
-        found += [
+        result += [
             different(Scope.NETWORK, "plain_codes_network", whose, factor),
             different(Scope.NETWORK, "plain_codes_network_near", f"{whose}:{code[:-2]}", factor),
         ]
     item = rate_limits.limit("plain_codes_brand")
     key = f"{PREFIX}:plain_codes_brand:{guesser.brand_id}"
-    return [*found, Budget("plain_codes_brand", Scope.NETWORK, "count", key, item.amount, item.get_expiry())]
+    return [*result, Budget("plain_codes_brand", Scope.NETWORK, "count", key, item.amount, item.get_expiry())]
 
 
 def different(scope: Scope, name: str, whose: str, factor: int = 1) -> Budget:
@@ -254,11 +254,11 @@ def count_unknown(guesser: Guesser) -> None:
         keys += [rate_limits.window_key(item, name, guesser.brand_id, whose), lock_key(guesser, locked)]
         counts += [item.amount * factor, item.get_expiry()]
     seconds = settings.UNKNOWN_CODE_LOCK_SECONDS
-    refused = client.ask(lambda: client.run(COUNT_UNKNOWN, keys, (time(), seconds, *counts)))
-    if refused is None:
+    rejected = client.ask(lambda: client.run(COUNT_UNKNOWN, keys, (time(), seconds, *counts)))
+    if rejected is None:
         for number, key in enumerate(keys[::2]):
             in_process_limits.hit(key, counts[2 * number], counts[2 * number + 1])
-    elif refused:
+    elif rejected:
         metrics.limit_reached("unknown_code")
         stopped_attempts.count(stopped_attempts.CODES, guesser.brand_id)
         raise RateLimited(retry_after=seconds)

@@ -41,9 +41,9 @@ class KeySet:
             with self._lock:
                 if self._must_ask(key_id):  # another thread may have asked while this one waited
                     self._ask()
-        found = self._known(key_id)
-        if found:
-            return found
+        result = self._known(key_id)
+        if result:
+            return result
         if self._answered_at < self._requested_at:
             message = gettext_noop("The token issuer's keys cannot be read right now.")
             raise Unavailable(message, retry_after=PAUSE_SECONDS)

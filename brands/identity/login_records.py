@@ -36,11 +36,11 @@ def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: s
     brands = _brands_informed(user, brand) if user else []
     if user is None or not brands:
         return
-    words = _("Failed logins today: %(count)d") % {"count": attempt.number}
+    message = _("Failed logins today: %(count)d") % {"count": attempt.number}
     if attempt.is_last:
-        words = _("Failed logins today: %(count)d; new devices wait until tomorrow") % {"count": attempt.number}
-    deed = AuditContext(None, at, request_id, reason=_("At the portal") if brand is None else _("Through the API"))
-    audit_log.record(audit_context=deed, action=words, rows=[AuditedChange(user, brand_id) for brand_id in brands])
+        message = _("Failed logins today: %(count)d; new devices wait until tomorrow") % {"count": attempt.number}
+    context = AuditContext(None, at, request_id, reason=_("At the portal") if brand is None else _("Through the API"))
+    audit_log.record(audit_context=context, action=message, rows=[AuditedChange(user, brand_id) for brand_id in brands])
     if attempt.is_last:
         own = brand or Brand.objects.filter(pk__in=[each for each in brands if each]).order_by("pk").first()
         if own:
@@ -54,10 +54,10 @@ def failed_email_change(*, attempt: Attempt, brand: Brand, at: datetime, request
     user = User.objects.filter(email=attempt.email, is_active=True).first()
     if user is None:
         return
-    words = _("Wrong passwords for a new e-mail address today: %(count)d") % {"count": attempt.number}
+    message = _("Wrong passwords for a new e-mail address today: %(count)d") % {"count": attempt.number}
     # Whoever works elsewhere too: the brand sent the link, and a missing line would say that they do.
     audit_log.record(
-        audit_context=AuditContext(None, at, request_id), action=words, rows=[AuditedChange(user, brand.pk)]
+        audit_context=AuditContext(None, at, request_id), action=message, rows=[AuditedChange(user, brand.pk)]
     )
 
 
@@ -70,5 +70,5 @@ def _brands_informed(user: User, brand: Brand | None) -> list[int | None]:
 
 
 def _brands_of(user: User) -> list[int | None]:
-    found: Iterable[int] = user.staff_roles.order_by("brand_id").values_list("brand_id", flat=True)
-    return list(found)
+    result: Iterable[int] = user.staff_roles.order_by("brand_id").values_list("brand_id", flat=True)
+    return list(result)

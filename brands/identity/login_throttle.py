@@ -128,8 +128,8 @@ def forgive(*, email: str) -> None:
 def make_device(user: User) -> str:
     """What a device keeps of a login, for `begin`: it proves that the account's owner has used it, until they have a
     new password."""
-    told = {"d": secrets.token_hex(8), "u": _of(user.email), "p": _of_password(user.password)}
-    return signing.dumps(told, salt=DEVICE_SALT, compress=False)
+    claims = {"d": secrets.token_hex(8), "u": _of(user.email), "p": _of_password(user.password)}
+    return signing.dumps(claims, salt=DEVICE_SALT, compress=False)
 
 
 def read_device(token: str, email: str) -> str:
@@ -137,14 +137,14 @@ def read_device(token: str, email: str) -> str:
     if not token or len(token) > MAX_DEVICE_TOKEN_LENGTH:
         return ""
     try:
-        told = signing.loads(token, salt=DEVICE_SALT, max_age=DEVICE_LIFE)
+        claims = signing.loads(token, salt=DEVICE_SALT, max_age=DEVICE_LIFE)
     except signing.BadSignature:
         return ""
-    if not constant_time_compare(told["u"], _of(email)):
+    if not constant_time_compare(claims["u"], _of(email)):
         return ""
     with row_guard.disabled("a login is one for all brands"):
         password = User.objects.filter(email=email).values_list("password", flat=True).first() or ""
-    return str(told["d"]) if constant_time_compare(told.get("p", ""), _of_password(password)) else ""
+    return str(claims["d"]) if constant_time_compare(claims.get("p", ""), _of_password(password)) else ""
 
 
 def _keys(endpoint: str, email: str, subject: str) -> tuple[str, str, str]:

@@ -111,8 +111,8 @@ def guarding(user: Any) -> Iterator[None]:
     if user.is_active and user.is_staff and user.is_superuser:
         yield
         return
-    mine = staff_roles(user) if user.is_active and user.is_staff else ()
-    with row_guard.within((it.brand_id for it in mine), user_id=user.pk):
+    rows = staff_roles(user) if user.is_active and user.is_staff else ()
+    with row_guard.within((it.brand_id for it in rows), user_id=user.pk):
         yield
 
 

@@ -112,8 +112,8 @@ def require_an_owner(*, brand_ids: Iterable[int], without: int, field: str = "")
     """Raises Invalid for a brand that nobody but `without`, a user's id, owns."""
     for brand in Brand.objects.filter(pk__in=brand_ids):
         if set(owners_of(brand)) == {without}:
-            words = _("%(brand)s would have no owner left. Make someone else an owner first.") % {"brand": brand}
-            raise Invalid(words, details={"field": field} if field else None)
+            message = _("%(brand)s would have no owner left. Make someone else an owner first.") % {"brand": brand}
+            raise Invalid(message, details={"field": field} if field else None)
 
 
 def owners_of(brand: Brand) -> Iterable[int]:

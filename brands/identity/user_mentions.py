@@ -54,5 +54,5 @@ def without(value: Any, pattern: "re.Pattern[str]", pseudonym: str) -> Any:
     if isinstance(value, str):
         return pattern.sub(pseudonym, value)
     if isinstance(value, dict):
-        return {name: without(held, pattern, pseudonym) for name, held in value.items()}
+        return {name: without(content, pattern, pseudonym) for name, content in value.items()}
     return [without(each, pattern, pseudonym) for each in value] if isinstance(value, list) else value

@@ -77,7 +77,7 @@ def lock_user(*, user_id: int) -> User:
 
     Raises TokenInvalid for who was erased or switched off while this waited.
     """
-    person = User.objects.select_for_update(no_key=True).filter(pk=user_id, is_active=True).first()
-    if person is None:
+    user = User.objects.select_for_update(no_key=True).filter(pk=user_id, is_active=True).first()
+    if user is None:
         raise TokenInvalid
-    return person
+    return user

@@ -42,9 +42,9 @@ def login_guards(**_more: Any) -> list[CheckMessage]:
         name, is_beyond, is_owner = role_attributes(connection, "session_user")
     except OperationalError:
         return []
-    found = warning_text(name, is_beyond=is_beyond)
+    result = warning_text(name, is_beyond=is_beyond)
     return (
-        [Caution(f"{found} It lays that aside as it connects.", hint=HINT, id="brands.W003")]
+        [Caution(f"{result} It lays that aside as it connects.", hint=HINT, id="brands.W003")]
         if is_owner or is_beyond
         else []
     )
@@ -56,8 +56,8 @@ HINT = "Give the application a login of its own, and DATABASE_OWNER_URL to migra
 def role_attributes(connection: DatabaseWrapper, role: str) -> tuple[str, bool, bool]:
     with connection.cursor() as cursor:
         cursor.execute(ROLE.format(who=role))
-        found: tuple[str, bool, bool] = cursor.fetchone()
-        return found
+        result: tuple[str, bool, bool] = cursor.fetchone()
+        return result
 
 
 def warning_text(name: str, *, is_beyond: bool) -> str:

@@ -83,10 +83,10 @@ def apply(connection: "DatabaseWrapper") -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(f"GRANT USAGE ON SCHEMA public TO {application}, {tenant}")
         cursor.execute(f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {application}, {tenant}")
-        found = set(connection.introspection.table_names(cursor))
-    wanted = {table.name: table for table in policies.tables() if table.name in found}
-    present = _present(connection, wanted)
-    changed = [table for name, table in wanted.items() if name not in present]
+        existing = set(connection.introspection.table_names(cursor))
+    guarded = {table.name: table for table in policies.tables() if table.name in existing}
+    present = _present(connection, guarded)
+    changed = [table for name, table in guarded.items() if name not in present]
     for table in changed:
         with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
             for statement in table.statements(application=application, tenant=tenant):

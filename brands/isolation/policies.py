@@ -150,8 +150,8 @@ def of_brand(model: type[Model]) -> str:
             "or name its table in brands.isolation.policies.UNGUARDED with the reason"
         )
         raise ImproperlyConfigured(message)
-    found = [_through(model, way) for way in ways]
-    return " OR ".join([f"id = {MYSELF}", *found] if meta(model).label == settings.AUTH_USER_MODEL else found)
+    result = [_through(model, way) for way in ways]
+    return " OR ".join([f"id = {MYSELF}", *result] if meta(model).label == settings.AUTH_USER_MODEL else result)
 
 
 def brand_column(model: type[Model]) -> str:

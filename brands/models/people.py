@@ -78,8 +78,8 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """What Django compares for each session of the portal: another one from each epoch on."""
-        found: str = super()._get_session_auth_hash(secret)  # type: ignore[misc] # the stubs do not know it
-        return f"{self.session_epoch}.{found}" if self.session_epoch else found
+        result: str = super()._get_session_auth_hash(secret)  # type: ignore[misc] # the stubs do not know it
+        return f"{self.session_epoch}.{result}" if self.session_epoch else result
 
     def get_full_name(self) -> str:
         return f"{self.first_name} {self.last_name}".strip() or self.email

@@ -50,8 +50,8 @@ def step_of(seed: str, code: str, at: datetime) -> int | None:
     now = int(at.timestamp()) // STEP_SECONDS
     typed = code.replace(" ", "")
     hotp = pyotp.HOTP(seed)
-    found = [step for step in range(now - DRIFT, now + DRIFT + 1) if constant_time_compare(hotp.at(step), typed)]
-    return found[-1] if found else None
+    result = [step for step in range(now - DRIFT, now + DRIFT + 1) if constant_time_compare(hotp.at(step), typed)]
+    return result[-1] if result else None
 
 
 @sensitive_variables("seed", "code")
@@ -93,8 +93,8 @@ def _app_accepts(user: User, code: str, at: datetime) -> bool:
 
 @sensitive_variables("code")
 def _recovery_accepts(user: User, code: str, at: datetime) -> bool:
-    found = RecoveryCode.objects.filter(user=user, digest=digest_of(user, code), used_at=None)
-    return found.update(used_at=at) == 1
+    rows = RecoveryCode.objects.filter(user=user, digest=digest_of(user, code), used_at=None)
+    return rows.update(used_at=at) == 1
 
 
 def use(*, factor: Factor, counter: int, at: datetime) -> bool:

@@ -88,18 +88,18 @@ def count_mail(*, brand_id: int, email: str) -> None:
     rate_limits.hit("invitation_address", brand_id, email)
     rate_limits.hit("invitation", brand_id)
     if not quotas.take(brand_id, BrandQuota.Resource.MAILS):
-        words = _(
+        message = _(
             "Your brand has reached today's e-mail quota. Ask the operator for more, or try again tomorrow (UTC)."
         )
-        raise RateLimited(words, retry_after=3_600)
+        raise RateLimited(message, retry_after=3_600)
 
 
 @sensitive_variables("token")
 def new_token(*, invitation_id: int, at: datetime) -> str:
     """The token for a mail that is sent now, which ends those of mails before; empty where the invitation has ended."""
     token = secrets.token_urlsafe(32)
-    kept = _open(invitation_id).filter(expires_at__gt=at).update(digest=digest_of(token))
-    return token if kept else ""
+    saved = _open(invitation_id).filter(expires_at__gt=at).update(digest=digest_of(token))
+    return token if saved else ""
 
 
 def mark_mailed(*, invitation_id: int, at: datetime) -> None:
@@ -115,8 +115,8 @@ def mark_failed(*, invitation_id: int) -> None:
 @sensitive_variables("token")
 def opened(*, token: str, at: datetime) -> Invitation:
     """The invitation that `token` opens. Looking uses nothing up. Raises Invalid."""
-    found = Invitation.objects.select_related("brand", "invited_by")
-    invitation = found.filter(digest=digest_of(token), accepted_at=None, revoked_at=None, expires_at__gt=at).first()
+    result = Invitation.objects.select_related("brand", "invited_by")
+    invitation = result.filter(digest=digest_of(token), accepted_at=None, revoked_at=None, expires_at__gt=at).first()
     if invitation is None or len(token) > MAX_TOKEN_LENGTH:
         raise ended()
     return invitation
@@ -152,8 +152,8 @@ def ended() -> Invalid:
 
 
 def invited() -> Invalid:
-    words = _("This address has already been invited. Open the invitation to resend or revoke it.")
-    return Invalid(words, details={"field": "email"})
+    message = _("This address has already been invited. Open the invitation to resend or revoke it.")
+    return Invalid(message, details={"field": "email"})
 
 
 def closed() -> Invalid:

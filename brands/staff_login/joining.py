@@ -47,8 +47,8 @@ def join(
             staff_role = _give_role(
                 invitation, user, AuditContext(user, audit_context.at, audit_context.request_id), password=password
             )
-            words = _("You now work for %(brand)s, and your password is set.") % {"brand": invitation.brand}
-            mails.write(user=user, kind=StaffMail.Kind.NOTIFICATION, origin=origin, text=words)
+            message = _("You now work for %(brand)s, and your password is set.") % {"brand": invitation.brand}
+            mails.write(user=user, kind=StaffMail.Kind.NOTIFICATION, origin=origin, text=message)
     except IntegrityError:
         raise Invalid(_("The account has changed in the meantime. Open the link in the e-mail again.")) from None
     return user, staff_role
@@ -64,8 +64,8 @@ def accept(invitation: Invitation, *, user: User, origin: str, audit_context: Au
     with transaction.atomic():
         invitations.use(invitation, at=audit_context.at)
         staff_role = _give_role(invitation, user, audit_context)
-        words = _("You now work for %(brand)s.") % {"brand": invitation.brand}
-        mails.write(user=user, kind=StaffMail.Kind.NOTIFICATION, origin=origin, text=words)
+        message = _("You now work for %(brand)s.") % {"brand": invitation.brand}
+        mails.write(user=user, kind=StaffMail.Kind.NOTIFICATION, origin=origin, text=message)
     return staff_role
 
 

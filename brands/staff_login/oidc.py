@@ -86,8 +86,8 @@ class ProviderSlots:
         with self._lock:
             began = self._clock()
             slow = {each for each, until in self._slow_until.items() if until > began}
-            is_left_to_others = brand_id in slow and len(self._taken & slow) >= MAX_AT_ONCE - 1
-            if brand_id in self._taken or len(self._taken) >= MAX_AT_ONCE or is_left_to_others:
+            is_reserved_for_other_brands = brand_id in slow and len(self._taken & slow) >= MAX_AT_ONCE - 1
+            if brand_id in self._taken or len(self._taken) >= MAX_AT_ONCE or is_reserved_for_other_brands:
                 raise Unavailable(
                     _("A sign-in with the identity provider is already in progress."), retry_after=RETRY_SECONDS
                 )
@@ -113,14 +113,14 @@ def settings_of(slug: str) -> SignInSettings | None:
 def begin(provider: SignInSettings, *, redirect_uri: str, at: float) -> tuple[Attempt, str]:
     """A new attempt, and the provider's page for it. Raises Unavailable while the provider cannot be asked."""
     with provider_slots.acquire(provider.brand_id):
-        found = fetch(provider.oidc_issuer.rstrip("/") + DISCOVERY)
+        document = fetch(provider.oidc_issuer.rstrip("/") + DISCOVERY)
     # OpenID Connect Discovery 4.3: or one provider could speak in another's name.
-    if found.get("issuer") != provider.oidc_issuer:
+    if document.get("issuer") != provider.oidc_issuer:
         raise unavailable()
     page, token_endpoint, jwks_uri = (
-        address(found.get(name)) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")
+        address(document.get(name)) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")
     )
-    ways = found.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    ways = document.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
     attempt = Attempt(
         brand_id=provider.brand_id,
         issuer=provider.oidc_issuer,
@@ -134,7 +134,7 @@ def begin(provider: SignInSettings, *, redirect_uri: str, at: float) -> tuple[At
         at=at,
     )
     challenge = base64.urlsafe_b64encode(hashlib.sha256(attempt.verifier.encode()).digest()).rstrip(b"=").decode()
-    asked = {
+    parameters = {
         "response_type": "code",
         "scope": SCOPE,
         "client_id": provider.oidc_client_id,
@@ -144,7 +144,7 @@ def begin(provider: SignInSettings, *, redirect_uri: str, at: float) -> tuple[At
         "code_challenge": challenge,
         "code_challenge_method": "S256",
     }
-    return attempt, f"{page}{'&' if urlsplit(page).query else '?'}{urlencode(asked)}"
+    return attempt, f"{page}{'&' if urlsplit(page).query else '?'}{urlencode(parameters)}"
 
 
 @sensitive_variables()
@@ -245,14 +245,14 @@ def fetch(
             content=content,
             timeout_seconds=TIMEOUT_SECONDS,
         )
-        found = json.loads(answer.body)
+        document = json.loads(answer.body)
     except (client.RequestFailedError, ValueError, RecursionError):
         raise unavailable() from None
     if rejects and 400 <= answer.status < 500:
         raise rejected()
-    if answer.status != 200 or not isinstance(found, dict):
+    if answer.status != 200 or not isinstance(document, dict):
         raise unavailable()
-    return found
+    return document
 
 
 def address(document: Any) -> str:

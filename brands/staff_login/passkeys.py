@@ -45,10 +45,10 @@ def registration(request: HttpRequest, user: User) -> dict[str, Any]:
 
 def register(request: HttpRequest, user: User, *, name: str, answer: str) -> Factor:
     """Raises Invalid for an answer that is not to our challenge, from another origin, or broken."""
-    state, given = _state(request, user, "add"), read(answer)
+    state, response = _state(request, user, "add"), read(answer)
     try:
-        data = server(request).register_complete(state, given)
-        counter = RegistrationResponse.from_dict(given).response.attestation_object.auth_data.counter
+        data = server(request).register_complete(state, response)
+        counter = RegistrationResponse.from_dict(response).response.attestation_object.auth_data.counter
     except (ValueError, TypeError, KeyError, AttributeError):
         raise rejected() from None
     if data.credential_data is None:
@@ -72,10 +72,10 @@ def question(request: HttpRequest, user: User) -> dict[str, Any] | None:
 def accepts(request: HttpRequest, user: User, *, answer: str, at: datetime) -> bool:
     """Whether a passkey of the person's signed our challenge. A counter that does not grow betrays a copied key."""
     try:
-        state, given = _state(request, user, "prove"), read(answer)
+        state, response = _state(request, user, "prove"), read(answer)
         known = {factor.pk: (factor, credential_of(factor)) for factor in factors.passkeys_of(user)}
-        used = server(request).authenticate_complete(state, [each for _factor, each in known.values()], given)
-        counter = AuthenticationResponse.from_dict(given).response.authenticator_data.counter
+        used = server(request).authenticate_complete(state, [each for _factor, each in known.values()], response)
+        counter = AuthenticationResponse.from_dict(response).response.authenticator_data.counter
     except (Invalid, ValueError, TypeError, KeyError, AttributeError):
         return False
     factor = next(each for each, data in known.values() if data.credential_id == used.credential_id)
@@ -99,12 +99,12 @@ def server(request: HttpRequest) -> Fido2Server:
 def read(answer: str) -> Mapping[str, Any]:
     """Raises Invalid for what is no JSON object."""
     try:
-        given = json.loads(answer[:LONGEST])
+        response = json.loads(answer[:LONGEST])
     except (ValueError, RecursionError):
         raise rejected() from None
-    if not isinstance(given, dict):
+    if not isinstance(response, dict):
         raise rejected()
-    return given
+    return response
 
 
 def _state(request: HttpRequest, user: User, purpose: str) -> dict[str, Any]:

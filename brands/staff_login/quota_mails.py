@@ -38,9 +38,9 @@ def send_due(*, at: datetime) -> int:
 
 def chunks(brands: "QuerySet[Brand]") -> Iterator[list[Brand]]:
     last = 0
-    while found := list(brands.filter(pk__gt=last)[:AT_ONCE]):
-        yield found
-        last = found[-1].pk
+    while chunk := list(brands.filter(pk__gt=last)[:AT_ONCE]):
+        yield chunk
+        last = chunk[-1].pk
 
 
 def _warn(usage: Usage, at: datetime) -> int:
@@ -52,7 +52,7 @@ def _warn(usage: Usage, at: datetime) -> int:
     if QuotaMail.objects.filter(**about, percent__gte=percent, day__gt=since).exists():
         return 0
     with transaction.atomic():
-        _notice, is_new = QuotaMail.objects.get_or_create(**about, percent=percent, day=today)
+        _mail, is_new = QuotaMail.objects.get_or_create(**about, percent=percent, day=today)
         if not is_new:
             return 0
         return len([mail(owner, usage) for owner in owners_of(usage.brand)])
@@ -64,11 +64,11 @@ def owners_of(brand: Brand) -> "QuerySet[StaffRole]":
 
 
 def mail(owner: StaffRole, usage: Usage) -> StaffMail:
-    words = _("%(brand)s uses %(percent)d %% of a quota. %(quota)s: %(used)s of %(limit)s.") % {
+    message = _("%(brand)s uses %(percent)d %% of a quota. %(quota)s: %(used)s of %(limit)s.") % {
         "brand": usage.brand,
         "percent": usage.percent or 0,
         "quota": usage.name,
         "used": usage.used_text,
         "limit": usage.limit_text,
     }
-    return mails.write(user=owner.user, kind=StaffMail.Kind.QUOTA, origin=settings.PORTAL_URL, text=words[:300])
+    return mails.write(user=owner.user, kind=StaffMail.Kind.QUOTA, origin=settings.PORTAL_URL, text=message[:300])

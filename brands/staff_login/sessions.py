@@ -37,8 +37,8 @@ def user_of(request: HttpRequest) -> User | AnonymousUser:
 
 def scope_of(request: HttpRequest) -> int | None:
     """The one brand that this session reaches; None for a session that reaches all of the user's brands."""
-    found: int | None = request.session.get(KEY, {}).get("brand")
-    return found
+    result: int | None = request.session.get(KEY, {}).get("brand")
+    return result
 
 
 def begin(request: HttpRequest, *, user: User, brand_id: int | None, at: datetime) -> None:

@@ -68,15 +68,15 @@ def provider_of(brand_id: int) -> list[str]:
 def pending(request: HttpRequest, *, at: datetime) -> Pending | None:
     """Who waits for the second step in this browser. A new password, a lost right to log in and a
     change of the provider end the waiting."""
-    kept: dict[str, Any] | None = request.session.get(KEY)
-    if kept is None or at.timestamp() - kept["at"] > PATIENCE.total_seconds():
+    saved: dict[str, Any] | None = request.session.get(KEY)
+    if saved is None or at.timestamp() - saved["at"] > PATIENCE.total_seconds():
         return None
-    user = User.objects.filter(pk=kept["user"], is_active=True, is_staff=True).first()
-    if user is None or not constant_time_compare(kept["password"], user.get_session_auth_hash()):
+    user = User.objects.filter(pk=saved["user"], is_active=True, is_staff=True).first()
+    if user is None or not constant_time_compare(saved["password"], user.get_session_auth_hash()):
         return None
-    if kept["brand"] is not None and (user.is_superuser or kept["provider"] != provider_of(kept["brand"])):
+    if saved["brand"] is not None and (user.is_superuser or saved["provider"] != provider_of(saved["brand"])):
         return None
-    return Pending(user, kept["brand"], kept["next"])
+    return Pending(user, saved["brand"], saved["next"])
 
 
 def finish(request: HttpRequest, waiting: Pending) -> None:

@@ -30,11 +30,11 @@ def callable_address(url: str) -> str:
     _reject_private(host, encrypts=parts.scheme == "https")
     _reject_own(host)
     port = f":{parts.port}" if parts.port else ""
-    shown = f"[{host}]" if ":" in host else host
-    found = urlunsplit((parts.scheme, shown + port, parts.path or "/", parts.query, ""))
-    if len(found) > LONGEST:
+    host_text = f"[{host}]" if ":" in host else host
+    canonical = urlunsplit((parts.scheme, host_text + port, parts.path or "/", parts.query, ""))
+    if len(canonical) > LONGEST:
         raise _bad(_("An address has at most %(most)d characters.") % {"most": LONGEST})
-    return found
+    return canonical
 
 
 def _bad(message: str) -> Invalid:

@@ -11,10 +11,10 @@ MIN_DIGITS = 6
 
 def link(text: str) -> str:
     """`mailto:` or `tel:` of the first address or else number in it; empty where it names neither."""
-    if found := ADDRESS.search(text):
-        return f"mailto:{quote(found[0], safe='@')}"
-    for found in PHONE.finditer(text):
-        digits = re.sub(r"[^0-9]", "", found[0])
+    if result := ADDRESS.search(text):
+        return f"mailto:{quote(result[0], safe='@')}"
+    for result in PHONE.finditer(text):
+        digits = re.sub(r"[^0-9]", "", result[0])
         if len(digits) >= MIN_DIGITS:
-            return f"tel:{'+' if found[0].startswith('+') else ''}{digits}"
+            return f"tel:{'+' if result[0].startswith('+') else ''}{digits}"
     return ""

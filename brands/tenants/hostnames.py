@@ -15,19 +15,19 @@ def brand_for_hostname(netloc: str) -> Brand | None:
     """The brand with this hostname, stored with its port or, failing that, without."""
     called = netloc.lower()
     names = [called, called.rpartition(":")[0] or called]
-    found = (
+    result = (
         BrandHostname.objects.select_related("brand__logo")
         .defer("brand__logo__content", "brand__logo__small")
         .filter(hostname__in=names)
     )
-    first = next(iter(sorted(found, key=lambda it: it.hostname != called)), None)
+    first = next(iter(sorted(result, key=lambda it: it.hostname != called)), None)
     return first.brand if first else None
 
 
 def hostname_of(brand_id: int) -> str:
     """The one that codes, passes and mails lead to: the primary one, else the first; empty where a brand has none."""
-    found = BrandHostname.objects.filter(brand_id=brand_id).order_by("-is_primary", "hostname")
-    return found.values_list("hostname", flat=True).first() or ""
+    rows = BrandHostname.objects.filter(brand_id=brand_id).order_by("-is_primary", "hostname")
+    return rows.values_list("hostname", flat=True).first() or ""
 
 
 def site_at(hostname: str) -> str:

@@ -41,8 +41,8 @@ def on_days(name: str, first: date | None, last: date | None, *, brands: Iterabl
         return Q()
     if len(by_zone) < 2:
         return within(by_zone or [ZoneInfo("UTC")])
-    found = Q()
+    rows = Q()
     for zone, ids in by_zone.items():
-        found |= Q(**{f"{path}__in": ids}) & within([zone])
+        rows |= Q(**{f"{path}__in": ids}) & within([zone])
     # The first limits what an index has to read; no zone's days lie outside of it.
-    return within(by_zone) & found
+    return within(by_zone) & rows

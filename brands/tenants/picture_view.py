@@ -17,9 +17,9 @@ class PictureFile(View):
 
     def get(self, _request: HttpRequest, picture_id: UUID, size: str) -> HttpResponse:
         field = "small" if size == "small" else "content"
-        found = Picture.objects.filter(pk=picture_id).values_list(field, "content_type").first()
-        if found is None:
+        row = Picture.objects.filter(pk=picture_id).values_list(field, "content_type").first()
+        if row is None:
             raise Http404
-        content, content_type = found
-        shown = "image/webp" if size == "small" else content_type
-        return HttpResponse(bytes(content), content_type=shown, headers={"Cache-Control": FOR_EVER})
+        content, content_type = row
+        served_type = "image/webp" if size == "small" else content_type
+        return HttpResponse(bytes(content), content_type=served_type, headers={"Cache-Control": FOR_EVER})

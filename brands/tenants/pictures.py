@@ -97,8 +97,8 @@ def _drawn_by_worker(kind: str, upload: bytes) -> bytes:
 
 def _why(unfit: str) -> str:
     if unfit == "pixels":
-        words = _("The picture has more than %(most)d million pixels. Make it smaller.")
-        return words % {"most": picture_drawing.MAX_PIXELS // 1_000_000}
+        message = _("The picture has more than %(most)d million pixels. Make it smaller.")
+        return message % {"most": picture_drawing.MAX_PIXELS // 1_000_000}
     if unfit == "animated":
         return _("Animated pictures are not accepted. Upload a still picture.")
     if unfit == "memory":

@@ -135,14 +135,14 @@ def limited(brand_id: int, resources: Iterable[Resource]) -> dict[Resource, int]
 
 
 def rejection_text(resource: Resource, limit: int, used: int) -> str:
-    words = {
+    messages = {
         Resource.CODES: _("Your brand can have %(limit)s codes and has %(used)s."),
         Resource.UPLOADS: _("Your brand can upload %(limit)s files a day and has uploaded %(used)s today."),
         Resource.STORAGE: _("Your brand can store %(limit)s bytes and uses %(used)s."),
         Resource.JOBS: _("Your brand can start %(limit)s jobs a day and has started %(used)s today."),
     }
-    told = words[resource] % {"limit": f"{limit:,}", "used": f"{used:,}"}
-    return f"{told} {_('Ask the operator for more.')}"
+    message = messages[resource] % {"limit": f"{limit:,}", "used": f"{used:,}"}
+    return f"{message} {_('Ask the operator for more.')}"
 
 
 def take(brand_id: int, resource: Resource) -> bool:
@@ -156,8 +156,8 @@ def count_event(brand_id: int) -> None:
     """Count an event that the brand hands in. Raises RateLimited until tomorrow above its quota."""
     if take(brand_id, Resource.EVENTS):
         return
-    words = _("Your brand has reached today's event quota. Ask the operator for more, or try again tomorrow (UTC).")
-    raise RateLimited(words, retry_after=ceil(until_tomorrow(timezone.now()).total_seconds()))
+    messages = _("Your brand has reached today's event quota. Ask the operator for more, or try again tomorrow (UTC).")
+    raise RateLimited(messages, retry_after=ceil(until_tomorrow(timezone.now()).total_seconds()))
 
 
 def note(brand_id: int, resource: Resource) -> None:
@@ -212,8 +212,8 @@ def usage_of(brands: Sequence[Brand]) -> list[BrandUsage]:
     if not brands:
         return []
     keys = [brand.pk for brand in brands]
-    found = BrandQuota.objects.filter(brand__in=keys, limit__isnull=False)
-    own = {(row.brand_id, row.resource): row.limit or 0 for row in found}
+    rows = BrandQuota.objects.filter(brand__in=keys, limit__isnull=False)
+    own = {(row.brand_id, row.resource): row.limit or 0 for row in rows}
     in_tables, in_redis = counted(keys, IN_TABLES), counters(keys)
 
     def usage(brand: Brand, resource: Resource) -> Usage:
@@ -230,8 +230,8 @@ def counters(brand_ids: Sequence[int]) -> Used | None:
     now = timezone.now()
     which = [(brand_id, str(resource)) for brand_id in brand_ids for resource in Resource if resource not in IN_TABLES]
     keys = [day_key(brand_id, resource, now) for brand_id, resource in which]
-    found: Any = client.ask(lambda: client.client().mget(keys))
-    return None if found is None else {one: int(each or 0) for one, each in zip(which, found, strict=True)}
+    result: Any = client.ask(lambda: client.client().mget(keys))
+    return None if result is None else {one: int(each or 0) for one, each in zip(which, result, strict=True)}
 
 
 def counted(brand_ids: Sequence[int], resources: Collection[str]) -> Used:

@@ -44,8 +44,8 @@ def today(brand_ids: Sequence[int]) -> dict[tuple[int, str], int]:
     if not which:
         return {}
     now = timezone.now()
-    found: Any = client.ask(lambda: client.client().mget([key_of(kind, brand_id, now) for brand_id, kind in which]))
-    return {one: int(number) for one, number in zip(which, found or (), strict=False) if number}
+    result: Any = client.ask(lambda: client.client().mget([key_of(kind, brand_id, now) for brand_id, kind in which]))
+    return {one: int(number) for one, number in zip(which, result or (), strict=False) if number}
 
 
 def key_of(kind: str, brand_id: int, at: datetime) -> str:
@@ -73,9 +73,9 @@ def _counted(hours: Sequence[datetime]) -> list[tuple[int, str, datetime, int]]:
     pipe = client.client().pipeline(transaction=False)
     for hour in hours:
         pipe.hgetall(key_of_hour(hour))
-    found = [
+    result = [
         (int(field.partition(b":")[2]), field.partition(b":")[0].decode(), hour, int(number))
         for hour, fields in zip(hours, pipe.execute(), strict=True)
         for field, number in fields.items()
     ]
-    return sorted(found)
+    return sorted(result)

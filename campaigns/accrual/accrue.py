@@ -77,23 +77,23 @@ def accrue_batch(requests: Sequence[AccrualRequest]) -> list[AccrualRequest]:
     account are credited one after the other.
     """
     pending: dict[int, PendingAccrual] = {}
-    rest, next_round = [], []
+    unbatched, next_round = [], []
     states = snapshot.fetch_many([request.action for request in requests])
     for request, state in zip(requests, states, strict=True):
         if state is None or state.account is None or not decide.can_batch(request.action, state):
-            rest.append(request)
+            unbatched.append(request)
         elif state.account in pending:
             next_round.append(request)
         elif decide.is_rejected(request.action, state):
-            rest.append(request)
+            unbatched.append(request)
         else:
             pending[state.account] = decide.prepare(request, state)
     by_statement = groupby(sorted(pending.values(), key=Parts.of), key=Parts.of)
     for _, group in by_statement:
         accruals = list(group)
         written = write.write(accruals)
-        rest += [accrual.request for item, accrual in enumerate(accruals) if item not in written]
-    return rest + (accrue_batch(next_round) if next_round else [])
+        unbatched += [accrual.request for item, accrual in enumerate(accruals) if item not in written]
+    return unbatched + (accrue_batch(next_round) if next_round else [])
 
 
 def request_approvals(request: AccrualRequest, state: AccrualSnapshot) -> None:

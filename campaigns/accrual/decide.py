@@ -121,22 +121,22 @@ def awards(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
     """
     standing = state.standing(action.at)
     base = state.of_member(action.facts)
-    found = Awards([], standing, {})
+    result = Awards([], standing, {})
     left = limit.left if limit else None
     for number, reason in enumerate(unclaimed(action, state)):
-        facts = about(reason, base).later(number)
-        matching = state.rules.matching(facts)
+        snapshot = about(reason, base).later(number)
+        matching = state.rules.matching(snapshot)
         trial = standing.copy()
-        award = stacking.award(matching, facts, trial) or NOTHING_EARNED
+        award = stacking.award(matching, snapshot, trial) or NOTHING_EARNED
         if left is not None and limit is not None:
             if not left:
                 continue
             award = _within(award, left, limit, trial)
             left -= award.points
-        standing = found.standing = trial
-        found.earned.append((reason, award))
-        found.limits.update((rule.id, rule.limits) for rule in matching if rule.limits)
-    return found
+        standing = result.standing = trial
+        result.earned.append((reason, award))
+        result.limits.update((rule.id, rule.limits) for rule in matching if rule.limits)
+    return result
 
 
 def _within(award: Award, left: Decimal, limit: RemainingLimit, standing: Standing) -> Award:
@@ -184,7 +184,7 @@ def binding_limit(account: int, state: AccrualSnapshot, action: QualifyingAction
 
 def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLimit | None) -> AccrualResult:
     """Steps 4 and 7 to 10. It reads nothing and writes nothing."""
-    found = awards(action, state, limit)  # 4
+    result = awards(action, state, limit)  # 4
     kind = Reason.PENDING if action.hold else Reason.EARNED
     release_at = action.hold.release_at(action.at) if action.hold else None
     entries = tuple(  # 7: the ledger
@@ -197,7 +197,7 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
             release_at,
             explanations.details_of(award.shares, rules_version=state.rules.version),
         )
-        for number, (reason, award) in zip(state.numbers, found.earned, strict=False)
+        for number, (reason, award) in zip(state.numbers, result.earned, strict=False)
     )
     total = sum((entry.points for entry in entries), ZERO)
     awarded, pending = (ZERO, total) if action.hold else (total, ZERO)
@@ -222,5 +222,5 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
         points_pending=pending,
         settled=settled,
         release_at=release_at,
-        uses=rule_uses(found),
+        uses=rule_uses(result),
     )

@@ -34,7 +34,7 @@ def on_order_complete(event: LeasedEvent) -> None:
     """Spec section 6, order-complete: the basis is subtotal minus discount, once per order, for one customer."""
     order = Order.of(event.payload)
     reason = AccrualReason(reason_id=order.reason_id, note=_("Points for order %(order)s") % {"order": order.order_id})
-    facts = order_facts(
+    snapshot = order_facts(
         event.payload, brand_id=event.brand_id, user_id=event.arguments["user_id"], happened_at=event.time
     )
 
@@ -43,7 +43,7 @@ def on_order_complete(event: LeasedEvent) -> None:
         orders.hold(order, brand_id=event.brand_id, user_id=user_id, event_id=event.event_id, at=timezone.now())
 
     hold = hold_of_orders(Brand.objects.get(pk=event.brand_id))
-    action = replace(_action(event, Campaign.Type.ORDER, [reason], facts), hold=hold)
+    action = replace(_action(event, Campaign.Type.ORDER, [reason], snapshot), hold=hold)
     accrue(AccrualRequest(event, action), begin=hold_order)
     if waiting := returns.events_waiting_for(brand_id=event.brand_id, order_id=order.order_id):
         leases.hasten(waiting, at=timezone.now())
@@ -54,7 +54,7 @@ def order_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happ
 
     Raises CurrencyNotAccepted.
     """
-    found = payload["order"]
+    order = payload["order"]
     items = tuple(
         Item(
             product_id=each.get("productId"),
@@ -62,14 +62,14 @@ def order_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happ
             quantity=each["quantity"],
             price=Decimal(str(each["unitPrice"])),
         )
-        for each in found.get("items") or ()
+        for each in order.get("items") or ()
     )
     return Facts(
         kind=Kind.ORDER,
         happened_at=happened_at,
         items=items,
-        channel=found.get("channel") or "",
-        subtotal=Decimal(str(found["subtotal"])),
+        channel=order.get("channel") or "",
+        subtotal=Decimal(str(order["subtotal"])),
         amount=orders.amount(Order.of(dict(payload)), brand_id=brand_id),
         payload=payload,
     )
@@ -100,8 +100,8 @@ def on_profile_update(event: LeasedEvent) -> None:
     ]
     if not reasons:
         raise NotEligible(_("No field of the profile was completed."))
-    facts = Facts(kind=Kind.PROFILE, happened_at=event.time, payload=event.payload)
-    accrue(AccrualRequest(event, _action(event, Campaign.Type.PROFILE, reasons, facts)))
+    snapshot = Facts(kind=Kind.PROFILE, happened_at=event.time, payload=event.payload)
+    accrue(AccrualRequest(event, _action(event, Campaign.Type.PROFILE, reasons, snapshot)))
 
 
 @raises(*ACCRUAL_ERRORS, NotEligible)
@@ -111,8 +111,8 @@ def on_login(event: LeasedEvent) -> None:
     day = event.time.astimezone(zone).date()
     reason = AccrualReason(reason_id=f"login:{day}", note=_("Points for logging in"))
     user_id = event.arguments["user_id"]
-    facts = login_facts(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
-    accrue(AccrualRequest(event, _action(event, Campaign.Type.LOGIN, [reason], facts)))
+    snapshot = login_facts(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
+    accrue(AccrualRequest(event, _action(event, Campaign.Type.LOGIN, [reason], snapshot)))
 
 
 def on_reward_claimed(event: LeasedEvent) -> None:
@@ -133,14 +133,14 @@ def on_reward_claimed(event: LeasedEvent) -> None:
 def _credit_reward(event: LeasedEvent) -> None:
     note = _("Reward: %(name)s") % {"name": event.payload["reward_name"]}
     reason = AccrualReason(reason_id=f"{ledger.WON}{event.payload['milestone_id']}", note=note)
-    facts = Facts(
+    snapshot = Facts(
         kind=Kind.MILESTONE,
         happened_at=event.time,
         campaign_id=event.payload.get("campaign_id"),
         given=Decimal(event.payload["points"]),
         payload=event.payload,
     )
-    action = _action(event, "reward", [reason], facts)
+    action = _action(event, "reward", [reason], snapshot)
     unconditional = replace(action, limited=False, needs_approval=False, needs_confirmed_email=False)
     accrue(AccrualRequest(event, unconditional))
 

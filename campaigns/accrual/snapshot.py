@@ -151,13 +151,13 @@ def fetch_many(lookups: Sequence[AccrualLookup]) -> list[AccrualSnapshot | None]
 
     One statement; a process that does not know a brand's rules as they are now reads them first.
     """
-    found: list[AccrualSnapshot | None] = [None] * len(lookups)
-    asked = list(enumerate(lookups))
+    result: list[AccrualSnapshot | None] = [None] * len(lookups)
+    requested = list(enumerate(lookups))
     for _try in range(TRIES):
-        asked = _fetch(asked, found)
-        if not asked:
-            return found
-        for brand_id in {lookup.brand_id for _item, lookup in asked}:
+        requested = _fetch(requested, result)
+        if not requested:
+            return result
+        for brand_id in {lookup.brand_id for _item, lookup in requested}:
             rules.load(brand_id)
     message = "The earning rules changed each time that they were read."
     raise RuntimeError(message)
@@ -188,9 +188,11 @@ def _fetch(
 
 
 def _asked(item: int, lookup: AccrualLookup, rule_set: RuleSet) -> dict[str, Any]:
-    facts = lookup.asked_facts
-    wanted = reduce(Wanted.and_also, map(rule_set.wanted, facts), NOTHING_WANTED) if rule_set.kinds else NOTHING_WANTED
-    asked: dict[str, Any] = {
+    snapshot = lookup.asked_facts
+    needed = (
+        reduce(Wanted.and_also, map(rule_set.wanted, snapshot), NOTHING_WANTED) if rule_set.kinds else NOTHING_WANTED
+    )
+    requested: dict[str, Any] = {
         "item": item,
         "brand_id": lookup.brand_id,
         "user_id": lookup.user_id,
@@ -198,16 +200,16 @@ def _asked(item: int, lookup: AccrualLookup, rule_set: RuleSet) -> dict[str, Any
         "happened_at": lookup.happened_at.isoformat(),
         "reason_ids": lookup.reason_ids,
     }
-    if wanted.limited:
-        asked["limited"] = wanted.limited
-    if Needs.EARLIER in wanted.needs:
-        asked["counted"] = facts[0].kind
-    if Needs.LAST in wanted.needs:
-        asked["wants_last"] = True
-    if Needs.CATALOGUE in wanted.needs and facts[0].kind == ORDER:
-        asked["products"] = [each.product_id for each in facts[0].items if each.product_id]
-        asked["skus"] = [each.sku for each in facts[0].items if each.sku]
-    return asked
+    if needed.limited:
+        requested["limited"] = needed.limited
+    if Needs.EARLIER in needed.needs:
+        requested["counted"] = snapshot[0].kind
+    if Needs.LAST in needed.needs:
+        requested["wants_last"] = True
+    if Needs.CATALOGUE in needed.needs and snapshot[0].kind == ORDER:
+        requested["products"] = [each.product_id for each in snapshot[0].items if each.product_id]
+        requested["skus"] = [each.sku for each in snapshot[0].items if each.sku]
+    return requested
 
 
 def _snapshot(row: SnapshotRow, rule_set: RuleSet) -> AccrualSnapshot:

@@ -68,7 +68,7 @@ def try_rule(rule: EarningRule, *, user_id: int, facts: Facts, at: datetime | No
 
 
 def _state(action: QualifyingAction, rule_set: RuleSet) -> AccrualSnapshot:
-    found = snapshot.fetch_with(action, rule_set)
-    if found is None:
+    result = snapshot.fetch_with(action, rule_set)
+    if result is None:
         raise UserNotFound
-    return found
+    return result

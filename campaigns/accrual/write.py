@@ -82,14 +82,14 @@ def record_metrics(accrual: PendingAccrual) -> None:
 
 def _rule_uses(accruals: Sequence[PendingAccrual], parts: Parts) -> dict[str, str]:
     """Parameters of the parts about rules with limits."""
-    found = {}
+    result = {}
     if parts.has_uses:
         rows = [{"item": item, **row} for item, each in enumerate(accruals) for row in each.result.uses.of_member]
-        found["uses"] = json.dumps(rows)
+        result["uses"] = json.dumps(rows)
     if parts.has_budgets:
         rows = [{"item": item, **row} for item, each in enumerate(accruals) for row in each.result.uses.of_budgets]
-        found["budgets"] = json.dumps(rows)
-    return found
+        result["budgets"] = json.dumps(rows)
+    return result
 
 
 @cache

@@ -79,12 +79,12 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """The sentence is for who may only read; who edits has it beside the form."""
-        found = super().get_fieldsets(request, obj)
+        result = super().get_fieldsets(request, obj)
         may = self.has_change_permission(request, obj) if obj else True
         hidden = {"reads_back"} if may else {"conditions", "limits"}
         return [
             (title, {**parts, "fields": tuple(name for name in parts["fields"] if name not in hidden)})
-            for title, parts in found
+            for title, parts in result
         ]
 
     # --- What it shows
@@ -153,10 +153,10 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
             raise Http404
         ids = [int(each) for each in request.GET.get("ids", "").split(",")[:500] if is_id(each)]
         if "ids" in request.GET:
-            found = [(str(key), words) for key, words in choices.words_of(brand, name, ids).items()]
+            result = [(str(key), text) for key, text in choices.words_of(brand, name, ids).items()]
         else:
-            found = choices.options(brand, name, request.GET.get("q", "").replace("\x00", "")[:80])
-        return JsonResponse({"options": found})
+            result = choices.options(brand, name, request.GET.get("q", "").replace("\x00", "")[:80])
+        return JsonResponse({"options": result})
 
     def read(self, request: HttpRequest) -> HttpResponse:
         """The rule of a form that is not saved, as a sentence, and what it overlaps."""
@@ -171,15 +171,15 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
     ) -> HttpResponse:
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        given = request.POST
-        brand = self.brand_seen(request, given.get("brand", ""))
-        rule = self.get_object(request, given["rule"]) if given.get("rule") else EarningRule(state=State.DRAFT)
+        values = request.POST
+        brand = self.brand_seen(request, values.get("brand", ""))
+        rule = self.get_object(request, values["rule"]) if values.get("rule") else EarningRule(state=State.DRAFT)
         if rule.pk:
             brand = rule.brand
         if brand is None or not {brand.pk} & self.editable_brands(request, [brand]):
             raise Http404
         rule.brand = brand
-        form = EarningRuleForm(given, instance=rule)
+        form = EarningRuleForm(values, instance=rule)
         for name in set(form.fields) - {*NAMED}:
             del form.fields[name]
         form.full_clean()
@@ -192,17 +192,17 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
         return {"sentence": sentences.readable(rule), "notes": rule_bench.notes_on(rule)}
 
     def trial(self, request: HttpRequest, rule: EarningRule) -> Mapping[str, Any]:
-        given = {
+        values = {
             name.removeprefix("trial_"): str(value) for name, value in request.POST.items() if name.startswith("trial_")
         }
-        typed = given.get("member", "").strip()
-        found = self.customers(request, typed) if typed else []
-        account = UserPoints.objects.filter(brand=rule.brand, user__in=found).first()
+        typed = values.get("member", "").strip()
+        result = self.customers(request, typed) if typed else []
+        account = UserPoints.objects.filter(brand=rule.brand, user__in=result).first()
         if account is None:
             return {"lines": [(_("It cannot be tried"), [_("Name a member of the brand.")])], "events": []}
-        if given.get("list"):
+        if values.get("list"):
             return {"events": rule_bench.past_events(rule.brand, rule.kind, account.user_id)}
-        return {"lines": rule_bench.tried(rule, user_id=account.user_id, given=given)}
+        return {"lines": rule_bench.tried(rule, user_id=account.user_id, given=values)}
 
     def editable_brands(self, request: HttpRequest, brands: list[Brand]) -> set[int]:
         scopes = [self.brand_scope(request, ADD), self.brand_scope(request, CHANGE)]

@@ -209,10 +209,10 @@ class CampaignResource(TenantResource):
         super().check_rows(rows)
         shrinking = [row.before.pk for row in rows if row.more.removed]
         claims = RewardClaim.objects.filter(milestone__campaign__in=shrinking)
-        given = set(claims.values_list("milestone__campaign_id", flat=True).distinct()) if shrinking else set()
+        claimed = set(claims.values_list("milestone__campaign_id", flat=True).distinct()) if shrinking else set()
         for row in rows:
             self._check_milestones(row)
-            if row.before and row.more.removed and row.before.pk in given:
+            if row.before and row.more.removed and row.before.pk in claimed:
                 text = _("Rewards of this campaign were given: none of its milestones can be left out.")
                 row.add_error("", text)
 

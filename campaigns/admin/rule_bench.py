@@ -28,10 +28,10 @@ MOST = Decimal(10) ** 9
 
 def notes_on(rule: EarningRule) -> list[str]:
     """Other active rules that may count for the same action at the same time."""
-    others = checks.others_in_force(rule) if rule.brand_id else []
-    words = _("Counts beside “%(name)s”: %(sentence)s")
-    return [words % {"name": each, "sentence": sentences.readable(each)} for each in others[:5]] + (
-        [_("And beside %(count)d more.") % {"count": len(others) - 5}] if len(others) > 5 else []
+    remaining = checks.others_in_force(rule) if rule.brand_id else []
+    message = _("Counts beside “%(name)s”: %(sentence)s")
+    return [message % {"name": each, "sentence": sentences.readable(each)} for each in remaining[:5]] + (
+        [_("And beside %(count)d more.") % {"count": len(remaining) - 5}] if len(remaining) > 5 else []
     )
 
 
@@ -89,10 +89,10 @@ def _past_facts(brand: Brand, kind: str, user_id: int, event_id: str) -> Facts:
     event = rows.filter(pk=int(event_id)).first() if is_id and path else None
     if event is None or path is None:
         raise Invalid(_("This action is no longer kept. Choose another one."))
-    found = import_string(path)(event.detail["payload"], brand_id=brand.pk, user_id=user_id, happened_at=event.time)
-    if found is None:
+    function = import_string(path)(event.detail["payload"], brand_id=brand.pk, user_id=user_id, happened_at=event.time)
+    if function is None:
         raise Invalid(_("This action is no longer kept. Choose another one."))
-    return cast("Facts", found)
+    return cast("Facts", function)
 
 
 def _product(brand: Any, product_id: str) -> Any:
@@ -102,36 +102,36 @@ def _product(brand: Any, product_id: str) -> Any:
 
 def _number(text: str) -> Decimal:
     try:
-        found = Decimal(text) if text.isascii() else Decimal("NaN")
+        result = Decimal(text) if text.isascii() else Decimal("NaN")
     except InvalidOperation:
-        found = Decimal("NaN")
-    if not found.is_finite() or not ZERO <= found <= MOST:
+        result = Decimal("NaN")
+    if not result.is_finite() or not ZERO <= result <= MOST:
         raise Invalid(_("Write a number, such as 49.90."))
-    return found
+    return result
 
 
 def _moment(brand: Brand, text: str) -> datetime:
     if not text:
         return timezone.now()
     try:
-        found = datetime.fromisoformat(text)
+        result = datetime.fromisoformat(text)
     except ValueError:
-        found = datetime(1, 1, 1)  # noqa: DTZ001 - like what a browser sends
-    if not 2000 <= found.year <= 2100:
+        result = datetime(1, 1, 1)  # noqa: DTZ001 - like what a browser sends
+    if not 2000 <= result.year <= 2100:
         raise Invalid(_("Write a date and a time."))
-    return found.replace(tzinfo=brand.zone)
+    return result.replace(tzinfo=brand.zone)
 
 
 def tried(rule: EarningRule, *, user_id: int, given: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     """What a trial says, as titles with lines."""
     try:
-        found = trial.try_rule(rule, user_id=user_id, facts=facts_of(rule.brand, rule.kind, user_id, given))
+        result = trial.try_rule(rule, user_id=user_id, facts=facts_of(rule.brand, rule.kind, user_id, given))
     except DomainError as error:
         return [(_("It cannot be tried"), [error.message])]
     return [
-        (_("With this rule: %(points)s points") % {"points": _shown(found.then.points)}, _lines(found.then)),
-        (_("Without it: %(points)s points") % {"points": _shown(found.now.points)}, _lines(found.now)),
-        *_why_not(rule, found),
+        (_("With this rule: %(points)s points") % {"points": _shown(result.then.points)}, _lines(result.then)),
+        (_("Without it: %(points)s points") % {"points": _shown(result.now.points)}, _lines(result.now)),
+        *_why_not(rule, result),
     ]
 
 
@@ -140,8 +140,8 @@ def _why_not(rule: EarningRule, found: Trial) -> list[tuple[str, list[str]]]:
     if not found.runs:
         reasons.append(_("The rule does not run at that time."))
     if found.failed:
-        words = _("Does not hold: %(condition)s")
-        reasons += [words % {"condition": sentences.row_text(row, rule.brand)} for row in found.failed]
+        message = _("Does not hold: %(condition)s")
+        reasons += [message % {"condition": sentences.row_text(row, rule.brand)} for row in found.failed]
     if not reasons and all(share.rule_id != (rule.pk or 0) for share in found.then.shares):
         reasons.append(_("Another rule of its group gives more."))
     return [(_("Why this rule does not count"), reasons)] if reasons else []

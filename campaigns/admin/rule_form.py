@@ -110,10 +110,10 @@ class RowsField(forms.JSONField):
         if isinstance(value, str) and len(value) > MAX_BYTES:
             raise forms.ValidationError(_("These are too many conditions for one rule."))
         try:
-            found = super().to_python(value)
+            result = super().to_python(value)
         except (ValueError, RecursionError):  # numbers and depths that no row writes
             raise forms.ValidationError(self.error_messages["invalid"]) from None
-        return self.empty if found is None else found
+        return self.empty if result is None else result
 
 
 class EarningRuleForm(TenantForm):

@@ -73,7 +73,7 @@ class RuleStates(TenantAdmin):
         """The page that reads the rule back, says what will happen and asks why; its button does it."""
         rule = self.get_object(request, object_id)
         what = NEXT[name][2] if name in NEXT else _("A draft of the same rule is made, which counts for nothing yet.")
-        asked = ConfirmedAction(
+        requested = ConfirmedAction(
             page=self,
             request=request,
             row=rule,
@@ -84,7 +84,7 @@ class RuleStates(TenantAdmin):
             dangerous=name == "end",
         )
         act = self.duplicated if name == "duplicate" else partial(self.moved, name=name)
-        return asked.respond(partial(act, request, rule.pk))
+        return requested.respond(partial(act, request, rule.pk))
 
     def moved(self, request: HttpRequest, rule_id: int, answers: dict[str, Any], *, name: str) -> None:
         """Another state, if it may be. Raises Invalid, which says what to fix first."""

@@ -66,8 +66,8 @@ class BrandEventOutput(Output):
     finished_at = TimestampField(allow_null=True)
 
     def get_user_id(self, event: Event) -> int:
-        found: int = event.detail["arguments"]["user_id"]
-        return found
+        result: int = event.detail["arguments"]["user_id"]
+        return result
 
     def get_error(self, event: Event) -> str | None:
         outcome = event.outcome or {}
@@ -98,11 +98,11 @@ class BrandEventFilter(TenantFilterSet):
     event_id = UuidFilter(description="Only the event with this id; `source` says from whom.")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        asked = self.form.cleaned_data
-        for given, missing in (("event_id", "source"), ("source", "event_id")):
-            if asked[given] and not asked[missing]:
-                words = "An event's id is unique per source: send event_id and source together."
-                raise Invalid(words, details={"field": given})
+        cleaned = self.form.cleaned_data
+        for values, missing in (("event_id", "source"), ("source", "event_id")):
+            if cleaned[values] and not cleaned[missing]:
+                text = "An event's id is unique per source: send event_id and source together."
+                raise Invalid(text, details={"field": values})
         return super().filter_queryset(queryset)
 
 

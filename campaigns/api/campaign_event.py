@@ -145,10 +145,10 @@ class AccrualOutput(Output):
 
 def bearer_of(request: Request, caller: Caller) -> Principal:
     """The access token's principal, of an active user. Raises AuthenticationRequired, TokenInvalid, BrandMismatch."""
-    found = BearerToken().authenticate(request)
-    if found is None:
+    result = BearerToken().authenticate(request)
+    if result is None:
         raise AuthenticationRequired
-    _user, principal = found
+    _user, principal = result
     if principal.brand_id != caller.brand_id:
         raise BrandMismatch
     return principal
@@ -223,13 +223,13 @@ class CampaignEvent(APIView):
             caller.require(ApiKey.Scope.EVENTS)
         else:
             rate_limits.hit("campaign_event", caller.brand_id, principal.user_id)
-        given = CampaignEventInput.parse(request.data)
-        if given["brand_id"] != caller.brand_id:
+        body = CampaignEventInput.parse(request.data)
+        if body["brand_id"] != caller.brand_id:
             raise BrandMismatch
         if caller.is_hub:  # a hub speaks for many users; each has the limit
-            rate_limits.hit("campaign_event", caller.brand_id, given["user_id"])
+            rate_limits.hit("campaign_event", caller.brand_id, body["user_id"])
             quotas.count_event(caller.brand_id)
-        action = self.read_action(request, caller, principal, given)
+        action = self.read_action(request, caller, principal, body)
         data = campaign_event.process_campaign_event(action) if caller.is_hub else self.credit_guarded(request, action)
         return Response({"success": True, "message": message_of(data), "data": data})
 
@@ -240,8 +240,8 @@ class CampaignEvent(APIView):
         guessing.check(guesser, reading=reading, exemptions=exemptions(action), calls=None)
         try:
             return campaign_event.process_campaign_event(action)
-        except DomainError as refusal:
-            if refusal.code == "AUTH_CODE_INVALID":
+        except DomainError as error:
+            if error.code == "AUTH_CODE_INVALID":
                 guessing.count_unknown(guesser)
             raise
 
@@ -268,11 +268,11 @@ class CampaignEvent(APIView):
 
 def exemptions(action: campaign_event.Action) -> Exemptions:
     """A tag exempts nobody: apps scan elsewhere. A customer with an accepted scan is not locked out with a network."""
-    who = {"user_id": action.bearer_id, "brand_id": action.brand.pk}
+    exempt = {"user_id": action.bearer_id, "brand_id": action.brand.pk}
     return Exemptions(
         has_good_tag=lambda: False,
-        has_earned=lambda: accounts.has_earned(**who, before=action.at),
-        is_established=lambda: accounts.is_established(**who, at=action.at),
+        has_earned=lambda: accounts.has_earned(**exempt, before=action.at),
+        is_established=lambda: accounts.is_established(**exempt, at=action.at),
     )
 
 

@@ -98,5 +98,5 @@ class Campaigns(APIView):
         """
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
-        found = standings(brand_id=principal.brand_id, user_id=principal.user_id, at=timezone.now())
-        return Response(CampaignsOutput.serialize(found))
+        result = standings(brand_id=principal.brand_id, user_id=principal.user_id, at=timezone.now())
+        return Response(CampaignsOutput.serialize(result))

@@ -39,7 +39,7 @@ def _tell(rule_id: int, at: datetime) -> int:
         if not EarningRuleBudget.objects.filter(rule=rule_id, told_at__isnull=True).update(told_at=at):
             return 0
         rule = EarningRule.objects.select_related("brand", "budget").get(pk=rule_id)
-        words = _("%(brand)s: the rule “%(rule)s” has given %(points)s points, %(events)s times.") % {
+        message = _("%(brand)s: the rule “%(rule)s” has given %(points)s points, %(events)s times.") % {
             "brand": rule.brand,
             "rule": rule,
             "points": f"{rule.budget.points:,}",
@@ -48,5 +48,5 @@ def _tell(rule_id: int, at: datetime) -> int:
         path = reverse("admin:campaigns_earningrule_change", args=[rule.pk])
         for owner in quota_mails.owners_of(rule.brand):
             kind = StaffMail.Kind.BUDGET
-            mails.write(user=owner.user, kind=kind, origin=settings.PORTAL_URL, text=words[:300], path=path)
+            mails.write(user=owner.user, kind=kind, origin=settings.PORTAL_URL, text=message[:300], path=path)
     return 1

@@ -20,20 +20,20 @@ def problems_of(rule: EarningRule) -> Problems:
     """By field, why the rule cannot be kept as it is; empty where it can."""
     problems: Problems = {}
     group: Group | None = None
-    found: tuple[Limit, ...] = ()
+    result: tuple[Limit, ...] = ()
     try:
         group = conditions.read(rule.conditions, kind=rule.kind)
     except ConditionsError as error:
         problems["conditions"] = str(error)
     try:
-        found = limits.read(rule.limits)
+        result = limits.read(rule.limits)
     except LimitsError as error:
         problems["limits"] = str(error)
     problems |= _effect(rule)
     if group is not None:
         problems |= _dates(rule, group)
     if "limits" not in problems:
-        problems |= _without_end(rule, found) | _spent(rule, found)
+        problems |= _without_end(rule, result) | _spent(rule, result)
     if not problems and rule.brand_id and rule.is_active:
         problems |= _beside_others(rule)
     return problems
@@ -92,8 +92,8 @@ def _spent(rule: EarningRule, found: tuple[Limit, ...]) -> Problems:
         assert budget is not None  # noqa: S101 - the loop is empty without one
         spent: Any = budget.events if limit.what == EVENTS else budget.points
         if limit.amount < spent:
-            words = _("The rule has given %(spent)s already. Set the limit no lower, or end the rule.")
-            return {"limits": words % {"spent": f"{spent:,}"}}
+            message = _("The rule has given %(spent)s already. Set the limit no lower, or end the rule.")
+            return {"limits": message % {"spent": f"{spent:,}"}}
     return {}
 
 
@@ -103,11 +103,11 @@ def _beside_others(rule: EarningRule) -> Problems:
         if rule.stacking == Stacking.BEST == other.stacking and rule.group == other.group:
             kinds = {stage(rule.reward_type), stage(other.reward_type)}
             if len(kinds) > 1:
-                words = _(
+                message = _(
                     "“%(name)s” of this group gives something else. Rules of a group are alike: all of them points "
                     "and percentages, all multipliers, or all bonuses."
                 )
-                return {"group": words % {"name": other}}
+                return {"group": message % {"name": other}}
         same = (
             other.conditions == rule.conditions
             and (other.reward_type, other.reward_value) == (rule.reward_type, rule.reward_value)
@@ -115,8 +115,8 @@ def _beside_others(rule: EarningRule) -> Problems:
             and Stacking.BEST not in {rule.stacking, other.stacking}
         )
         if same:
-            words = _("“%(name)s” gives the same for the same at the same time. Change or end one of them.")
-            return {"conditions": words % {"name": other}}
+            message = _("“%(name)s” gives the same for the same at the same time. Change or end one of them.")
+            return {"conditions": message % {"name": other}}
     if rule.group == LEVEL_GROUP and stage(rule.reward_type) != "points":
         return {"group": _("Only points and percentages can replace the level's points.")}
     return {}
@@ -129,16 +129,16 @@ def stage(effect: str) -> str:
 
 def others_in_force(rule: EarningRule) -> list[EarningRule]:
     """Other active rules of the brand for the same kind of action whose time overlaps the rule's."""
-    others = EarningRule.objects.filter(brand=rule.brand_id, kind=rule.kind, state=EarningRule.State.ACTIVE)
+    remaining = EarningRule.objects.filter(brand=rule.brand_id, kind=rule.kind, state=EarningRule.State.ACTIVE)
     if rule.pk:
-        others = others.exclude(pk=rule.pk)
-    return list(others.filter(_overlapping(rule.starts_at, rule.ends_at)).order_by("-priority", "pk")[:500])
+        remaining = remaining.exclude(pk=rule.pk)
+    return list(remaining.filter(_overlapping(rule.starts_at, rule.ends_at)).order_by("-priority", "pk")[:500])
 
 
 def _overlapping(starts_at: datetime | None, ends_at: datetime | None) -> Q:
-    found = Q()
+    rows = Q()
     if ends_at:
-        found &= Q(starts_at__isnull=True) | Q(starts_at__lt=ends_at)
+        rows &= Q(starts_at__isnull=True) | Q(starts_at__lt=ends_at)
     if starts_at:
-        found &= Q(ends_at__isnull=True) | Q(ends_at__gt=starts_at)
-    return found
+        rows &= Q(ends_at__isnull=True) | Q(ends_at__gt=starts_at)
+    return rows

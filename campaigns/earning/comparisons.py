@@ -67,33 +67,33 @@ def number(value: Any) -> Decimal:
     try:
         if isinstance(value, bool) or not isinstance(value, int | str | Decimal | float):
             raise InvalidOperation
-        found = Decimal(str(value)) if not isinstance(value, str) or value.isascii() else Decimal("NaN")
+        result = Decimal(str(value)) if not isinstance(value, str) or value.isascii() else Decimal("NaN")
     except InvalidOperation:
-        found = Decimal("NaN")
-    if not found.is_finite() or abs(found) > BIGGEST:
+        result = Decimal("NaN")
+    if not result.is_finite() or abs(result) > BIGGEST:
         raise WrongValueError(_("Write a number, such as 49.90."))
-    return found
+    return result
 
 
 def _count(value: Any) -> int:
-    found = number(value)
-    if found != found.to_integral_value() or found < 0:
+    result = number(value)
+    if result != result.to_integral_value() or result < 0:
         raise WrongValueError(_("Write a whole number, such as 3."))
-    return int(found)
+    return int(result)
 
 
 def _step(value: Any) -> int:
-    found = _count(value)
-    if found < 1:
+    result = _count(value)
+    if result < 1:
         raise WrongValueError(_("Write a whole number from 1."))
-    return found
+    return result
 
 
 def _weekday(value: Any) -> int:
-    found = _count(value)
-    if not 1 <= found <= 7:
+    result = _count(value)
+    if not 1 <= result <= 7:
         raise WrongValueError(_("Write 1 for Monday to 7 for Sunday."))
-    return found
+    return result
 
 
 def _time(value: Any) -> time:
@@ -136,10 +136,10 @@ def _circle(value: Any) -> tuple[float, float, float]:
 
 
 def _several(field: Field, facts: Facts) -> Any:
-    found = field.read(facts)
-    if isinstance(found, list | tuple):
-        return found
-    return () if found is None else (found,)
+    result = field.read(facts)
+    if isinstance(result, list | tuple):
+        return result
+    return () if result is None else (result,)
 
 
 def _folded(value: Any) -> Any:

@@ -85,12 +85,12 @@ class ConditionsError(Exception):
 def read(data: Any, *, kind: str) -> Group:
     """The conditions of a rule of this kind. Raises ConditionsError."""
     problems: dict[str, str] = {}
-    found = _group(data, kind, "", 1, problems) if data else EVERYTHING
-    if not problems and found is not None and sum(1 for _row in found.rows()) > MAX_ROWS:
+    result = _group(data, kind, "", 1, problems) if data else EVERYTHING
+    if not problems and result is not None and sum(1 for _row in result.rows()) > MAX_ROWS:
         problems[""] = _("At most %(most)d conditions.") % {"most": MAX_ROWS}
-    if problems or found is None:
+    if problems or result is None:
         raise ConditionsError(problems)
-    return found
+    return result
 
 
 def _group(data: Any, kind: str, path: str, depth: int, problems: dict[str, str]) -> Group | None:
@@ -105,14 +105,14 @@ def _group(data: Any, kind: str, path: str, depth: int, problems: dict[str, str]
     if depth > MAX_DEPTH:
         problems[here] = _("Groups lie in groups at most %(most)d deep.") % {"most": MAX_DEPTH}
         return None
-    found: list[Row | Group | None] = []
+    result: list[Row | Group | None] = []
     for number, part in enumerate(parts):
         place = f"{here}[{number}]"
         is_row = isinstance(part, Mapping) and "field" in part
-        found.append(_row(part, kind, place, problems) if is_row else _group(part, kind, place, depth + 1, problems))
-    if name == ALL and depth == 1 and None not in found:
-        problems.update(_contradictions([part for part in found if isinstance(part, Row)], here))
-    return Group(str(name), tuple(part for part in found if part is not None))
+        result.append(_row(part, kind, place, problems) if is_row else _group(part, kind, place, depth + 1, problems))
+    if name == ALL and depth == 1 and None not in result:
+        problems.update(_contradictions([part for part in result if isinstance(part, Row)], here))
+    return Group(str(name), tuple(part for part in result if part is not None))
 
 
 def _row(data: Mapping[str, Any], kind: str, path: str, problems: dict[str, str]) -> Row | None:
@@ -124,14 +124,14 @@ def _row(data: Mapping[str, Any], kind: str, path: str, problems: dict[str, str]
         return None
     field = FIELDS.get(str(data["field"]))
     if field is None or not field.is_for(kind):
-        words = _("There is no field %(name)s for this kind of action.")
-        problems[f"{path}.field"] = words % {"name": str(data["field"])[:60]}
+        message = _("There is no field %(name)s for this kind of action.")
+        problems[f"{path}.field"] = message % {"name": str(data["field"])[:60]}
         return None
     operator = OPERATORS[field.type].get(str(data.get("operator")))
     if operator is None:
-        words = _("%(field)s takes one of: %(known)s.")
+        message = _("%(field)s takes one of: %(known)s.")
         known = ", ".join(OPERATORS[field.type])
-        problems[f"{path}.operator"] = words % {"field": field.name, "known": known}
+        problems[f"{path}.operator"] = message % {"field": field.name, "known": known}
         return None
     try:
         value = operator.read(data.get("value"))
@@ -147,10 +147,10 @@ def _contradictions(rows: Sequence[Row], path: str) -> dict[str, str]:
     for row in rows:
         if row.field.is_single:
             by_field.setdefault(row.field.name, []).append(row)
-    for found in by_field.values():
-        if len(found) > 1 and (_no_range(found) or _no_choice(found)):
-            words = _("The conditions about the %(field)s contradict each other: no action can fulfil them all.")
-            return {path: words % {"field": found[0].field.label}}
+    for result in by_field.values():
+        if len(result) > 1 and (_no_range(result) or _no_choice(result)):
+            message = _("The conditions about the %(field)s contradict each other: no action can fulfil them all.")
+            return {path: message % {"field": result[0].field.label}}
     return {}
 
 
@@ -188,10 +188,10 @@ def _no_choice(rows: Sequence[Row]) -> bool:
 
 def needs_of(group: Group) -> Needs:
     """What must be read beside the action to try it."""
-    found = Needs.NOTHING
+    result = Needs.NOTHING
     for row in group.rows():
-        found |= row.field.needs
-    return found
+        result |= row.field.needs
+    return result
 
 
 def anchors_of(group: Group) -> tuple[tuple[str, Any], ...]:
@@ -210,9 +210,9 @@ def failed(group: Group, facts: Facts) -> list[Row]:
     """Which rows keep the conditions from holding, for who asks why not; empty where they hold."""
     if group.test()(facts):
         return []
-    found: list[Row] = []
+    result: list[Row] = []
     for part in group.parts:
         holds = part.test()(facts)
         if holds == (group.kind == NONE):
-            found += [part] if isinstance(part, Row) else (failed(part, facts) or list(part.rows()))
-    return found
+            result += [part] if isinstance(part, Row) else (failed(part, facts) or list(part.rows()))
+    return result

@@ -52,9 +52,9 @@ def of_rule(effect: str, value: Decimal, per: str, basis: str, test: Test, facts
     if effect == Effect.PERCENTAGE:
         is_whole = basis == Basis.WHOLE
         amount = amount_of(facts, [] if is_whole else matching(test, facts), is_whole=is_whole)
-        found = points.percentage(of=amount, percent=value)
+        result = points.percentage(of=amount, percent=value)
         # As a level's percentage: whoever states a product's price would set points by it.
-        return Given(min(found, Decimal(facts.base.ceiling)) if facts.base else found, basis=amount)
+        return Given(min(result, Decimal(facts.base.ceiling)) if facts.base else result, basis=amount)
     if per == Per.ITEM:
         times = sum(item.quantity for item in matching(test, facts))
         return Given(min(MOST, value * times), items=times)

@@ -57,14 +57,14 @@ def read(data: Any) -> tuple[Limit, ...]:
     if not isinstance(data, list | tuple) or len(data) > MAX_LIMITS:
         raise LimitsError({"": _("Give a list of at most %(most)d limits.") % {"most": MAX_LIMITS}})
     problems: dict[str, str] = {}
-    found = [limit for at, each in enumerate(data) if (limit := _limit(each, f"[{at}]", problems))]
-    kinds = [(limit.per, limit.what, limit.period) for limit in found]
+    result = [limit for at, each in enumerate(data) if (limit := _limit(each, f"[{at}]", problems))]
+    kinds = [(limit.per, limit.what, limit.period) for limit in result]
     for at, kind in enumerate(kinds):
         if kind in kinds[:at]:
             problems[f"[{at}]"] = _("There is such a limit already; keep the lower one.")
     if problems:
         raise LimitsError(problems)
-    return tuple(found)
+    return tuple(result)
 
 
 def _limit(data: Any, path: str, problems: dict[str, str]) -> Limit | None:

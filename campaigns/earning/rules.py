@@ -59,12 +59,12 @@ class RulesOfKind:
 
     def candidates(self, facts: Facts) -> list[Candidate]:
         """Those that could match, each once, which run at the moment."""
-        found = {id(each): each for each in self.always}
+        result = {id(each): each for each in self.always}
         for name, listed in self.by_anchor.items():
             for value in FIELDS[name].read(facts):
                 key = value.casefold() if isinstance(value, str) else value
-                found.update((id(each), each) for each in listed.get(key, ()))
-        return [each for each in found.values() if each.runs_at(facts.happened_at)]
+                result.update((id(each), each) for each in listed.get(key, ()))
+        return [each for each in result.values() if each.runs_at(facts.happened_at)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,13 @@ class RuleSet:
         of_kind = self.kinds.get(facts.kind)
         if of_kind is None:
             return NOTHING_WANTED
-        found = of_kind.running(facts.happened_at) if facts.kind == ORDER else of_kind.candidates(facts)
-        if not found:
+        result = of_kind.running(facts.happened_at) if facts.kind == ORDER else of_kind.candidates(facts)
+        if not result:
             return NOTHING_WANTED
         needs = Needs.NOTHING
-        for each in found:
+        for each in result:
             needs |= each.needs
-        return Wanted(tuple(each.rule.id for each in found if each.rule.limits), needs)
+        return Wanted(tuple(each.rule.id for each in result if each.rule.limits), needs)
 
     def matching(self, facts: Facts) -> list[Rule]:
         """The rules that apply to an action of a member."""
@@ -123,12 +123,12 @@ def kept(brand_id: int) -> RuleSet:
 
 def load(brand_id: int) -> RuleSet:
     """The rules that are in force now, from the database; and keep them."""
-    found = at_version(brand_id)
-    _kept[brand_id] = found
+    result = at_version(brand_id)
+    _kept[brand_id] = result
     _kept.move_to_end(brand_id)
     while len(_kept) > MAX_BRANDS:
         _kept.popitem(last=False)
-    return found
+    return result
 
 
 def forget() -> None:
@@ -165,7 +165,7 @@ def candidate_of(rule_id: int, number: int, content: Mapping[str, Any]) -> Candi
     """Raises ConditionsError or LimitsError."""
     group = conditions.read(content["conditions"], kind=content["kind"])
     test: Test = group.test()
-    found = limits.read(content["limits"])
+    result = limits.read(content["limits"])
     rule = Rule(
         id=rule_id,
         version=number,
@@ -178,7 +178,7 @@ def candidate_of(rule_id: int, number: int, content: Mapping[str, Any]) -> Candi
         stacking=content["stacking"],
         group=content["group"],
         priority=content["priority"],
-        limits=found,
+        limits=result,
         test=test,
     )
     return Candidate(

@@ -26,8 +26,8 @@ def sentence(rule: EarningRule) -> str:
         parts.append(_group(group, rule.brand, is_first=True))
     if dates := _dates(rule):
         parts.append(dates)
-    given = ", ".join([effect(rule), *(limit_text(each) for each in limits.read(rule.limits))])
-    return f"{' '.join(parts)}: {given}."
+    values = ", ".join([effect(rule), *(limit_text(each) for each in limits.read(rule.limits))])
+    return f"{' '.join(parts)}: {values}."
 
 
 def readable(rule: EarningRule) -> str:
@@ -39,22 +39,22 @@ def readable(rule: EarningRule) -> str:
 
 
 def _when(kind: str) -> str:
-    words: dict[str, str] = {
+    texts: dict[str, str] = {
         Kind.SCAN: _("When somebody scans a product"),
         Kind.ORDER: _("When somebody orders"),
         Kind.PROFILE: _("When somebody completes a profile field"),
         Kind.LOGIN: _("When somebody logs in for the first time in a day"),
         Kind.MILESTONE: _("When a milestone pays points"),
     }
-    return words.get(kind, kind)
+    return texts.get(kind, kind)
 
 
 def _group(group: Group, brand: Brand, *, is_first: bool = False) -> str:
-    words = [f"({_group(part, brand)})" if isinstance(part, Group) else row_text(part, brand) for part in group.parts]
+    text = [f"({_group(part, brand)})" if isinstance(part, Group) else row_text(part, brand) for part in group.parts]
     if group.kind == NONE:
-        joined = _("none of this holds: %(conditions)s") % {"conditions": _(" or ").join(words)}
+        joined = _("none of this holds: %(conditions)s") % {"conditions": _(" or ").join(text)}
         return _("and %(conditions)s") % {"conditions": joined} if is_first else joined
-    joined = (_(" or ") if group.kind == ANY else _(" and ")).join(words)
+    joined = (_(" or ") if group.kind == ANY else _(" and ")).join(text)
     return _("and %(conditions)s") % {"conditions": joined} if is_first else joined
 
 
@@ -75,8 +75,8 @@ def value_text(row: Row, brand: Brand) -> str:
         days = value if isinstance(value, tuple) else (value,)
         return _(" and ").join(formats.date_format(day, "j M Y") for day in days)
     if row.field.type is Type.PLACE:
-        words = _("%(kilometres)g km around %(latitude)g, %(longitude)g")
-        return words % {"latitude": value[0], "longitude": value[1], "kilometres": value[2]}
+        message = _("%(kilometres)g km around %(latitude)g, %(longitude)g")
+        return message % {"latitude": value[0], "longitude": value[1], "kilometres": value[2]}
     if isinstance(raw, list | tuple):
         return (_(" and ") if row.operator == "between" else ", ").join(str(each) for each in raw)
     return str(raw)
@@ -115,8 +115,8 @@ def limit_text(limit: Limit) -> str:
     most = shown(limit.most)
     if limit.per == RULE:
         if limit.what == MONEY:
-            words = _("%(most)s in money in all, at %(cost)s a point")
-            return words % {"most": most, "cost": shown(limit.point_cost or limit.most)}
+            message = _("%(most)s in money in all, at %(cost)s a point")
+            return message % {"most": most, "cost": shown(limit.point_cost or limit.most)}
         return (_("%(most)s times in all") if limit.what == EVENTS else _("%(most)s points in all")) % {"most": most}
     what = (_("%(most)s times each") if limit.what == EVENTS else _("%(most)s points each")) % {"most": most}
     periods = {

@@ -112,20 +112,20 @@ class _Chosen:
 
 def _chosen(rules: Sequence[Rule], share_of: Callable[[Rule], Share], base: Share | None) -> _Chosen:
     """Without those that another one of their group beats; `base` is of the level's group."""
-    found = [(rule, share_of(rule)) for rule in rules]
+    result = [(rule, share_of(rule)) for rule in rules]
     best: dict[str, int] = {}
-    for at, (rule, share) in enumerate(found):
+    for at, (rule, share) in enumerate(result):
         if rule.stacking == Stacking.BEST:
             first = best.setdefault(rule.group, at)
-            if share.points > found[first][1].points:
+            if share.points > result[first][1].points:
                 best[rule.group] = at
     keeps_base = True
     if base is not None and LEVEL_GROUP in best:
-        keeps_base = base.points >= found[best[LEVEL_GROUP]][1].points
+        keeps_base = base.points >= result[best[LEVEL_GROUP]][1].points
         if keeps_base:
             best[LEVEL_GROUP] = -1
-    kept = [each for at, each in enumerate(found) if each[0].stacking != Stacking.BEST or best[each[0].group] == at]
-    return _Chosen(kept, keeps_base)
+    saved = [each for at, each in enumerate(result) if each[0].stacking != Stacking.BEST or best[each[0].group] == at]
+    return _Chosen(saved, keeps_base)
 
 
 def _fixed(rule: Rule, facts: Facts, standing: Standing) -> Share:

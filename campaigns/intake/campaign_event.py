@@ -107,8 +107,8 @@ def _replay(event: Event) -> dict[str, Any]:
 
 def _answer(event: Event) -> dict[str, Any]:
     if event.status == Event.Status.DONE and event.outcome is not None:
-        found: dict[str, Any] = event.outcome
-        return found
+        result: dict[str, Any] = event.outcome
+        return result
     if event.status == Event.Status.REJECTED and event.outcome is not None:
         raise StoredError(event.outcome)
     if event.on_hold_for is not None:

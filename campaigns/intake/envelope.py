@@ -26,7 +26,7 @@ TOKENS = {"authorization", "access_token", "refresh_token", "token"}
 def without_tokens(value: Any) -> Any:
     """A payload of a kind nobody here knows, without what may open a door."""
     if isinstance(value, dict):
-        return {name: without_tokens(held) for name, held in value.items() if name.lower() not in TOKENS}
+        return {name: without_tokens(content) for name, content in value.items() if name.lower() not in TOKENS}
     return [without_tokens(each) for each in value] if isinstance(value, list) else value
 
 

@@ -64,9 +64,9 @@ def store_message(message: dict[str, Any]) -> bool:
             if not speaks_for(envelope["detail"]["arguments"]["brand_id"]):
                 raise BrandMismatch
             new = store_event(envelope, tokens_may_be_old=True)
-        except (DomainError, ValidationError) as refusal:
+        except (DomainError, ValidationError) as domain_error:
             metrics.taken_from_queue("refused")
-            why = refusal.code if isinstance(refusal, DomainError) else "VALIDATION_ERROR"
+            why = domain_error.code if isinstance(domain_error, DomainError) else "VALIDATION_ERROR"
             logger.warning("an SQS message was refused (%s) and is left to the redrive policy", why)
             return False
         except (OperationalError, InterfaceError) as error:

@@ -50,8 +50,8 @@ def standings(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStat
     left = RewardClaim.objects.filter(user_id=user_id, status=AVAILABLE, milestone__campaign__brand_id=brand_id)
     conditions = Q(pk__in=running.values("pk")) | Q(pk__in=left.values("milestone__campaign_id"))
     campaigns = list(Campaign.objects.filter(conditions).prefetch_related("milestones"))
-    mine = UserLoyaltyCampaign.objects.filter(user_id=user_id, campaign__in=campaigns)
-    progress = {row.campaign_id: row for row in mine}
+    rows = UserLoyaltyCampaign.objects.filter(user_id=user_id, campaign__in=campaigns)
+    progress = {row.campaign_id: row for row in rows}
     claims = dict(
         RewardClaim.objects.filter(user_id=user_id, milestone__campaign__in=campaigns).values_list(
             "milestone_id", "status"

@@ -44,8 +44,8 @@ class Step:
         return self.verb in CHANGING
 
     def __str__(self) -> str:
-        told = "".join(f"\n    {name}: {_text(old)} -> {_text(new)}" for name, (old, new) in self.fields.items())
-        return f"{self.verb:<10} {self.what}{told}"
+        changes = "".join(f"\n    {name}: {_text(old)} -> {_text(new)}" for name, (old, new) in self.fields.items())
+        return f"{self.verb:<10} {self.what}{changes}"
 
 
 def _text(value: Any) -> str:
@@ -142,9 +142,9 @@ class _Work:
             self._problem(path, "must be a list")
             return
         rows, seen = self._locked(section, above, path), dict[Key, int]()
-        for at, given in enumerate(items):
+        for at, values in enumerate(items):
             here = f"{path}[{at}]"
-            item = section.upgraded(given) if isinstance(given, dict) else given
+            item = section.upgraded(values) if isinstance(values, dict) else values
             key = self._key(section, item, here)
             if key is None:
                 continue

@@ -24,23 +24,23 @@ Problems = dict[str, str]  # by field, or "" for the row
 
 def wrong_kinds(section: Section, values: Mapping[str, Any]) -> Problems:
     """What no form would complain about, because a browser cannot send it."""
-    found = {}
+    result = {}
     for name, value in values.items():
         field = _field(section, name)
         if name == "is_active" or isinstance(field, BooleanField):
             if not isinstance(value, bool):
-                found[name] = "must be true or false"
+                result[name] = "must be true or false"
         elif isinstance(field, JSONField):
             if not isinstance(value, list | dict):
-                found[name] = "must be a list or a mapping"
+                result[name] = "must be a list or a mapping"
         elif name == "types":
             if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-                found[name] = "must be a list of names"
+                result[name] = "must be a list of names"
         elif not isinstance(value, SCALAR) or isinstance(value, bool):
-            found[name] = "must be one value: a text, a number or null"
+            result[name] = "must be one value: a text, a number or null"
         elif value is None and field and not (field.null or field.blank):
-            found[name] = "must not be null"
-    return found
+            result[name] = "must not be null"
+    return result
 
 
 def fill(section: Section, row: Any, values: Mapping[str, Any]) -> Problems:
@@ -63,8 +63,8 @@ def fill(section: Section, row: Any, values: Mapping[str, Any]) -> Problems:
 
 def _field(section: Section, name: str) -> "Field[Any, Any] | None":
     """The column; None where it is a property of the row."""
-    found = {each.name: each for each in section.model._meta.concrete_fields}  # noqa: SLF001 - Django's public API
-    return found.get(name)
+    result = {each.name: each for each in section.model._meta.concrete_fields}  # noqa: SLF001 - Django's public API
+    return result.get(name)
 
 
 def _form_class(section: Section, row: Any, names: list[str]) -> Any:
@@ -84,9 +84,9 @@ def _find_related(section: Section, row: Any, sent: dict[str, Any]) -> Problems:
         field = _field(section, name)
         if isinstance(field, ForeignKey) and value is not None:
             related: Any = field.related_model
-            found = related.objects.filter(brand=row.brand_id, name=str(value)).first()
-            sent[name] = found.pk if found else None
-            if found is None:
+            match = related.objects.filter(brand=row.brand_id, name=str(value)).first()
+            sent[name] = match.pk if match else None
+            if match is None:
                 problems[name] = f"There is no {related._meta.verbose_name} “{value}”."  # noqa: SLF001 - as above
     return problems
 

@@ -101,11 +101,11 @@ def _plain(node: Any, path: str, lines: dict[str, int], depth: int) -> Any:
 
 
 def _mapping(node: Any, path: str, lines: dict[str, int], depth: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise BrandFileError([f"line {key.start_mark.line + 1}: A key must be a name."])
-        if key.value in found:
+        if key.value in result:
             raise BrandFileError([f"line {key.start_mark.line + 1}: The key {key.value!r} is there twice."])
-        found[key.value] = _plain(value, f"{path}.{key.value}" if path else key.value, lines, depth - 1)
-    return found
+        result[key.value] = _plain(value, f"{path}.{key.value}" if path else key.value, lines, depth - 1)
+    return result

@@ -43,7 +43,7 @@ def _brand(slug: str, name: str, file: BrandFile) -> Brand:
     if not form.is_valid():
         paths = {"support_email": "brand.support_email"}
         raise BrandFileError(
-            [file.problem(paths.get(key, key), " ".join(map(str, told))) for key, told in form.errors.items()]
+            [file.problem(paths.get(key, key), " ".join(map(str, errors))) for key, errors in form.errors.items()]
         )
     made: Brand = form.save()
     return made

@@ -68,8 +68,8 @@ class ListSection(Section):
     def key_in(self, item: Mapping[str, Any]) -> Key:
         """Of a row as a file has it. Raises ValidationError for what is no such key."""
         columns: Any = [self.model._meta.get_field(name) for name in self.key]  # noqa: SLF001 - Django's public API
-        found = [column.to_python(item[column.name]) for column in columns]
-        return tuple(self.spelled(each) if isinstance(each, str) else each for each in found)
+        result = [column.to_python(item[column.name]) for column in columns]
+        return tuple(self.spelled(each) if isinstance(each, str) else each for each in result)
 
 
 def _address(url: str) -> str:
@@ -87,13 +87,13 @@ def _value(value: Any) -> Any:
 
 def rows_by_key(section: ListSection, rows: Iterable[Any], path: str) -> dict[Key, Any]:
     """Raises BrandFileError where two rows have the same key, for a file could not tell them apart."""
-    found: dict[Key, Any] = {}
+    result: dict[Key, Any] = {}
     for row in rows:
         key = section.key_of(row)
-        if key in found:
+        if key in result:
             raise BrandFileError([f"{path}: The brand has two called {name_of(key)}. Rename one of them first."])
-        found[key] = row
-    return found
+        result[key] = row
+    return result
 
 
 def name_of(key: Key) -> str:
@@ -118,14 +118,14 @@ def _milestone_is_in_use(milestone: Milestone) -> bool:
 
 def _rule_with_name_and_state(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """A rule used to be known by its kind, and to be on or off."""
-    found = dict(item)
-    kind = found.get("kind")
-    if found.get("name") in {None, ""} and isinstance(kind, str):
-        found["name"] = EarningRule(kind=kind).default_name()
-    if isinstance(found.get("is_active"), bool):
-        is_active = found.pop("is_active")
-        found.setdefault("state", EarningRule.State.ACTIVE.value if is_active else EarningRule.State.PAUSED.value)
-    return found
+    result = dict(item)
+    kind = result.get("kind")
+    if result.get("name") in {None, ""} and isinstance(kind, str):
+        result["name"] = EarningRule(kind=kind).default_name()
+    if isinstance(result.get("is_active"), bool):
+        is_active = result.pop("is_active")
+        result.setdefault("state", EarningRule.State.ACTIVE.value if is_active else EarningRule.State.PAUSED.value)
+    return result
 
 
 MILESTONES = ListSection(

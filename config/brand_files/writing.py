@@ -58,8 +58,8 @@ def _exported(section: Section, brand: Brand) -> Any:
     if not isinstance(section, ListSection):
         row = section.row(brand)
         return section.values_of(row) if row is not None and row.pk else None
-    found = rows_by_key(section, section.rows(brand), section.path)
-    return [_with_parts(section, row) for _key, row in sorted(found.items())]
+    result = rows_by_key(section, section.rows(brand), section.path)
+    return [_with_parts(section, row) for _key, row in sorted(result.items())]
 
 
 def _with_parts(section: ListSection, row: Any) -> dict[str, Any]:

@@ -49,14 +49,14 @@ class Credentials:
     def renew(self, *, brands: Iterable[Brand], at: datetime) -> None:
         """Set new passwords and keys, for the demo's people and brands only, where the kept ones no longer work."""
         addresses = [SUPERUSER, *(address for plan in PLANS for address in plan.addresses)]
-        for person in User.objects.filter(email__in=addresses).order_by("pk"):
-            if not self._opens(person):
-                self._set_password(person)
+        for user in User.objects.filter(email__in=addresses).order_by("pk"):
+            if not self._opens(user):
+                self._set_password(user)
         for brand in brands:
-            kept = self.keys.setdefault(brand.slug, {})
+            saved = self.keys.setdefault(brand.slug, {})
             for kind in ApiKey.Kind.values:
-                if not is_usable(kept.get(kind, ""), brand, kind, at):
-                    kept[kind] = new_key(brand, kind, at)
+                if not is_usable(saved.get(kind, ""), brand, kind, at):
+                    saved[kind] = new_key(brand, kind, at)
 
     def _opens(self, user: User) -> bool:
         password, known_hash = self.passwords.get(user.email), self.hashes.get(user.email)
@@ -77,8 +77,8 @@ class Credentials:
 
 
 def path() -> Path:
-    kept: Path = settings.DATA_DIR / "demo.json"
-    return kept
+    saved: Path = settings.DATA_DIR / "demo.json"
+    return saved
 
 
 def is_usable(key: str, brand: Brand, kind: str, at: datetime) -> bool:

@@ -141,11 +141,11 @@ def ensure(*, at: datetime) -> list[Brand]:
     """
     with transaction.atomic():
         lock()
-        found = {brand.slug: brand for brand in Brand.objects.filter(slug__in=[plan.slug for plan in PLANS])}
-        if not found:
+        rows = {brand.slug: brand for brand in Brand.objects.filter(slug__in=[plan.slug for plan in PLANS])}
+        if not rows:
             check_not_taken(User.objects.filter(email=SUPERUSER).exists(), f"The address {SUPERUSER}")
             User.objects.create_superuser(SUPERUSER, first_name="Ada", last_name="Admin")
-        return [brand_of(plan, found.get(plan.slug), at) for plan in PLANS]
+        return [brand_of(plan, rows.get(plan.slug), at) for plan in PLANS]
 
 
 def brand_of(plan: Plan, brand: Brand | None, at: datetime) -> Brand:
@@ -243,9 +243,9 @@ def build_batches(plan: Plan, brand: Brand, products: Sequence[Product], campaig
     ]
     if signed_tags.current_version() is not None:
         kinds.append((named(mixed, "Signed", f"{plan.prefix}S-", product=first, signed=True), at))
-    for wanted, moment in kinds:
-        batch = build_batch(brand, wanted, moment)
-        if wanted.range_name == "Recalled":
+    for requested, moment in kinds:
+        batch = build_batch(brand, requested, moment)
+        if requested.range_name == "Recalled":
             recall(batch, plan, at)
 
 
@@ -279,7 +279,7 @@ def top_up(*, plan: Plan, brand: Brand, at: datetime) -> None:
     taken = BatchRange.objects.filter(brand=brand, prefix=prefix).aggregate(
         end=Max(F("starting_number") + F("quantity"))
     )["end"]
-    wanted = BatchSettings(
+    requested = BatchSettings(
         range_name=f"{FRESH} from {taken or 1}",
         quantity=FRESH_BATCH,
         prefix=prefix,
@@ -289,7 +289,7 @@ def top_up(*, plan: Plan, brand: Brand, at: datetime) -> None:
         product=Product.objects.filter(brand=brand).earliest("pk"),
         campaign=Campaign.objects.filter(brand=brand, type=Campaign.Type.SCAN).running(at).last(),
     )
-    build_batch(brand, wanted, at)
+    build_batch(brand, requested, at)
 
 
 def fresh_codes(brand: Brand) -> AuthCodeQuerySet:

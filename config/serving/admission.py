@@ -109,11 +109,11 @@ def credentials_of(environ: Environ, name: str) -> dict[str, bytes]:
     Each is read as the views read it, so that none is taken for another. The first one counts.
     """
     if name == PAGES:
-        shown = {SESSION: parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME, "")}
+        credentials = {SESSION: parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME, "")}
     else:
         token = environ.get("HTTP_AUTHORIZATION", "").split()[-1:]
-        shown = {KEY: environ.get("HTTP_API_KEY", ""), TOKEN: "".join(token)}
-    return {kind: digest_of(text) for kind, text in shown.items() if text}
+        credentials = {KEY: environ.get("HTTP_API_KEY", ""), TOKEN: "".join(token)}
+    return {kind: digest_of(text) for kind, text in credentials.items() if text}
 
 
 def digest_of(text: str) -> bytes:
@@ -184,11 +184,11 @@ class Admission:
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         name = class_of(environ)
-        shown = credentials_of(environ, name)
-        party = self.party_of(environ, name, shown)
+        credentials = credentials_of(environ, name)
+        party = self.party_of(environ, name, credentials)
         try:
             with self.with_body(environ, name, party) as whole:
-                answer = self.pools[name].run(partial(self.answer, whole, shown), party=party)
+                answer = self.pools[name].run(partial(self.answer, whole, credentials), party=party)
         except NoThreadError:
             metrics.turned_away(name, "busy")
             return self.reject(
@@ -219,20 +219,20 @@ class Admission:
 
     def answer(self, environ: Environ, headers: dict[str, bytes]) -> Answer:
         """Run in one of the class's threads."""
-        found = Answer()
+        result = Answer()
         with request_brands.learning() as party:
-            chunks: Any = self.application(environ, found)
+            chunks: Any = self.application(environ, result)
             if getattr(chunks, "streaming", False):
-                found.chunks = Streamed(chunks)
+                result.chunks = Streamed(chunks)
             else:
                 try:
-                    found.chunks = [b"".join(chunks)]
+                    result.chunks = [b"".join(chunks)]
                 finally:
                     chunks.close()
         for kind, whose in party.names.items():
             if kind in headers:
                 self.remembered[kind].learn(headers[kind], whose)
-        return found
+        return result
 
     @contextmanager
     def with_body(self, environ: Environ, name: str, party: str) -> Iterator[Environ]:

@@ -92,8 +92,8 @@ class FairThreadPool:
             self._wait(call)
         if call.error is not None:
             raise call.error
-        found: T = call.result
-        return found
+        result: T = call.result
+        return result
 
     def _admit(self, call: QueuedCall) -> PoolThread | None:
         """The idle thread to wake, or None where the call has to wait. Raises NoThreadError."""
@@ -108,12 +108,14 @@ class FairThreadPool:
                 thread.call = self._begin(call)
                 Thread(target=self._serve, args=(thread,), name=f"{self.name}-{self._threads}", daemon=True).start()
                 return thread
-        theirs = self._waiting.get(call.party)
-        if self._waiters >= self.limits.waiting or (theirs and len(theirs) >= self.limits.waiting_of_a_party):
+        queue_of_party = self._waiting.get(call.party)
+        if self._waiters >= self.limits.waiting or (
+            queue_of_party and len(queue_of_party) >= self.limits.waiting_of_a_party
+        ):
             raise NoThreadError
-        if theirs is None:
-            theirs = self._waiting[call.party] = deque()
-        theirs.append(call)
+        if queue_of_party is None:
+            queue_of_party = self._waiting[call.party] = deque()
+        queue_of_party.append(call)
         self._waiters += 1
         return None
 
@@ -135,12 +137,12 @@ class FairThreadPool:
         with self._lock:
             if call.started:
                 return
-            theirs = self._waiting.get(call.party)
-            if theirs is not None:
+            queue_of_party = self._waiting.get(call.party)
+            if queue_of_party is not None:
                 with suppress(ValueError):
-                    theirs.remove(call)
+                    queue_of_party.remove(call)
                     self._waiters -= 1
-                if not theirs:
+                if not queue_of_party:
                     del self._waiting[call.party]
         raise NoThreadError
 
@@ -165,12 +167,12 @@ class FairThreadPool:
         self._running[call.party] -= 1
         if not self._running[call.party]:
             del self._running[call.party]
-        for party, theirs in self._waiting.items():
+        for party, queue_of_party in self._waiting.items():
             if self._running[party] < self.limits.max_threads_of(party):
-                following = theirs.popleft()
+                following = queue_of_party.popleft()
                 self._waiters -= 1
                 del self._waiting[party]
-                if theirs:
-                    self._waiting[party] = theirs  # behind all others
+                if queue_of_party:
+                    self._waiting[party] = queue_of_party  # behind all others
                 return self._begin(following)
         return None

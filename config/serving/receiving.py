@@ -82,8 +82,8 @@ class Receiving:
         )
 
     def _has_reserve_for(self, new: Sender) -> bool:
-        theirs = sum(each.address == new.address for each in self._under_way)
-        return theirs < self.bounds.of_reserve and len(self._under_way) < self.bounds.with_reserve
+        connections = sum(each.address == new.address for each in self._under_way)
+        return connections < self.bounds.of_reserve and len(self._under_way) < self.bounds.with_reserve
 
     def read(self, source: Any, body: IO[bytes], length: int) -> int:
         """Write up to `length` bytes into `body`. Returns how many; fewer where the sender ended early.

@@ -51,9 +51,9 @@ def _watch() -> None:
 def end_silent() -> int:
     """End the connections that have been silent for too long, and those that are too many; returns how many."""
     with contextlib.ExitStack() as opened:
-        found = [opened.enter_context(each) for each in _sockets()]
-        ports = {each.getsockname()[1] for each in found if each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)}
-        silent = sorted(_silent(found, ports), key=lambda each: each[0])
+        result = [opened.enter_context(each) for each in _sockets()]
+        ports = {each.getsockname()[1] for each in result if each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)}
+        silent = sorted(_silent(result, ports), key=lambda each: each[0])
         counted: Counter[str] = Counter()
         ended = 0
         for seconds, address, connection in silent:  # the youngest first: they may still say something
@@ -70,11 +70,11 @@ def _sockets() -> Iterator[socket.socket]:
     for entry in list(Path("/proc/self/fd").iterdir()):  # before there are ours
         with contextlib.suppress(OSError):
             if str(entry.readlink()).startswith("socket:"):
-                found = socket.socket(fileno=os.dup(int(entry.name)))
-                if found.family in {socket.AF_INET, socket.AF_INET6} and found.type == socket.SOCK_STREAM:
-                    yield found
+                result = socket.socket(fileno=os.dup(int(entry.name)))
+                if result.family in {socket.AF_INET, socket.AF_INET6} and result.type == socket.SOCK_STREAM:
+                    yield result
                 else:
-                    found.close()
+                    result.close()
 
 
 def _silent(sockets: list[socket.socket], ports: set[int]) -> Iterator[tuple[float, str, socket.socket]]:

@@ -80,8 +80,8 @@ class Problem:
 
     @property
     def headers(self) -> dict[str, str]:
-        found = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-        return {**found, "WWW-Authenticate": CHALLENGE} if self.status == 401 else found
+        result = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        return {**result, "WWW-Authenticate": CHALLENGE} if self.status == 401 else result
 
     def envelope(self, request_id: str) -> dict[str, Any]:
         """In the language of the request. Code and names are the same in each."""
@@ -126,8 +126,8 @@ def problem_of(error: BaseException | None) -> Problem | None:
     if isinstance(error, drf_errors.ValidationError):
         fields = error.detail if isinstance(error.detail, dict) else {"non_field_errors": error.detail}
         return Problem.of(errors.Invalid, first_sentence(error.detail), details={"fields": fields})
-    if isinstance(error, OperationalError) and (words := unavailable(error)):
-        return Problem.of(errors.Unavailable, words, retry_after=DATABASE_RETRY_SECONDS)
+    if isinstance(error, OperationalError) and (message := unavailable(error)):
+        return Problem.of(errors.Unavailable, message, retry_after=DATABASE_RETRY_SECONDS)
     known = next((entry for entry in KNOWN_ERRORS if isinstance(error, entry[0])), None)
     return Problem.of(known[1], known[2], retry_after=getattr(error, "wait", None)) if known else None
 
@@ -202,8 +202,8 @@ def handler503(request: HttpRequest, text: str) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - Django's signature
-    words = "This form is too old or came from elsewhere. Load it again."
-    return answer(request, Problem.of(errors.Forbidden, words), page="csrf.html")
+    message = "This form is too old or came from elsewhere. Load it again."
+    return answer(request, Problem.of(errors.Forbidden, message), page="csrf.html")
 
 
 def answer(request: HttpRequest, problem: Problem, *, page: str = "") -> HttpResponse:
@@ -213,8 +213,8 @@ def answer(request: HttpRequest, problem: Problem, *, page: str = "") -> HttpRes
         body = Json().render(problem.envelope(request_id(request)))
         return HttpResponse(body, content_type=Json.media_type, status=status, headers=headers)
     page = page or (f"{status}.html" if status in {400, 403, 404, 503} else "500.html" if status >= 500 else "400.html")
-    words = {"message": problem.message, "request_id": request_id(request), **ways_on(request)}
-    return HttpResponse(render_to_string(page, words), status=status, headers=headers)
+    message = {"message": problem.message, "request_id": request_id(request), **ways_on(request)}
+    return HttpResponse(render_to_string(page, message), status=status, headers=headers)
 
 
 def ways_on(request: HttpRequest) -> dict[str, str]:

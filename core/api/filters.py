@@ -80,30 +80,32 @@ class TenantFilterSet(FilterSet):
         """The request's filters on `rows`. Raises Invalid, which names the parameter."""
         named = {name: each.parameter for name, each in cls.declared_filters.items()}
         cls.reject_unknown(request, {*named.values(), *PAGING})
-        given = {name: request.query_params.get(parameter) for name, parameter in named.items()}
-        asked = {name: text for name, text in given.items() if text is not None}
-        found = cls(asked, rows, request=request)
+        parameters = {name: request.query_params.get(parameter) for name, parameter in named.items()}
+        filled_parameters = {name: text for name, text in parameters.items() if text is not None}
+        filters = cls(filled_parameters, rows, request=request)
         for name, parameter in named.items():
-            if name in found.errors:
-                words = f"{parameter} {in_language(found, name)}"
-                raise Invalid(words, details={"field": parameter})
-            if asked.get(name) == "":
-                words = languages.filled("%(name)s must not be empty. Leave it out to list everything.", name=parameter)
-                raise Invalid(words, details={"field": parameter})
-        return found
+            if name in filters.errors:
+                message = f"{parameter} {in_language(filters, name)}"
+                raise Invalid(message, details={"field": parameter})
+            if filled_parameters.get(name) == "":
+                message = languages.filled(
+                    "%(name)s must not be empty. Leave it out to list everything.", name=parameter
+                )
+                raise Invalid(message, details={"field": parameter})
+        return filters
 
     @staticmethod
     def reject_unknown(request: Request, known: set[str]) -> None:
         """Raises Invalid, which names the first parameter that this list does not have."""
         for parameter in request.query_params:
             if parameter not in known:
-                words = languages.filled(UNKNOWN, known=", ".join(sorted(known)))
-                raise Invalid(words, details={"field": parameter[:100]})
+                message = languages.filled(UNKNOWN, known=", ".join(sorted(known)))
+                raise Invalid(message, details={"field": parameter[:100]})
 
 
 def in_language(filters: FilterSet, name: str) -> str:
     """What is wrong with a parameter; the complaint was made before it was known which language it should be in."""
-    [error, *_others] = filters.errors.as_data()[name]
+    [error, *_remaining] = filters.errors.as_data()[name]
     languages.decide()
     return str(error.messages[0])
 
@@ -128,9 +130,9 @@ class ChoiceFilter(Parameter, OneOf):
     """One of a few words; whatever else is given is told which."""
 
     def __init__(self, *, values: list[str], description: str, **options: Any) -> None:
-        words = lazy(one_of, str)(tuple(values))
+        message = lazy(one_of, str)(tuple(values))
         choices = [(value, value) for value in values]
-        super().__init__(choices=choices, error_messages={"invalid_choice": words}, **options)
+        super().__init__(choices=choices, error_messages={"invalid_choice": message}, **options)
         self.description = description
         self.schema = {"type": "string", "enum": values}
 

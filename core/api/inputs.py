@@ -57,18 +57,18 @@ class Input(serializers.Serializer[Any]):
     def parse(cls, data: Any) -> dict[str, Any]:
         """The validated data. Raises DRF's ValidationError, which the API answers as VALIDATION_ERROR."""
         try:
-            found: dict[str, Any] = _reader(cls).run_validation(data)
+            result: dict[str, Any] = _reader(cls).run_validation(data)
         except serializers.ValidationError:
             # Its complaints are texts already. Only now is it worth asking which language they should have been in.
             if languages.decide() == settings.LANGUAGE_CODE:
                 raise
-            found = _reader(cls).run_validation(data)
-        return found
+            result = _reader(cls).run_validation(data)
+        return result
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
             complaints = {
-                name: [wanted] for name, field in self.fields.items() if (wanted := mistyped(field, data.get(name)))
+                name: [message] for name, field in self.fields.items() if (message := mistyped(field, data.get(name)))
             }
             if complaints:
                 raise serializers.ValidationError(complaints)

@@ -57,11 +57,11 @@ class Negotiation(DefaultContentNegotiation):
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
-        first, *others = renderers
+        first, *remaining = renderers
         usual = request.META.get("HTTP_ACCEPT", "*/*") in {"*/*", first.media_type}
-        if usual and not others and not format_suffix and not request.META.get("QUERY_STRING"):
+        if usual and not remaining and not format_suffix and not request.META.get("QUERY_STRING"):
             return first, first.media_type
-        chosen: tuple[BaseRenderer, str] = super().select_renderer(request, [first, *others], format_suffix)
+        chosen: tuple[BaseRenderer, str] = super().select_renderer(request, [first, *remaining], format_suffix)
         return chosen
 
 
@@ -89,7 +89,7 @@ def read_object(body: bytes) -> dict[str, Any]:
     """The object that `body` holds. Raises Invalid, which says what is wrong."""
     try:
         text = body.decode()
-        found = DECODER.decode(text)
+        result = DECODER.decode(text)
     except UnicodeDecodeError as error:
         message = filled("The body is not UTF-8: byte %(byte)d cannot be read.", byte=error.start)
         raise Invalid(message) from error
@@ -98,13 +98,13 @@ def read_object(body: bytes) -> dict[str, Any]:
         raise Invalid(message) from error
     except RecursionError as error:
         raise too_deep() from error
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         message = gettext("The body must be a JSON object: {...}.")
         raise Invalid(message)
     # Only an escape can hide such a character, and only many brackets are deep: most bodies need no second look.
     if "\\u" in text or text.count("{") + text.count("[") > DEEPEST:
-        inspect(found)
-    return found
+        inspect(result)
+    return result
 
 
 def inspect(parsed: dict[str, Any]) -> None:
@@ -153,11 +153,11 @@ def reject_constant(name: str) -> NoReturn:
 
 def read_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Raises Invalid where a name stands twice: two readers of one body could believe two different things."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         message = gettext("The body names a member of an object twice.")
         raise Invalid(message)
-    return found
+    return result
 
 
 DECODER = json.JSONDecoder(

@@ -20,5 +20,5 @@ class ListView(APIView):
         """The `rows` of the page that the request asks for, and its `pagination`. Raises Invalid."""
         if self.filterset_class:
             rows = self.filterset_class.of(self.request, rows).qs
-        found, pagination = paged(self.request, rows, order=self.ordering, view=self, page=self.page_class())
-        return {"rows": found, "pagination": pagination}
+        result, pagination = paged(self.request, rows, order=self.ordering, view=self, page=self.page_class())
+        return {"rows": result, "pagination": pagination}

@@ -23,19 +23,19 @@ class Output(serializers.Serializer[Any]):
     @classmethod
     def serialize(cls, value: Any) -> dict[str, Any]:
         """The answer's data."""
-        found: dict[str, Any] = _writer(cls).to_representation(value)
-        return found
+        result: dict[str, Any] = _writer(cls).to_representation(value)
+        return result
 
     @cached_property
     def optional(self) -> list[str]:
         return [name for name, field in self.fields.items() if not (field.required or field.allow_null)]
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
-        found: dict[str, Any] = super().to_representation(instance)
+        result: dict[str, Any] = super().to_representation(instance)
         for name in self.optional:
-            if found.get(name) is None:
-                found.pop(name, None)
-        return found
+            if result.get(name) is None:
+                result.pop(name, None)
+        return result
 
 
 class SuccessField(serializers.BooleanField):

@@ -29,27 +29,32 @@ class Page(CursorPagination):
     field: "Field[Any, Any]"  # the one that positions are values of
 
     def get_page_size(self, request: Request) -> int:
-        asked = request.query_params.get("limit")
-        if asked is None:
+        requested = request.query_params.get("limit")
+        if requested is None:
             return self.page_size
-        if not (asked.isascii() and asked.isdigit() and len(asked) < 10 and 1 <= int(asked) <= self.max_page_size):
+        if not (
+            requested.isascii()
+            and requested.isdigit()
+            and len(requested) < 10
+            and 1 <= int(requested) <= self.max_page_size
+        ):
             message = languages.filled("limit must be a whole number from 1 to %(most)d.", most=self.max_page_size)
             raise Invalid(message, details={"field": "limit"})
-        return int(asked)
+        return int(requested)
 
     def decode_cursor(self, request: Request) -> Any:
         """Where the page begins; None for the first one. Raises ValueError for what no page before can have named."""
-        found = super().decode_cursor(request) if request.query_params.get(self.cursor_query_param) else None
-        if found is None:
+        result = super().decode_cursor(request) if request.query_params.get(self.cursor_query_param) else None
+        if result is None:
             return None
-        value = self.field.to_python(found.position)
-        if found.reverse or (value is None and not found.offset):
-            raise ValueError(found)
+        value = self.field.to_python(result.position)
+        if result.reverse or (value is None and not result.offset):
+            raise ValueError(result)
         if isinstance(value, datetime) and value.utcoffset() != timedelta(0):  # PostgreSQL ends at the year 9999 in UTC
-            raise ValueError(found)
+            raise ValueError(result)
         if value is not None:
             self.field.run_validators(value)
-        return found
+        return result
 
     def next_cursor(self) -> str | None:
         """The cursor of the next page, or None on the last one."""
@@ -65,11 +70,11 @@ def paged(
     page.ordering = order
     page.field = rows.model._meta.get_field(order[0].removeprefix("-"))  # noqa: SLF001 - Django's public API of models
     try:
-        found = page.paginate_queryset(rows, request, view=view) or []
+        result = page.paginate_queryset(rows, request, view=view) or []
     except (ValueError, OverflowError, ValidationError, DataError, HttpNotFound) as error:
         raise Invalid(_("The cursor is not one that this list gave."), details={"field": "cursor"}) from error
     following = page.next_cursor()
-    return list(found), {"limit": page.get_page_size(request), "next": following, "has_more": following is not None}
+    return list(result), {"limit": page.get_page_size(request), "next": following, "has_more": following is not None}
 
 
 def page_parameters(page: type[Page] = Page) -> list[OpenApiParameter]:

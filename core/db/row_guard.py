@@ -93,8 +93,8 @@ def marked(whose: str) -> Callable[[M], M]:
 
 def carried(chunks: Iterable[T]) -> Iterator[T]:
     """Produce each of `chunks` in the current scope: a streamed answer is read after its view has returned."""
-    scope, rest = _scope.get(), iter(chunks)
-    return iter(_next_under(scope, rest), _END)
+    scope, remaining = _scope.get(), iter(chunks)
+    return iter(_next_under(scope, remaining), _END)
 
 
 _END: Any = object()

@@ -55,5 +55,5 @@ def execute(statement: str, parameters: Mapping[str, Any], fetch: Callable[[Any]
 
 def row(statement: str, parameters: Mapping[str, Any]) -> tuple[Any, ...] | None:
     """The first row, or None."""
-    found = rows(statement, parameters)
-    return found[0] if found else None
+    result = rows(statement, parameters)
+    return result[0] if result else None

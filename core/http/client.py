@@ -71,13 +71,13 @@ class Answer:
         value = self.headers.get("retry-after", "").strip()
         try:
             if value.isascii() and value.isdigit():
-                wish = timedelta(seconds=int(value[:9]))
+                delay = timedelta(seconds=int(value[:9]))
             else:
                 then = parsedate_to_datetime(value)
-                wish = (then if then.tzinfo else timezone.make_aware(then)) - at
+                delay = (then if then.tzinfo else timezone.make_aware(then)) - at
         except (ValueError, TypeError, OverflowError):
             return None
-        return min(max(wish, timedelta()), at_most)
+        return min(max(delay, timedelta()), at_most)
 
 
 def send(
@@ -100,12 +100,16 @@ def send(
     else is for settings.OUTGOING_PRIVATE_NETWORKS only. Raises RequestFailedError: refused or private address, no or
     bad answer, one larger than `most_bytes`, too late.
     """
-    given = {"Accept-Encoding": "identity", **(headers or {})}
-    kept = _deadline.set(monotonic() + timeout_seconds), _encrypts.set(not url.lower().startswith("http:"))
+    all_headers = {"Accept-Encoding": "identity", **(headers or {})}
+    tokens = _deadline.set(monotonic() + timeout_seconds), _encrypts.set(not url.lower().startswith("http:"))
     try:
         timeouts = dict.fromkeys(("connect", "read", "write", "pool"), timeout_seconds)
         with pool(http2=http2, tls=tls, anywhere=anywhere).stream(
-            method, url.encode("ascii"), headers=[*given.items()], content=content, extensions={"timeout": timeouts}
+            method,
+            url.encode("ascii"),
+            headers=[*all_headers.items()],
+            content=content,
+            extensions={"timeout": timeouts},
         ) as answer:
             body, more = read_body(answer.iter_stream(), most_bytes)
             if more and not cut:
@@ -116,8 +120,8 @@ def send(
     except FAILURES as error:
         raise RequestFailedError(f"{type(error).__name__}: {error}"[:500]) from error
     finally:
-        _deadline.reset(kept[0])
-        _encrypts.reset(kept[1])
+        _deadline.reset(tokens[0])
+        _encrypts.reset(tokens[1])
 
 
 # A port beyond 65535 overflows; a name or header that no request can hold is a ValueError.
@@ -195,12 +199,12 @@ def addresses_of(host: str, port: int) -> list[Address]:
 
     Thread(target=ask, daemon=True, name="resolver").start()
     try:
-        found = answers.get(timeout=left(None))
+        result = answers.get(timeout=left(None))
     except Empty:
         raise httpcore.ConnectTimeout(f"{host} is not resolved in time") from None
-    if isinstance(found, Exception):
-        raise found
-    return [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+    if isinstance(result, Exception):
+        raise result
+    return [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in result]
 
 
 class SsrfGuardBackend(NetworkBackend):
@@ -218,11 +222,11 @@ class SsrfGuardBackend(NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> NetworkStream:
-        found = addresses_of(host, port)
+        result = addresses_of(host, port)
         if not self._anywhere:
-            reject_forbidden(host, found)
+            reject_forbidden(host, result)
         error: Exception = httpcore.ConnectError(f"{host} has no address")
-        for address in found:
+        for address in result:
             try:
                 stream = self._inner.connect_tcp(str(address), port, left(timeout), local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as failed:
@@ -258,11 +262,11 @@ class DeadlineStream(NetworkStream):
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Piece by piece: a reader that takes a little now and then would get all of the time for each."""
         sock: socket.socket = self._inner.get_extra_info("socket")
-        rest = memoryview(buffer)
+        remaining = memoryview(buffer)
         try:
-            while rest:
+            while remaining:
                 sock.settimeout(left(timeout))
-                rest = rest[sock.send(rest[:WRITTEN_AT_ONCE]) :]
+                remaining = remaining[sock.send(remaining[:WRITTEN_AT_ONCE]) :]
         except TimeoutError as error:
             raise httpcore.WriteTimeout(str(error)) from error
         except OSError as error:

@@ -44,19 +44,19 @@ class NotGranted(Exception):
 def read(content: bytes | str, *, field: str) -> ServiceAccount:
     """From the JSON file of Google's console. Raises Invalid for the form's `field`."""
     try:
-        found = json.loads(content)
+        data = json.loads(content)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or found.get("type") != "service_account":
+        data = None
+    if not isinstance(data, dict) or data.get("type") != "service_account":
         raise _wrong(field, _("This is not a key file of a service account. Upload the JSON file."))
-    email, pem = str(found.get("client_email", "")), str(found.get("private_key", ""))
+    email, pem = str(data.get("client_email", "")), str(data.get("private_key", ""))
     try:
         key = load_pem_private_key(pem.encode(), None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise _wrong(field, _("The private key in this file cannot be read.")) from None
-    if not isinstance(key, RSAPrivateKey) or "@" not in email or not found.get("private_key_id"):
+    if not isinstance(key, RSAPrivateKey) or "@" not in email or not data.get("private_key_id"):
         raise _wrong(field, _("This file lacks the account's address, its RSA key or the key's id."))
-    key_id, project_id = str(found["private_key_id"])[:64], str(found.get("project_id", ""))
+    key_id, project_id = str(data["private_key_id"])[:64], str(data.get("project_id", ""))
     return ServiceAccount(email[:254], pem, key_id, project_id)
 
 
@@ -123,7 +123,7 @@ def _signer(private_key: str) -> RSAPrivateKey:
 
 def _granted(answer: client.Answer) -> tuple[str, float]:
     try:
-        found = json.loads(answer.body) if answer.status == 200 else {}
-        return str(found["access_token"]), float(found["expires_in"])
+        data = json.loads(answer.body) if answer.status == 200 else {}
+        return str(data["access_token"]), float(data["expires_in"])
     except (ValueError, KeyError, TypeError):
         raise NotGranted(answer) from None

@@ -40,8 +40,8 @@ def cleaned(text: str) -> str:
 
 def belongs_to(record: logging.LogRecord) -> dict[str, str]:
     """The ids of the work that the record tells of. Django tells of a refused request when its work is over."""
-    if found := {name: value for name, value in ids().items() if value}:
-        return found
+    if fields := {name: value for name, value in ids().items() if value}:
+        return fields
     of_request = getattr(getattr(record, "request", None), "request_id", "")
     return {"request_id": of_request} if of_request else {}
 
@@ -62,7 +62,7 @@ class RoutesInsteadOfPaths(logging.Filter):
             paths |= {
                 path.encode("unicode_escape").decode("ascii") for path in paths
             }  # as Django's log_response has it
-            record.args = tuple(route_of(request) if given in paths else given for given in record.args)
+            record.args = tuple(route_of(request) if argument in paths else argument for argument in record.args)
         return True
 
 
@@ -105,8 +105,8 @@ class Line(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
-        told = " ".join(f"{name}={value}" for name, value in belongs_to(record).items())
-        return super().formatMessage(record) + (f" [{told}]" if told else "")
+        fields = " ".join(f"{name}={value}" for name, value in belongs_to(record).items())
+        return super().formatMessage(record) + (f" [{fields}]" if fields else "")
 
     def format(self, record: logging.LogRecord) -> str:
         return cleaned(super().format(record))
@@ -116,7 +116,7 @@ class JsonLine(logging.Formatter):
     """One JSON object a line, for whatever collects logs."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = {
+        fields = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
@@ -126,5 +126,5 @@ class JsonLine(logging.Formatter):
             **getattr(record, "facts", {}),
         }
         if record.exc_info:
-            told["error"] = cleaned(self.formatException(record.exc_info))
-        return json.dumps(told, ensure_ascii=False, default=str)
+            fields["error"] = cleaned(self.formatException(record.exc_info))
+        return json.dumps(fields, ensure_ascii=False, default=str)

@@ -46,15 +46,15 @@ def harmless(event: dict[str, Any], _hint: dict[str, Any]) -> dict[str, Any]:
     if event.get("transaction_info", {}).get("source") == "url":  # no route was found, so it is the path
         event["transaction"] = NO_ROUTE
     event.pop("user", None)
-    found: dict[str, Any] = scrubbed(event)
-    return found
+    result: dict[str, Any] = scrubbed(event)
+    return result
 
 
 def scrubbed(value: Any) -> Any:
     if isinstance(value, str):
         return cleaned(value)
     if isinstance(value, dict):
-        return {name: scrubbed(held) for name, held in value.items()}
+        return {name: scrubbed(content) for name, content in value.items()}
     return [scrubbed(each) for each in value] if isinstance(value, list | tuple) else value
 
 
@@ -77,8 +77,8 @@ def spans() -> Callable[[TraceContext], AbstractContextManager[object]]:
     random_trace_id = random_ids.generate_trace_id
 
     def generate_trace_id(self: Any) -> int:
-        found: int = trace_of(tracing.request_id()) or random_trace_id(self)
-        return found
+        result: int = trace_of(tracing.request_id()) or random_trace_id(self)
+        return result
 
     provider = sdk.TracerProvider(
         id_generator=type("RequestIds", (random_ids,), {"generate_trace_id": generate_trace_id})(),

@@ -50,8 +50,8 @@ class CircuitBreaker:
     def failed(self) -> float:
         """Seconds of rest that begin with this failure, if any."""
         longest = round(self.max_cooldown_seconds * 1000)
-        kept = longest + RESET_AFTER_SECONDS * 1000
-        arguments = (self.failures, round(self.cooldown_seconds * 1000), longest, kept)
+        lifetime = longest + RESET_AFTER_SECONDS * 1000
+        arguments = (self.failures, round(self.cooldown_seconds * 1000), longest, lifetime)
         milliseconds: int = ask(lambda: run(FAILED, self._keys, arguments)) or 0
         return milliseconds / 1000
 
@@ -60,8 +60,8 @@ class CircuitBreaker:
 
     def failures_now(self) -> int:
         """How many calls failed in a row."""
-        found: Any = ask(lambda: command("GET", self._keys[0]))
-        return int(found or 0)
+        result: Any = ask(lambda: command("GET", self._keys[0]))
+        return int(result or 0)
 
     def is_open(self) -> bool:
         return self.failures_now() >= self.failures

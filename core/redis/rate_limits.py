@@ -99,13 +99,13 @@ def hit_brand(brand_id: int, *, app_in: str = "", counted_as: str = "") -> None:
         other = limit(counted_as)
         windows.append((counted_as, window_key(other, counted_as, brand_id), other.amount, other.get_expiry()))
     terms = [part for _name, _key, *those in windows for part in those]
-    found = ask(lambda: run(HIT, [key for _name, key, *_terms in windows], (time(), *terms)))
-    if found is None:
+    result = ask(lambda: run(HIT, [key for _name, key, *_terms in windows], (time(), *terms)))
+    if result is None:
         for _name, key, amount, seconds in windows:
             in_process_limits.hit(key, amount, seconds)
-    elif found[0]:
-        metrics.limit_reached(windows[found[1] - 1][0])
-        raise RateLimited(retry_after=max(1, ceil(found[0] / 1000)))
+    elif result[0]:
+        metrics.limit_reached(windows[result[1] - 1][0])
+        raise RateLimited(retry_after=max(1, ceil(result[0] / 1000)))
 
 
 def _app_windows(item: RateLimitItem, brand_id: int, network: str) -> dict[str, int]:

@@ -145,16 +145,16 @@ class _Lines(Iterator[str]):
         return line
 
     def _split(self, file: IO[bytes]) -> Iterator[str]:
-        rest, split = "", 0
+        remaining, split = "", 0
         for text in _decoded(file):
-            *lines, rest = (rest + text).split("\n")
+            *lines, remaining = (remaining + text).split("\n")
             for line in lines:
                 split += 1
                 yield f"{line}\n"
-            if len(rest) > ROW_LIMIT:
+            if len(remaining) > ROW_LIMIT:
                 raise Unreadable(_too_long(split + 1, _("the line"), ROW_LIMIT))
-        if rest:
-            yield rest
+        if remaining:
+            yield remaining
 
 
 def _decoded(file: IO[bytes]) -> Iterator[str]:

@@ -28,7 +28,7 @@ def address_of(headers: Mapping[str, Any]) -> str:
 
 def exact_address(headers: Mapping[str, Any]) -> IPv4Address | IPv6Address | None:
     """The same address as it is, not as its network; None where there is none."""
-    address = next((found for found in map(address_in, _addresses(headers)) if found), None)
+    address = next((result for result in map(address_in, _addresses(headers)) if result), None)
     return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
 
 

@@ -65,15 +65,15 @@ class RequestId:
             seconds = perf_counter() - began
             metrics.answered(view=view, method=request.method, status=response.status_code, seconds=seconds)
             if activity.isEnabledFor(logging.INFO):
-                told = {"status": response.status_code, "milliseconds": round(seconds * 1000, 1)}
-                activity.info("%s", work.name, extra={"facts": told})
+                fields = {"status": response.status_code, "milliseconds": round(seconds * 1000, 1)}
+                activity.info("%s", work.name, extra={"facts": fields})
         return response
 
 
 def callers_id(headers: Mapping[str, str]) -> str:
     """What the caller, or its trace, calls this request; empty where it says nothing, nothing sane, or a secret."""
-    if given := headers.get("HTTP_X_REQUEST_ID"):
-        return given if SANE_ID.fullmatch(given) and cleaned(given) == given else ""
+    if header := headers.get("HTTP_X_REQUEST_ID"):
+        return header if SANE_ID.fullmatch(header) and cleaned(header) == header else ""
     trace = TRACEPARENT.fullmatch(headers.get("HTTP_TRACEPARENT", ""))
     return trace[1] if trace else ""
 
@@ -83,8 +83,8 @@ def rejection(request: HttpRequest) -> HttpResponse | None:
 
     A call of our own that somebody led back here would cause itself again and again.
     """
-    if words := request.META.get(TURNED_AWAY):
-        return handler503(request, words)
+    if text := request.META.get(TURNED_AWAY):
+        return handler503(request, text)
     if "\0" in request.path_info:
         return handler404(request)
     if "%00" in (query := request.META.get("QUERY_STRING", "")):

@@ -66,10 +66,10 @@ def policy_of(request: HttpRequest, response: HttpResponse) -> Policy:
         return NOTHING
     if response.status_code >= 400:
         return {**NOTHING, "style-src": f"'sha256-{style_of_errors()}'"}
-    found = request.resolver_match  # none where nothing was found
-    if found and "admin" in found.app_names:
+    result = request.resolver_match  # none where nothing was found
+    if result and "admin" in result.app_names:
         return PORTAL
-    return DOCS if found and found.url_name == "docs" else NOTHING
+    return DOCS if result and result.url_name == "docs" else NOTHING
 
 
 def written(policy: Policy) -> str:

@@ -26,7 +26,7 @@ def is_web_origin(text: str) -> bool:
 def canonical(typed: str) -> str:
     """A typed origin as browsers write it: lowercase, without a final slash and without the scheme's default port."""
     origin = typed.strip().lower().removesuffix("/")
-    scheme, _separator, _rest = origin.partition("://")
+    scheme, _separator, _remaining = origin.partition("://")
     return origin.removesuffix(f":{DEFAULT_PORTS.get(scheme, '')}")
 
 

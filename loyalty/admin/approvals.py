@@ -95,8 +95,8 @@ class PointsApprovalAdmin(TenantAdmin):
         try:
             with transaction.atomic():
                 message = self.approve(request, approval) if approves else self.reject(request, approval)
-        except DomainError as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
         else:
             self.message_user(request, message)
         return redirect("admin:loyalty_pointsapproval_change", pk)

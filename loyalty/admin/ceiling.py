@@ -37,12 +37,12 @@ class CeilingAdmin(TenantAdmin):
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
         obj = super().save_form(request, form, change)
         before = getattr(request, CHOSEN)[obj.pk] if change else None
-        held = self.withheld(obj, before)
-        for name, each in held.items():
+        withheld = self.withheld(obj, before)
+        for name, each in withheld.items():
             setattr(obj, name, each.until_then)
             if name not in form.changed_data:  # another type of reward made it too much
                 form.changed_data.append(name)
-        setattr(request, WITHHELD, held)
+        setattr(request, WITHHELD, withheld)
         return obj
 
     def withheld(self, obj: Any, before: Any) -> dict[str, Withheld]:
@@ -52,13 +52,13 @@ class CeilingAdmin(TenantAdmin):
             not self.reward_type_field or getattr(before, self.reward_type_field) == reward_type
         )
         most = approvals.ceiling(brand=obj.brand, reward_type=reward_type)
-        found = {}
+        withheld = {}
         for name in self.points_fields:
             value = getattr(obj, name)
             had = Decimal(getattr(before, name) or 0) if same_type else Decimal(0)
             if value is not None and value > max(most, had):
-                found[name] = Withheld(value, type(value)(max(most, had)))
-        return found
+                withheld[name] = Withheld(value, type(value)(max(most, had)))
+        return withheld
 
     def max_total(self, obj: Any, values: Mapping[str, Any]) -> int | None:  # noqa: ARG002 - for those who override it
         """Points at most, where the row says how many codes there are."""
@@ -66,19 +66,19 @@ class CeilingAdmin(TenantAdmin):
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
         super().save_related(request, form, formsets, change)
-        held: dict[str, Withheld] = getattr(request, WITHHELD)
+        withheld: dict[str, Withheld] = getattr(request, WITHHELD)
         obj, by, at = form.instance, staff_user(request), timezone.now()
-        if change and not held and set(self.points_fields) & set(form.changed_data):
+        if change and not withheld and set(self.points_fields) & set(form.changed_data):
             approvals.withdraw(row=obj, by=by, at=at)
-        if held:
-            values = {name: each.requested for name, each in held.items()}
+        if withheld:
+            values = {name: each.requested for name, each in withheld.items()}
             total = self.max_total(obj, values)
             approval = approvals.request_approval(
                 row=obj, brand=obj.brand, values=values, max_total=total, by=by, at=at
             )
             page: Any = self.admin_site.get_model_admin(type(approval))
             page.note(request, [approval], _("Approval requested"))
-            self.message_user(request, waiting_message(obj.brand, held), messages.WARNING)
+            self.message_user(request, waiting_message(obj.brand, withheld), messages.WARNING)
 
 
 def waiting_message(brand: Brand, postponed: Mapping[str, Withheld]) -> str:

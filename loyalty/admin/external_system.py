@@ -53,16 +53,16 @@ class ExternalSystemAdmin(SigningSecretAdmin):
 
     @display(description=gettext_lazy("waiting events"))
     def postponed(self, system: ExternalSystem) -> SafeString | str:
-        found = external_system.postponed(brand_id=system.brand_id)
-        if not found.number:
+        result = external_system.postponed(brand_id=system.brand_id)
+        if not result.number:
             return _("No events waiting")
-        asked = {"lane": events.EXTERNAL, "status__exact": "pending", "brand__id__exact": system.brand_id}
-        address = f"{reverse('admin:events_event_changelist')}?{urlencode(asked)}"
-        words = _("%(number)d, oldest since %(since)s") % {
-            "number": found.number,
-            "since": date_format(timezone.localtime(found.since), "DATETIME_FORMAT"),
+        requested = {"lane": events.EXTERNAL, "status__exact": "pending", "brand__id__exact": system.brand_id}
+        address = f"{reverse('admin:events_event_changelist')}?{urlencode(requested)}"
+        message = _("%(number)d, oldest since %(since)s") % {
+            "number": result.number,
+            "since": date_format(timezone.localtime(result.since), "DATETIME_FORMAT"),
         }
-        return format_html('<a class="underline" href="{}">{}</a>', address, words)
+        return format_html('<a class="underline" href="{}">{}</a>', address, message)
 
     @method_decorator(sensitive_variables("text"))
     def create(self, request: HttpRequest, obj: ExternalSystem, form: Any) -> ExternalSystem:  # noqa: ARG002
@@ -82,23 +82,23 @@ class ExternalSystemAdmin(SigningSecretAdmin):
     @action(description=gettext_lazy("Send a test request"), url_path="test", icon="send", permissions=["turn"])
     def try_out(self, request: HttpRequest, object_id: str) -> HttpResponse:
         row = self.get_object(request, object_id)
-        words = _(
+        message = _(
             "A test request of the type external.test, about no customer, will be "
             "sent now. The system has two seconds to answer."
         )
         action = ConfirmedAction(
-            page=self, request=request, row=row, title=_("Send a test request?"), paragraphs=[words], button=_("Ask")
+            page=self, request=request, row=row, title=_("Send a test request?"), paragraphs=[message], button=_("Ask")
         )
         return action.respond(partial(self.tried_out, request, row))
 
     def tried_out(self, request: HttpRequest, row: ExternalSystem, answers: dict[str, Any]) -> None:
-        verdict = external_system.test(system=row)
-        facts = {"milliseconds": verdict.milliseconds, "reason": verdict.reason}
-        if verdict.decision is None:
-            words, level = _("No usable answer after %(milliseconds)d ms: %(reason)s"), messages.ERROR
-        elif verdict.decision == Decision.PROCEED:
-            words, level = _("It answered after %(milliseconds)d ms: proceed."), messages.SUCCESS
+        decision = external_system.test(system=row)
+        details = {"milliseconds": decision.milliseconds, "reason": decision.reason}
+        if decision.decision is None:
+            message, level = _("No usable answer after %(milliseconds)d ms: %(reason)s"), messages.ERROR
+        elif decision.decision == Decision.PROCEED:
+            message, level = _("It answered after %(milliseconds)d ms: proceed."), messages.SUCCESS
         else:
-            words, level = _("It answered after %(milliseconds)d ms: reject. %(reason)s"), messages.SUCCESS
+            message, level = _("It answered after %(milliseconds)d ms: reject. %(reason)s"), messages.SUCCESS
         self.note(request, [row], _("Test request sent"), reason=answers["reason"])
-        self.message_user(request, words % facts, level)
+        self.message_user(request, message % details, level)

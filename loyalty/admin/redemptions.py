@@ -69,18 +69,18 @@ class RedemptionAdmin(Till, ExportingAdmin):
         description=gettext_lazy("Cancel and refund points"), url_path="cancel", icon="undo", permissions=["put_right"]
     )
     def cancel(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _("The code becomes invalid. The points are refunded and the reward returns to stock.")
+        message = _("The code becomes invalid. The points are refunded and the reward returns to stock.")
         if getattr(self.get_object(request, object_id), "pool_code", None):
-            words = _(
+            message = _(
                 "The points are refunded. The partner's code, which the member has seen, does not return to the pool: "
                 "ask the partner to void it."
             )
-        return self.put_right(request, object_id, cancellation.cancel, _("Cancel this redemption"), words)
+        return self.put_right(request, object_id, cancellation.cancel, _("Cancel this redemption"), message)
 
     @action(description=gettext_lazy("Undo use"), url_path="take-back", icon="history", permissions=["put_right"])
     def undo_use(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _("Use this if a code was marked as used by mistake. The code becomes valid again.")
-        return self.put_right(request, object_id, cancellation.undo_use, _("Undo use"), words)
+        message = _("Use this if a code was marked as used by mistake. The code becomes valid again.")
+        return self.put_right(request, object_id, cancellation.undo_use, _("Undo use"), message)
 
     def put_right(self, request: HttpRequest, object_id: str, act: Any, title: str, text: str) -> HttpResponse:
         redemption = self.get_object(request, object_id)

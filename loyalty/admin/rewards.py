@@ -33,10 +33,10 @@ class RewardForm(TenantForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        shown = self.add_initial_prefix("stock")
-        if self.instance.pk and shown in self.data and "stock" in self.changed_data:
+        initial_name = self.add_initial_prefix("stock")
+        if self.instance.pk and initial_name in self.data and "stock" in self.changed_data:
             left = Reward.objects.select_for_update(no_key=True).get(pk=self.instance.pk).stock
-            if left != self.fields["stock"].clean(self.data[shown]):
+            if left != self.fields["stock"].clean(self.data[initial_name]):
                 self.check_stock(left)
         return cleaned
 

@@ -37,8 +37,8 @@ class CalledForm(TenantForm):
     def clean_url(self) -> str:
         try:
             return callable_urls.callable_address(self.cleaned_data["url"])
-        except DomainError as refusal:
-            raise forms.ValidationError(refusal.message) from refusal
+        except DomainError as error:
+            raise forms.ValidationError(error.message) from error
 
 
 class RotateForm(ReasonForm):
@@ -82,8 +82,8 @@ class SigningSecretAdmin(SecretOnceAdmin):
         return self.secret_page(request, row, text)
 
     def secret_text(self, row: Any) -> SafeString:
-        words = _(
+        message = _(
             "This is the secret of {} ({}). The receiver verifies signatures with it. "
             "Copy it now. It is shown only once."
         )
-        return format_html(words, format_html("<strong>{}</strong>", row), row.brand)
+        return format_html(message, format_html("<strong>{}</strong>", row), row.brand)

@@ -100,8 +100,8 @@ class Till:
         """Whether the code is used now, by this request."""
         try:
             redemptions.use(redemption=redemption, at=timezone.now(), by=staff_user(request), request=uuid4())
-        except DomainError as refusal:
-            form.add_error(None, refusal.message)
+        except DomainError as error:
+            form.add_error(None, error.message)
             return False
         self.note(request, [redemption], _("Used at the till"))  # type: ignore[attr-defined] # of TenantAdmin
         return True
@@ -112,8 +112,8 @@ class Till:
             if redemption is None:
                 raise too_late()
             cancellation.undo_use(redemption=redemption, audit_context=audit_context(request, _("Undone at the till.")))
-        except DomainError as refusal:
-            messages.error(request, refusal.message)
+        except DomainError as error:
+            messages.error(request, error.message)
         else:
             messages.success(request, _("Undone: %(reward)s. The code is valid again.") % {"reward": redemption.name})
         return redirect(request.path)
@@ -123,8 +123,8 @@ def find(form: CodeForm, scope: BrandScope) -> Redemption | None:
     try:
         brands = None if scope.everywhere else scope.brand_ids
         return redemptions.find(brand_ids=brands, text=form.cleaned_data["code"])
-    except DomainError as refusal:
-        form.add_error("code", refusal.message)
+    except DomainError as error:
+        form.add_error("code", error.message)
         return None
 
 
@@ -160,9 +160,9 @@ def reject(redemption: Redemption) -> str:
     zone = redemption.brand.zone
     state = redemptions.state_of(redemption, timezone.now())
     if state == "used" and redemption.used_at:
-        who = redemption.used_by.get_full_name() if redemption.used_by else _("another system")
+        used_by = redemption.used_by.get_full_name() if redemption.used_by else _("another system")
         return format_html(
-            _("Do not hand over: used {} by {}"), local_time.display_moment(redemption.used_at, zone), who
+            _("Do not hand over: used {} by {}"), local_time.display_moment(redemption.used_at, zone), used_by
         )
     if state == "expired" and redemption.expires_at:
         return format_html(_("Do not hand over: expired {}"), local_time.display_moment(redemption.expires_at, zone))

@@ -85,8 +85,8 @@ class IssuerForm(TenantForm):
             self.keys = self.read_apple(cleaned) if platform == Platform.APPLE else self.read_google(cleaned)
             brand = cleaned.get("brand") or self.instance.brand
             issuers.check_identity(brand, platform, self.keys.identifier)
-        except Invalid as refusal:
-            self.add_domain_error(refusal)
+        except Invalid as error:
+            self.add_domain_error(error)
         return cleaned
 
     def read_apple(self, cleaned: dict[str, Any]) -> AppleKeys:
@@ -114,8 +114,8 @@ def content(cleaned: dict[str, Any], name: str) -> bytes:
         return b""
     if upload.size > MAX_FILE_BYTES:
         raise Invalid(_("This file is too large to be a key or a certificate."), details={"field": name})
-    found: bytes = upload.read()
-    return found
+    result: bytes = upload.read()
+    return result
 
 
 @admin.register(WalletIssuer)
@@ -145,12 +145,12 @@ class WalletIssuerAdmin(TenantAdmin):
         """A new one has all files to choose from, another upload those of its platform; readers have none."""
         if obj is None:
             return [(None, {"fields": (("brand", "platform"),)}), self.apple_fields, self.google_fields]
-        shown = [self.fieldsets[0], *([self.fieldsets[1]] if obj.last_error else [])]
+        fieldsets = [self.fieldsets[0], *([self.fieldsets[1]] if obj.last_error else [])]
         if not self.may(request, CHANGE, obj):
-            return shown
+            return fieldsets
         title, options = self.apple_fields if obj.platform == Platform.APPLE else self.google_fields
-        words = _("Upload all files again to replace them: %(platform)s") % {"platform": title}
-        return [*shown, (words, options)]
+        message = _("Upload all files again to replace them: %(platform)s") % {"platform": title}
+        return [*fieldsets, (message, options)]
 
     def get_readonly_fields(self, request: HttpRequest, obj: WalletIssuer | None = None) -> list[Any]:
         fields = super().get_readonly_fields(request, obj)
@@ -202,7 +202,7 @@ class WalletIssuerAdmin(TenantAdmin):
         row = self.get_object(request, object_id)
         own = WalletPass.objects.filter(brand=row.brand_id, platform=row.platform)
         count = own.exclude(state=WalletPass.State.REMOVED).count()
-        words = ngettext(
+        message = ngettext(
             "%(count)d pass will show the brand's current name, colours, logo and levels.",
             "%(count)d passes will show the brand's current name, colours, logo and levels.",
             count,
@@ -213,7 +213,7 @@ class WalletIssuerAdmin(TenantAdmin):
             row=row,
             title=_("Update all passes: %(row)s") % {"row": row},
             paragraphs=[
-                words % {"count": count},
+                message % {"count": count},
                 _("Each wallet receives one update within the next minutes. Removed passes do not change."),
             ],
             form=forms.Form,

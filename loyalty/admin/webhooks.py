@@ -84,8 +84,10 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
     @display(description=gettext_lazy("messages"))
     def log(self, endpoint: WebhookEndpoint) -> SafeString:
         address = reverse("admin:loyalty_webhookdelivery_changelist")
-        words = _("Requests and responses")
-        return format_html('<a class="underline" href="{}?endpoint__id__exact={}">{}</a>', address, endpoint.pk, words)
+        message = _("Requests and responses")
+        return format_html(
+            '<a class="underline" href="{}?endpoint__id__exact={}">{}</a>', address, endpoint.pk, message
+        )
 
     @method_decorator(sensitive_variables("text"))
     def create(self, request: HttpRequest, obj: WebhookEndpoint, form: Any) -> WebhookEndpoint:  # noqa: ARG002
@@ -207,8 +209,8 @@ class WebhookDeliveryAdmin(TenantAdmin):
     def content(self, message: WebhookDelivery) -> SafeString:
         if not message.body:
             return format_html("<p>{}</p>", _("It concerned a customer whose data was erased."))
-        told = json.dumps(json.loads(message.body), indent=2, ensure_ascii=False)
-        return format_html('<pre class="whitespace-pre-wrap break-words text-xs">{}</pre>', told)
+        body = json.dumps(json.loads(message.body), indent=2, ensure_ascii=False)
+        return format_html('<pre class="whitespace-pre-wrap break-words text-xs">{}</pre>', body)
 
     def change_view(self, request: HttpRequest, object_id: str, *where: Any, **more: Any) -> HttpResponse:
         """Of one that was just sent the page looks again by itself, unless it was read with its end."""
@@ -250,11 +252,11 @@ class WebhookDeliveryAdmin(TenantAdmin):
         sent = [message for message in chosen if webhook_events.resend(message=message, at=at)]
         self.report(request, sent, _("Sent again"))
         if len(sent) < len(chosen):
-            words = _(
+            text = _(
                 "Not sent: %(number)d. They are already waiting, their webhook "
                 "is disabled, or their customer was erased."
             )
-            self.message_user(request, words % {"number": len(chosen) - len(sent)}, messages.WARNING)
+            self.message_user(request, text % {"number": len(chosen) - len(sent)}, messages.WARNING)
 
 
 def is_under_way(message: WebhookDelivery) -> bool:

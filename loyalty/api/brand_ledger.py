@@ -138,12 +138,12 @@ class UseBrandRedemption(BrandView):
         The code may be typed with or without separators; a slip in it is noticed. With an Idempotency-Key the same
         request again is answered the same; otherwise a second one is REDEMPTION_USED.
         """
-        found = till.find(brand_ids=[access.brand_id], text=TillInput.parse(request.data)["code"])
-        access.customer_id = found.user_point.user_id
-        deed = access.audit_context()
-        used = till.use(redemption=found, at=deed.at, by=access.user, key_id=deed.key_id, request=uuid4())
+        result = till.find(brand_ids=[access.brand_id], text=TillInput.parse(request.data)["code"])
+        access.customer_id = result.user_point.user_id
+        context = access.audit_context()
+        used = till.use(redemption=result, at=context.at, by=access.user, key_id=context.key_id, request=uuid4())
         row = AuditedChange(used, used.brand_id)
-        audit_log.record(audit_context=deed, action="Used at the till", rows=[row])
+        audit_log.record(audit_context=context, action="Used at the till", rows=[row])
         return Response(BrandRedemptionRowOutput.serialize(used))
 
 
@@ -175,16 +175,16 @@ class BrandTransactionFilter(TenantFilterSet):
     to = DayFilter(description="The last day, included.")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        asked = self.form.cleaned_data
-        if asked["from_"] or asked["to"]:
+        cleaned = self.form.cleaned_data
+        if cleaned["from_"] or cleaned["to"]:
             brands = [self.request.brand_access.brand]
             days = local_time.on_days(
-                "created_at", asked["from_"], asked["to"], brands=brands, path="user_point__brand"
+                "created_at", cleaned["from_"], cleaned["to"], brands=brands, path="user_point__brand"
             )
             queryset = queryset.filter(days)
-        if asked["user_id"]:
-            queryset = queryset.filter(user_point__user_id=asked["user_id"])
-        return queryset.filter(reason=asked["reason"]) if asked["reason"] else queryset
+        if cleaned["user_id"]:
+            queryset = queryset.filter(user_point__user_id=cleaned["user_id"])
+        return queryset.filter(reason=cleaned["reason"]) if cleaned["reason"] else queryset
 
 
 def lines_of(access: BrandAccess) -> QuerySet[LoyaltyTransaction]:
@@ -218,5 +218,5 @@ class BrandTransaction(BrandView):
     @for_brand(ApiKey.Scope.READ, "loyalty.loyaltytransaction")
     def get(self, _request: Request, access: BrandAccess, transaction_id: int) -> Response:
         """What changed a balance, and why. Needs the scope `read`."""
-        found = row_of(lines_of(access), pk=transaction_id)
-        return Response(BrandTransactionRowOutput.serialize(found))
+        result = row_of(lines_of(access), pk=transaction_id)
+        return Response(BrandTransactionRowOutput.serialize(result))

@@ -32,10 +32,10 @@ class LinkedPage(View):
     @method_decorator(csrf_exempt)
     @method_decorator(never_cache)
     def dispatch(self, request: HttpRequest, *_: Any, token: str, **__: Any) -> HttpResponse:
-        told = rendering.read_link(self.purpose, token)
-        if told is None:
+        claims = rendering.read_link(self.purpose, token)
+        if claims is None:
             raise Http404
-        answer: HttpResponse = super().dispatch(request, claims=told)  # type: ignore[assignment]
+        answer: HttpResponse = super().dispatch(request, claims=claims)  # type: ignore[assignment]
         answer.headers["Content-Security-Policy"] = POLICY
         answer.headers["Referrer-Policy"] = "no-referrer"
         answer.headers["X-Robots-Tag"] = "noindex"
@@ -53,8 +53,8 @@ class LinkedPage(View):
         return render(request, "loyalty/notifications/page.html", context)
 
     def said(self, language: str, name: str, **values: str) -> str:
-        found = {key: Value(value) for key, value in values.items()}
-        return placeholders.fill(catalogue.phrase(language, name, of=self.phrases), found)
+        result = {key: Value(value) for key, value in values.items()}
+        return placeholders.fill(catalogue.phrase(language, name, of=self.phrases), result)
 
 
 class OptOut(LinkedPage):
@@ -99,15 +99,15 @@ class Acknowledge(LinkedPage):
         return self.acknowledgement_page(request, notification)
 
     def notification(self, claims: dict[str, Any]) -> Notification:
-        found = Notification.objects.select_related("brand").filter(pk=claims["n"]).first()
-        if found is None:
+        row = Notification.objects.select_related("brand").filter(pk=claims["n"]).first()
+        if row is None:
             raise Http404
-        return found
+        return row
 
     def acknowledgement_page(self, request: HttpRequest, notification: Notification) -> HttpResponse:
         brand, language = brand_and_language(notification.brand_id, notification.user_id)
-        facts = notification.payload
-        lines = [str(facts.get(name, "")) for name in ("product_name", "message", "recall_id", "contact")]
+        payload = notification.payload
+        lines = [str(payload.get(name, "")) for name in ("product_name", "message", "recall_id", "contact")]
         done = [self.said(language, "done")] if notification.acknowledged_at else []
         return self.page(request, brand, language, lines=[*done, *lines], is_done=bool(done))
 

@@ -70,16 +70,16 @@ def pass_of(request: Request, pass_type: str, serial: str) -> WalletPass:
     if scheme.lower() != "applepass" or not token:
         raise PassTokenInvalid
     try:
-        found = passes.of_serial(serial=UUID(serial), identifier=pass_type)
+        result = passes.of_serial(serial=UUID(serial), identifier=pass_type)
     except ValueError:
-        found = None
+        result = None
     except ImproperlyConfigured as error:
         raise unavailable(error) from error
-    if found is None:
+    if result is None:
         raise NotFound
-    if not hmac.compare_digest(found.token.encode(), token.strip().encode()):
+    if not hmac.compare_digest(result.token.encode(), token.strip().encode()):
         raise PassTokenInvalid
-    return found
+    return result
 
 
 def unavailable(error: Exception) -> Unavailable:
@@ -93,9 +93,9 @@ class Registration(PassKit):
 
     def post(self, request: Request, device: str, pass_type: str, serial: str) -> Response:
         """201: registered; 200: it was already, and its push token is the new one from now on."""
-        found = pass_of(request, pass_type, serial)
+        result = pass_of(request, pass_type, serial)
         token = RegistrationInput.parse(request.data)["pushToken"]
-        is_new = devices.register(wallet_pass=found, device=device, push_token=token, at=timezone.now())
+        is_new = devices.register(wallet_pass=result, device=device, push_token=token, at=timezone.now())
         return Response(status=201 if is_new else 200)
 
     def delete(self, request: Request, device: str, pass_type: str, serial: str) -> Response:
@@ -109,8 +109,8 @@ class Changes(PassKit):
 
     def get(self, request: Request, device: str, pass_type: str) -> Response:
         """Serials of the device's passes that changed; 204 when none did. Apple sends no token here."""
-        asked = request.query_params.get("passesUpdatedSince", "")
-        serials, tag = devices.changed_since(device=device, identifier=pass_type, tag=asked)
+        requested = request.query_params.get("passesUpdatedSince", "")
+        serials, tag = devices.changed_since(device=device, identifier=pass_type, tag=requested)
         if not serials:
             return Response(status=204)
         return Response({"serialNumbers": serials, "lastUpdated": tag})
@@ -121,16 +121,16 @@ class LatestPass(PassKit):
 
     def get(self, request: Request, pass_type: str, serial: str) -> HttpResponse:
         """The pass as it is now; 304 where the device has that one."""
-        found, now = pass_of(request, pass_type, serial), timezone.now()
-        headers = {"Last-Modified": http_date(found.changed_at.timestamp()), "Cache-Control": "private, no-cache"}
-        if is_known(request, found.changed_at):
-            passes.fetched(wallet_pass=found, at=now)
+        result, now = pass_of(request, pass_type, serial), timezone.now()
+        headers = {"Last-Modified": http_date(result.changed_at.timestamp()), "Cache-Control": "private, no-cache"}
+        if is_known(request, result.changed_at):
+            passes.fetched(wallet_pass=result, at=now)
             return HttpResponse(status=304, headers=headers)
         try:
-            content = renders.apple_package(wallet_pass=found, at=now)
-        except WalletUnavailable as refusal:
-            raise unavailable(refusal) from refusal
-        passes.fetched(wallet_pass=found, at=now)
+            content = renders.apple_package(wallet_pass=result, at=now)
+        except WalletUnavailable as error:
+            raise unavailable(error) from error
+        passes.fetched(wallet_pass=result, at=now)
         return HttpResponse(content, content_type=packages.CONTENT_TYPE, headers=headers)
 
 

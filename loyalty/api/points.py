@@ -150,8 +150,8 @@ class Points(APIView):
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         brand = get_object_or_404(Brand, pk=principal.brand_id)
-        found = overview.fetch_overview(brand=brand, user_id=principal.user_id, at=timezone.now())
-        return Response(PointsOutput.serialize(found))
+        result = overview.fetch_overview(brand=brand, user_id=principal.user_id, at=timezone.now())
+        return Response(PointsOutput.serialize(result))
 
 
 class TransactionFilter(TenantFilterSet):
@@ -162,12 +162,12 @@ class TransactionFilter(TenantFilterSet):
     to = DayFilter(description="The last day, included.")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        asked = self.form.cleaned_data
-        if asked["from_"] or asked["to"]:
+        cleaned = self.form.cleaned_data
+        if cleaned["from_"] or cleaned["to"]:
             brand = get_object_or_404(Brand, pk=principal_of(self.request).brand_id)
-            days = local_time.on_days("created_at", asked["from_"], asked["to"], brands=[brand])
+            days = local_time.on_days("created_at", cleaned["from_"], cleaned["to"], brands=[brand])
             queryset = queryset.filter(days)
-        return queryset.filter(reason=asked["reason"]) if asked["reason"] else queryset
+        return queryset.filter(reason=cleaned["reason"]) if cleaned["reason"] else queryset
 
 
 LIST_TRANSACTIONS_EXAMPLES = [
@@ -218,7 +218,7 @@ class Transactions(ListView):
         """Every change of the customer's balance at the token's brand, newest first."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
-        mine = LoyaltyTransaction.objects.filter(
+        rows = LoyaltyTransaction.objects.filter(
             user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id
         )
-        return Response(TransactionsOutput.serialize(self.page_of(mine)))
+        return Response(TransactionsOutput.serialize(self.page_of(rows)))

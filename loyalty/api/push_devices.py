@@ -73,12 +73,12 @@ class Devices(APIView):
         """
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
-        given = DeviceInput.parse(request.data)
+        data = DeviceInput.parse(request.data)
         made = devices.register(
             user_id=principal.user_id,
             brand_id=principal.brand_id,
-            token=given["token"],
-            platform=given["platform"],
+            token=data["token"],
+            platform=data["platform"],
             at=timezone.now(),
         )
         return Response(DeviceOutput.serialize(made))
@@ -98,7 +98,7 @@ class Devices(APIView):
         """Send no more push messages to this device. Call it when the customer logs out."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
-        given = DeviceTokenInput.parse({"token": request.query_params.get("token", "")})
-        if not devices.remove(user_id=principal.user_id, brand_id=principal.brand_id, token=given["token"]):
+        data = DeviceTokenInput.parse({"token": request.query_params.get("token", "")})
+        if not devices.remove(user_id=principal.user_id, brand_id=principal.brand_id, token=data["token"]):
             raise NotFound
         return Response(status=204)

@@ -155,14 +155,14 @@ class Redeem(APIView):
         key = idempotency_key(request)
         if not key:
             raise Invalid(_("Send an Idempotency-Key, new for each wish."), details={"header": "Idempotency-Key"})
-        wish = RedemptionRequest(
+        redemption_request = RedemptionRequest(
             brand_id=principal.brand_id,
             user_id=principal.user_id,
             reward_id=reward_id,
             key=idempotent_id("redeem", principal.brand_id, principal.user_id, key),
             at=timezone.now(),
         )
-        return Response(RedeemedOutput.serialize(redeem.redeem(wish)), status=201)
+        return Response(RedeemedOutput.serialize(redeem.redeem(redemption_request)), status=201)
 
 
 class UndoneData(Output):
@@ -254,6 +254,6 @@ class Redemptions(ListView):
         """The rewards that the customer took or won at the token's brand, newest first, with their codes."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
-        theirs = Redemption.objects.select_related("user_point", "reward", "pool_code")
-        mine = theirs.filter(user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id)
-        return Response(RedemptionsOutput.serialize(self.page_of(mine)))
+        rows = Redemption.objects.select_related("user_point", "reward", "pool_code")
+        rows = rows.filter(user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id)
+        return Response(RedemptionsOutput.serialize(self.page_of(rows)))

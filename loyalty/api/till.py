@@ -82,9 +82,9 @@ class CheckRedemption(APIView):
         Needs a hub key with the scope `till`. A member who is blocked gets nothing for a code that is otherwise good;
         its `state` is `blocked` then. The code may be typed with or without separators; a slip in it is noticed.
         """
-        given = TillInput.parse(request.data)
-        found = till.find(brand_ids=[caller.brand_id], text=given["code"])
-        return Response(TillOutput.serialize(found))
+        data = TillInput.parse(request.data)
+        redemption = till.find(brand_ids=[caller.brand_id], text=data["code"])
+        return Response(TillOutput.serialize(redemption))
 
 
 class UseRedemption(APIView):
@@ -115,10 +115,10 @@ class UseRedemption(APIView):
 
         With an Idempotency-Key the same request again is answered the same; otherwise a second one is REDEMPTION_USED.
         """
-        given = TillInput.parse(request.data)
+        data = TillInput.parse(request.data)
         at = timezone.now()
         key = idempotency_key(request)
-        found = till.find(brand_ids=[caller.brand_id], text=given["code"])
-        asked = idempotent_id("use", caller.brand_id, found.pk, key or at.isoformat())
-        used = till.use(redemption=found, at=at, key_id=caller.key_id, request=asked)
+        redemption = till.find(brand_ids=[caller.brand_id], text=data["code"])
+        use_id = idempotent_id("use", caller.brand_id, redemption.pk, key or at.isoformat())
+        used = till.use(redemption=redemption, at=at, key_id=caller.key_id, request=use_id)
         return Response(TillOutput.serialize(used))

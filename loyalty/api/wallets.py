@@ -120,9 +120,9 @@ class ApplePass(APIView):
         account, now = member_of(request), timezone.now()
         issuers.usable(brand_id=account.brand_id, platform=Platform.APPLE, at=now)
         issued, _new = passes.issue(account=account, platform=Platform.APPLE, at=now)
-        found = WalletPass.objects.filter(pk=issued.pk).get()
-        content = renders.apple_package(wallet_pass=found, at=now)
-        passes.handed_out(wallet_pass=found)
+        rows = WalletPass.objects.filter(pk=issued.pk).get()
+        content = renders.apple_package(wallet_pass=rows, at=now)
+        passes.handed_out(wallet_pass=rows)
         headers = {"Content-Disposition": 'attachment; filename="card.pkpass"', "Cache-Control": "private, no-store"}
         return HttpResponse(content, content_type=packages.CONTENT_TYPE, headers=headers)
 
@@ -173,11 +173,11 @@ class GooglePass(APIView):
             changed = Changed(issued.pk, account.user_id, issued.version, is_first=True)
             message = passes.refresh(changed, account.brand_id, wait_seconds=0)
             publishing.publish(messages=[message], brand_id=account.brand_id, at=now, once=True)
-        found = WalletPass.objects.filter(pk=issued.pk).get()
+        rows = WalletPass.objects.filter(pk=issued.pk).get()
         link = links.save_link(
-            wallet_pass=found, card=card_of(found), keys=issuer.for_google, with_class=not issuer.design_pushed
+            wallet_pass=rows, card=card_of(rows), keys=issuer.for_google, with_class=not issuer.design_pushed
         )
-        passes.handed_out(wallet_pass=found)
+        passes.handed_out(wallet_pass=rows)
         return Response(SaveLinkOutput.serialize({"save_url": link}))
 
 
@@ -188,7 +188,7 @@ class GoogleLogo(View):
 
     def get(self, _request: HttpRequest, brand_id: int, name: str) -> HttpResponse:
         brand = Brand.objects.filter(pk=brand_id).first()
-        look = design_of(brand) if brand else None
-        if look is None or images.name_of(look) != name:
+        design = design_of(brand) if brand else None
+        if design is None or images.name_of(design) != name:
             raise Http404
-        return HttpResponse(images.google_logo(look), content_type="image/png", headers={"Cache-Control": FOR_EVER})
+        return HttpResponse(images.google_logo(design), content_type="image/png", headers={"Cache-Control": FOR_EVER})

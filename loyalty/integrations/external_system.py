@@ -94,32 +94,32 @@ def apply_decision(system: ExternalSystem, delivery: LeasedEvent, decision: Appr
         return
     rejected = decision.decision == Decision.REJECT
     chosen = system.when_rejected if rejected else system.when_away
-    words = _("rejected") if rejected else _("no answer")
-    logger.info("event %s: external system: %s (%s): %s", delivery.event_id, words, decision.reason, chosen)
+    outcome = _("rejected") if rejected else _("no answer")
+    logger.info("event %s: external system: %s (%s): %s", delivery.event_id, outcome, decision.reason, chosen)
     if chosen == ExternalSystem.WhenRejected.REJECT:
         raise ExternallyRejected(details={"reason": decision.reason} if decision.reason else None)
     if chosen == ExternalSystem.WhenAway.HOLD:
-        why = _("Held: the external loyalty system said: %(what)s") % {"what": f"{words}. {decision.reason}".strip()}
+        why = _("Held: the external loyalty system said: %(what)s") % {"what": f"{outcome}. {decision.reason}".strip()}
         raise RetryLater(why, after=postponement(delivery, decision))
 
 
 def postponement(delivery: LeasedEvent, decision: ApprovalDecision) -> timedelta:
     """Growing pauses, with one attempt just before the event's end."""
     left = delivery.give_up_at - LAST_TRY - timezone.now()
-    wanted = max(messages.pause(delivery.attempts), decision.cooldown)
-    return min(wanted, left) if left > timedelta() else wanted
+    delay = max(messages.pause(delivery.attempts), decision.cooldown)
+    return min(delay, left) if left > timedelta() else delay
 
 
 def decision_of(system: ExternalSystem, delivery: LeasedEvent, question: ApprovalRequest) -> ApprovalDecision:
     """Within the budget in any case: while the breaker is open nobody is asked."""
     breaker = breaker_of(system)
-    rest = breaker.wait()
-    if rest:
+    cooldown = breaker.wait()
+    if cooldown:
         return ApprovalDecision(
-            None, _("It failed several times. Requests are paused."), cooldown=timedelta(seconds=rest)
+            None, _("It failed several times. Requests are paused."), cooldown=timedelta(seconds=cooldown)
         )
-    seats = MAX_SLOW if breaker.is_slow() and not delivery.is_inline else None
-    with worker_signals.acquire_slot(lane=f"external:{system.brand_id}", count=seats) as seated:
+    max_slots = MAX_SLOW if breaker.is_slow() and not delivery.is_inline else None
+    with worker_signals.acquire_slot(lane=f"external:{system.brand_id}", count=max_slots) as seated:
         if not seated:  # another brand's is not to wait for this one's
             raise RetryLater(_("Held: the external loyalty system is slow."), after=messages.pause(delivery.attempts))
         decision = ask(system, message_id=str(question.event_id), kind="accrual.requested", data=asdict(question))
@@ -177,9 +177,9 @@ def _try(system: ExternalSystem, message_id: str, body: bytes, seconds: float) -
 def read(body: bytes) -> ApprovalDecision:
     """{"decision": "proceed" | "refuse", "reason": "..."}; whatever else stands there is not for us."""
     try:
-        told = json.loads(body)
-        decision = Decision(told["decision"])
-        reason = str(told.get("reason") or "")
+        data = json.loads(body)
+        decision = Decision(data["decision"])
+        reason = str(data.get("reason") or "")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return ApprovalDecision(None, _('Its answer is not {"decision": "proceed"} or {"decision": "refuse"}.'))
     return ApprovalDecision(decision, reason[:MAX_REASON_LENGTH].replace("\0", " ").encode("utf-8", "replace").decode())

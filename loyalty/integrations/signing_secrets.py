@@ -14,7 +14,7 @@ def rotate(*, row: SigningSecretModel, at: datetime, grace: timedelta) -> str:
     """A new secret, shown once; what it is sent is signed with the old one too for `grace`."""
     secret = webhook_signatures.new_secret()
     with transaction.atomic():
-        held = type(row)._default_manager.select_for_update(no_key=True).get(pk=row.pk)  # noqa: SLF001
-        held.rotate(secret=secret, at=at, grace=grace)
-        held.save(update_fields=["secret", "previous_secret", "previous_secret_ends_at"])
+        locked = type(row)._default_manager.select_for_update(no_key=True).get(pk=row.pk)  # noqa: SLF001
+        locked.rotate(secret=secret, at=at, grace=grace)
+        locked.save(update_fields=["secret", "previous_secret", "previous_secret_ends_at"])
     return secret

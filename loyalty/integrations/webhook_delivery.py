@@ -59,8 +59,8 @@ class AttemptResult:
 
 def on_call_webhook(delivery: LeasedEvent) -> None:
     """Send one message once. What fails is tried again with growing pauses; a receiver that is gone is left alone."""
-    found = WebhookDelivery.objects.select_related("endpoint").filter(pk=delivery.payload["message"])
-    message = found.first()
+    rows = WebhookDelivery.objects.select_related("endpoint").filter(pk=delivery.payload["message"])
+    message = rows.first()
     if message is None or message.state in {State.DELIVERED, State.DROPPED} or not message.body:
         leases.finish(delivery, outcome={"state": message.state if message else "forgotten"})
     elif not message.endpoint.is_active:
@@ -76,16 +76,16 @@ def on_call_webhook(delivery: LeasedEvent) -> None:
 def concurrency_slot(delivery: LeasedEvent, message: WebhookDelivery) -> Iterator[None]:
     """Raises RetryLater while the endpoint is left alone, or while it is slow and enough senders wait for it."""
     breaker = webhook_endpoints.breaker_of(message.endpoint)
-    rest = breaker.wait()
-    if rest:
+    cooldown = breaker.wait()
+    if cooldown:
         postpone(
             delivery,
             message,
-            max(timedelta(seconds=rest), backlog_pause(delivery)),
+            max(timedelta(seconds=cooldown), backlog_pause(delivery)),
             _("The receiver is paused after repeated failures."),
         )
-    seats = MAX_SLOW if message.endpoint.failing_since or breaker.is_slow() else None
-    with worker_signals.acquire_slot(lane=f"webhook:{message.endpoint_id}", count=seats) as seated:
+    max_slots = MAX_SLOW if message.endpoint.failing_since or breaker.is_slow() else None
+    with worker_signals.acquire_slot(lane=f"webhook:{message.endpoint_id}", count=max_slots) as seated:
         if not seated:
             postpone(delivery, message, backlog_pause(delivery), _("The receiver is slow. Other deliveries go first."))
         yield

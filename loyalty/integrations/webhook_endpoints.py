@@ -84,14 +84,14 @@ def _switch(
     by_service: bool,
 ) -> bool:
     with transaction.atomic():
-        held = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+        locked = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
         # What the service finds out it says once, and it does not overrule staff.
-        if held.state == state or (by_service and not held.is_active):
+        if locked.state == state or (by_service and not locked.is_active):
             return False
-        changes = {"state": (held.get_state_display(), state.label)}
+        changes = {"state": (locked.get_state_display(), state.label)}
         WebhookEndpoint.objects.filter(pk=endpoint.pk).update(state=state, state_since=at, failing_since=None)
         audit_log.record(
-            audit_context=audit_context, action=state.label, rows=[AuditedChange(held, held.brand_id, changes)]
+            audit_context=audit_context, action=state.label, rows=[AuditedChange(locked, locked.brand_id, changes)]
         )
     endpoint.refresh_from_db(fields=["state", "state_since", "failing_since"])
     return True

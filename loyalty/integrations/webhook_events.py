@@ -80,9 +80,9 @@ class Credit:
 def of_credit(credit: Credit, *, listened: Collection[str], ids: Callable[[str], UUID]) -> list[NewEvent]:
     """points.earned, if there were any, and level.reached, if that is where it took the customer; to who listens."""
     level = {"current_level": credit.current_level, "lifetime_points": credit.lifetime_points}
-    told: dict[WebhookType, dict[str, Any]] = {}
+    bodies: dict[WebhookType, dict[str, Any]] = {}
     if credit.points_earned:
-        told[WebhookType.POINTS_EARNED] = {
+        bodies[WebhookType.POINTS_EARNED] = {
             "points_earned": credit.points_earned,
             "new_balance": credit.new_balance,
             "transaction_id": credit.transaction_id,
@@ -92,11 +92,11 @@ def of_credit(credit: Credit, *, listened: Collection[str], ids: Callable[[str],
             "cause": credit.cause,
         }
     if credit.level_updated:
-        told[WebhookType.LEVEL_REACHED] = {**level, "cause": credit.cause}
+        bodies[WebhookType.LEVEL_REACHED] = {**level, "cause": credit.cause}
     about = {"brand_id": credit.brand_id, "user_id": credit.user_id, "at": credit.at}
     return [
         webhook_event(kind, data, event_id=ids(f"announce:{kind}"), **about)  # type: ignore[arg-type]
-        for kind, data in told.items()
+        for kind, data in bodies.items()
         if kind in listened
     ]
 
@@ -155,9 +155,9 @@ def call_of(message: WebhookDelivery) -> NewEvent:
 
 def ping(*, endpoint: WebhookEndpoint, at: datetime) -> WebhookDelivery:
     """Send an endpoint a test message, by the way that all messages take; its log tells how it ended."""
-    told = {"type": PING, "timestamp": json_values.iso(at), "data": {"webhook": endpoint.pk, "message": "Hello."}}
+    bodies = {"type": PING, "timestamp": json_values.iso(at), "data": {"webhook": endpoint.pk, "message": "Hello."}}
     with transaction.atomic():
-        message = message_to(endpoint, PING, f"msg_{uuid4().hex}", body_of(told))
+        message = message_to(endpoint, PING, f"msg_{uuid4().hex}", body_of(bodies))
         message.save()
         publishing.publish(messages=[call_of(message)], brand_id=endpoint.brand_id, at=at)
     return message
@@ -191,8 +191,8 @@ def purge(*, before: datetime, most: int = 10_000) -> int:
 
 def erase_user(*, user_id: int, brand_id: int, at: datetime) -> list[int]:
     """For the erasure of a person's data: their messages say nothing and are not sent any more; returns which."""
-    theirs = WebhookDelivery.objects.filter(user_id=user_id, brand_id=brand_id)
-    keys = list(theirs.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+    rows = WebhookDelivery.objects.filter(user_id=user_id, brand_id=brand_id)
+    keys = list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     messages = WebhookDelivery.objects.filter(pk__in=keys)
     messages.filter(state=WebhookDelivery.State.WAITING).update(
         state=WebhookDelivery.State.DROPPED, next_attempt_at=None, finished_at=at

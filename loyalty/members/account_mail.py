@@ -57,8 +57,8 @@ def _attempt(delivery: LeasedEvent) -> str:
         if delivery.payload.get("notice"):  # also of a change that is confirmed by now
             changed = rows.first()
             return _change_notification(delivery, changed) if changed else "gone"
-        found = rows.filter(expires_at__gt=timezone.now(), confirmed_at=None).first()
-        return _confirmation(delivery, found) if found else "ended"
+        row = rows.filter(expires_at__gt=timezone.now(), confirmed_at=None).first()
+        return _confirmation(delivery, row) if row else "ended"
     user = User.objects.filter(pk=delivery.arguments["user_id"], is_active=True).first()
     if user is None:
         return "gone"
@@ -72,16 +72,16 @@ def _confirmation(delivery: LeasedEvent, confirmation: EmailConfirmation) -> str
     if is_new and (known := User.objects.filter(email=confirmation.email).first()):
         return _send(delivery, confirmation.email, known, Template.ALREADY_REGISTERED.value, {})
     if confirmation.previous_email:
-        told = {"confirmation_id": str(confirmation.pk)}
-        return _send(delivery, confirmation.email, confirmation.user, Template.EMAIL_CHANGE.value, told)
+        values = {"confirmation_id": str(confirmation.pk)}
+        return _send(delivery, confirmation.email, confirmation.user, Template.EMAIL_CHANGE.value, values)
     code = confirmations.code_of(confirmation.pk)
-    facts = {
+    lookups = {
         "confirmation_code": f"{code[:3]} {code[3:]}",
         "confirmation_id": str(confirmation.pk),
         "registers": confirmation.user is None,
         "first_name": confirmation.first_name,
     }
-    return _send(delivery, confirmation.email, confirmation.user, Template.EMAIL_CONFIRMATION.value, facts)
+    return _send(delivery, confirmation.email, confirmation.user, Template.EMAIL_CONFIRMATION.value, lookups)
 
 
 def _change_notification(delivery: LeasedEvent, confirmation: EmailConfirmation) -> str:
@@ -105,7 +105,7 @@ def _send(delivery: LeasedEvent, address: str, user: User | None, template: str,
         return "stopped"
     brand, own = Brand.objects.get(pk=delivery.brand_id), settings_of(delivery.brand_id)
     wished = preferences.read(user.pk, brand.pk).language if user else ""
-    asked = MessageRequest(
+    request = MessageRequest(
         brand=brand,
         template=template,
         channel=Channel.EMAIL.value,
@@ -115,7 +115,7 @@ def _send(delivery: LeasedEvent, address: str, user: User | None, template: str,
         user_id=user.pk if user else 0,
     )
     row = NotificationDelivery(
-        delivery_id=delivery.event_id, brand=brand, language=asked.language, channel=asked.channel
+        delivery_id=delivery.event_id, brand=brand, language=request.language, channel=request.channel
     )
-    email.send(OutboundMessage(row, own, rendering.compose(asked), address))
+    email.send(OutboundMessage(row, own, rendering.compose(request), address))
     return "sent"

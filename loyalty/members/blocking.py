@@ -24,8 +24,8 @@ def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at:
     with transaction.atomic():
         changed = members.set_status(accounts=accounts, status=status, at=at)
         # Looked for after the accounts' rows have changed: a pass that is made meanwhile waits for us.
-        held = WalletPass.objects.filter(account__in=changed).values("account")
-        holders = UserPoints.objects.filter(pk__in=held).order_by("brand_id", "pk")
+        passes = WalletPass.objects.filter(account__in=changed).values("account")
+        holders = UserPoints.objects.filter(pk__in=passes).order_by("brand_id", "pk")
         for brand_id, several in groupby(holders, key=BRAND):
             publishing.publish(messages=[balance_event(account) for account in several], brand_id=brand_id, at=at)
         for brand_id, several in groupby(sorted(changed, key=BRAND), key=BRAND):

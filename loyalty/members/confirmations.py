@@ -121,17 +121,17 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
     Whoever asked for it may be staff of one brand, and the account opens others too. So it takes the customer's
     password besides the link; an account that opens the portal is never changed this way.
     """
-    found = _tried(_of_link(rendering.CHANGE_EMAIL, token).exclude(previous_email=""), at, error=link_ended)
+    result = _tried(_of_link(rendering.CHANGE_EMAIL, token).exclude(previous_email=""), at, error=link_ended)
     with transaction.atomic():
-        user = User.objects.select_for_update(no_key=True).filter(pk=found.user_id or 0, is_active=True).first()
-        if user is None or user.email != found.previous_email:
+        user = User.objects.select_for_update(no_key=True).filter(pk=result.user_id or 0, is_active=True).first()
+        if user is None or user.email != result.previous_email:
             raise link_ended()
         if not user.check_password(password):
             raise WrongPassword
         if user.is_staff or user.is_superuser or has_role(user):  # only who knows the password hears of it
             raise link_ended()
-        _close(found, at, error=link_ended)
-        user.email, user.email_verified_at = found.email, at
+        _close(result, at, error=link_ended)
+        user.email, user.email_verified_at = result.email, at
         try:
             with transaction.atomic():
                 user.save(update_fields=["email", "email_verified_at"])
@@ -139,16 +139,18 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
             raise link_ended() from error
         release_points(user_id=user.pk)
         tokens.revoke_all(user=user, at=at)
-        change = {"email": (found.previous_email, found.email)}
-        row = accounts.account_of(brand_id=found.brand_id, user_id=user.pk) or user
-        deed = AuditContext(None, at, request_id)
+        change = {"email": (result.previous_email, result.email)}
+        row = accounts.account_of(brand_id=result.brand_id, user_id=user.pk) or user
+        context = AuditContext(None, at, request_id)
         audit_log.record(
-            audit_context=deed, action=_("E-mail address changed"), rows=[AuditedChange(row, found.brand_id, change)]
+            audit_context=context,
+            action=_("E-mail address changed"),
+            rows=[AuditedChange(row, result.brand_id, change)],
         )
         if row is not user:
-            change_events.publish(user_id=user.pk, brand_id=found.brand_id, changed=["email"], at=at)
+            change_events.publish(user_id=user.pk, brand_id=result.brand_id, changed=["email"], at=at)
     # Not before the end: elsewhere the account is locked before the person.
-    accounts.touch_member(user_id=user.pk, brand_id=found.brand_id, at=at)
+    accounts.touch_member(user_id=user.pk, brand_id=result.brand_id, at=at)
     return user
 
 
@@ -159,8 +161,8 @@ def has_role(user: User) -> bool:
 
 def open_change(token: str, *, at: datetime) -> EmailConfirmation:
     """The change that a link may still finish, for counting tries of its account's password. Raises Invalid."""
-    found = _left(_of_link(rendering.CHANGE_EMAIL, token).exclude(previous_email=""), at).select_related("brand")
-    change = found.first()
+    result = _left(_of_link(rendering.CHANGE_EMAIL, token).exclude(previous_email=""), at).select_related("brand")
+    change = result.first()
     if change is None:
         raise link_ended()
     return change
@@ -168,10 +170,10 @@ def open_change(token: str, *, at: datetime) -> EmailConfirmation:
 
 def finish_registration(*, confirmation_id: uuid.UUID, code: str, at: datetime) -> tuple[User, Brand]:
     """The account of somebody who was sent `code`, made now. Raises Invalid, the same for every reason there is."""
-    found = _tried(EmailConfirmation.objects.filter(pk=confirmation_id, user=None), at)
-    if not constant_time_compare(code_of(found.pk), code):
+    rows = _tried(EmailConfirmation.objects.filter(pk=confirmation_id, user=None), at)
+    if not constant_time_compare(code_of(rows.pk), code):
         raise wrong_code()
-    return _account_of(found, at), found.brand
+    return _account_of(rows, at), rows.brand
 
 
 def finish_registration_by_link(*, token: str, password: str, at: datetime) -> tuple[User, Brand]:
@@ -180,20 +182,20 @@ def finish_registration_by_link(*, token: str, password: str, at: datetime) -> t
     Without that, somebody who opens the link of a registration that was not theirs would give a stranger an account
     in their name. Raises Invalid.
     """
-    found = _tried(_of_link(rendering.CONFIRM_REGISTRATION, token).filter(user=None), at)
-    if not check_password(password, found.password):
+    rows = _tried(_of_link(rendering.CONFIRM_REGISTRATION, token).filter(user=None), at)
+    if not check_password(password, rows.password):
         message = _("This is not the password you registered with.")
         raise Invalid(message, details={"fields": {"password": [message]}})
-    return _account_of(found, at), found.brand
+    return _account_of(rows, at), rows.brand
 
 
 def confirm(*, user: User, brand_id: int, code: str, at: datetime) -> User:
     """Verify the address of a customer who is logged in, by the mailed code. Raises Invalid."""
     rows = EmailConfirmation.objects.filter(user=user, brand_id=brand_id, email=user.email)
-    found = _tried(rows, at)
-    if not constant_time_compare(code_of(found.pk), code):
+    result = _tried(rows, at)
+    if not constant_time_compare(code_of(result.pk), code):
         raise wrong_code()
-    return _verified(found, at)
+    return _verified(result, at)
 
 
 def confirm_by_link(*, token: str, at: datetime) -> User:
@@ -256,9 +258,9 @@ def _mail(confirmation: EmailConfirmation, at: datetime, *, is_notification: boo
 
 
 def _of_link(purpose: str, token: str) -> QuerySet[EmailConfirmation]:
-    told = rendering.read_link(purpose, token, max_age=LIFE + GRACE) or {}
+    claims = rendering.read_link(purpose, token, max_age=LIFE + GRACE) or {}
     try:
-        return EmailConfirmation.objects.filter(pk=uuid.UUID(str(told.get("c", ""))))
+        return EmailConfirmation.objects.filter(pk=uuid.UUID(str(claims.get("c", ""))))
     except ValueError:
         return EmailConfirmation.objects.none()
 

@@ -34,14 +34,14 @@ class Result:
 
 def enrol_addresses(*, brand: Brand, addresses: Iterable[str], audit_context: AuditContext) -> Result:
     """Enrol the brand's customers with these e-mail addresses. Raises Invalid for too many. Owns the transaction."""
-    wanted = list(dict.fromkeys(address.strip().lower() for address in addresses if address.strip()))
-    if len(wanted) > MAX_AT_ONCE:
+    unique = list(dict.fromkeys(address.strip().lower() for address in addresses if address.strip()))
+    if len(unique) > MAX_AT_ONCE:
         raise Invalid(_("Enrol at most %(most)d customers at once.") % {"most": MAX_AT_ONCE})
     with transaction.atomic():
-        users = customers_of(brand).filter(email__in=wanted)
+        users = customers_of(brand).filter(email__in=unique)
         enrolled, already = enrol_users(brand, users, audit_context)
         known = {user.email for user in users}
-    return Result(enrolled, already, [address for address in wanted if address not in known])
+    return Result(enrolled, already, [address for address in unique if address not in known])
 
 
 @raises(UserNotFound)
@@ -60,17 +60,17 @@ def enrol_one(
 
 def customers_of(brand: Brand) -> QuerySet[User]:
     """Whoever registered with the brand or is its member already."""
-    theirs = Q(registered_brand=brand) | Q(pk__in=UserPoints.objects.filter(brand=brand).values("user"))
-    return User.objects.filter(theirs, is_active=True)
+    is_customer = Q(registered_brand=brand) | Q(pk__in=UserPoints.objects.filter(brand=brand).values("user"))
+    return User.objects.filter(is_customer, is_active=True)
 
 
 def enrol_users(brand: Brand, users: Iterable[User], audit_context: AuditContext) -> tuple[list[UserPoints], int]:
     """Those who were no members yet, and how many were. Each person is locked, so that two enrolments take turns."""
     ids = sorted(user.pk for user in users)
     locked = User.objects.select_for_update(no_key=True).filter(pk__in=ids, is_active=True).order_by("pk")
-    found = list(locked.values_list("pk", flat=True))
-    before = set(UserPoints.objects.filter(brand=brand, user__in=found).values_list("user_id", flat=True))
-    numbers = [accounts.enrol(user_id=pk, brand_id=brand.pk, at=audit_context.at) for pk in found if pk not in before]
+    rows = list(locked.values_list("pk", flat=True))
+    before = set(UserPoints.objects.filter(brand=brand, user__in=rows).values_list("user_id", flat=True))
+    numbers = [accounts.enrol(user_id=pk, brand_id=brand.pk, at=audit_context.at) for pk in rows if pk not in before]
     made = list(UserPoints.objects.filter(pk__in=numbers).select_related("brand"))
     audit_log.record(
         audit_context=audit_context, action=_("Enrolled"), rows=[AuditedChange(member, brand.pk) for member in made]

@@ -113,12 +113,12 @@ def elsewhere(user: User, brand_id: int) -> int | None:
     """A brand of which the person is a customer besides this one."""
     brands = Brand.objects.exclude(pk=brand_id)
     scanned = user.scans.exclude(reason__in=THROUGH_ANY_BRAND)
-    found = (
+    result = (
         brands.filter(registered_users=user).first()
         or brands.filter(members__user=user).order_by("pk").first()
         or brands.filter(pk__in=scanned.values("brand")).order_by("pk").first()
     )
-    return found.pk if found else None
+    return result.pk if result else None
 
 
 def note(heir: User, brand_id: int, audit_context: AuditContext) -> None:

@@ -13,5 +13,5 @@ def language_of(brand_id: int, user_id: int | None) -> str:
     preferences = NotificationPreference.objects.filter(brand=OuterRef("pk"), user__pk=user_id or 0)
     own = preferences.values("language")[:1]
     with row_guard.brand_wide("customers do not see their brand's settings, of which this is the language"):
-        found = Brand.objects.filter(pk=brand_id).values_list(Subquery(own), "notice_settings__language").first()
-    return next(filter(None, found or ()), settings.LANGUAGE_CODE)
+        row = Brand.objects.filter(pk=brand_id).values_list(Subquery(own), "notice_settings__language").first()
+    return next(filter(None, row or ()), settings.LANGUAGE_CODE)

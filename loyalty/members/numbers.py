@@ -18,7 +18,7 @@ def barcode(account: int) -> str:
 def read(text: str) -> int | None:
     """The account (user_point_id) that a scanned barcode names; None for anything else."""
     try:
-        found = signing.Signer(salt=SALT, sep=".").unsign(text.strip())
+        result = signing.Signer(salt=SALT, sep=".").unsign(text.strip())
     except signing.BadSignature:
         return None
-    return int(found)
+    return int(result)

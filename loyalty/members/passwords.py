@@ -47,10 +47,10 @@ def reset(*, token: str, password: str, at: datetime) -> User:
 
     Raises Invalid for a link that has ended or was used, and for a password that is too weak.
     """
-    told = rendering.read_link(rendering.NEW_PASSWORD, token, max_age=LINK_LIFE) or {}
+    claims = rendering.read_link(rendering.NEW_PASSWORD, token, max_age=LINK_LIFE) or {}
     with transaction.atomic():
-        user = customers().select_for_update(no_key=True).filter(pk=told.get("u", 0)).first()
-        if user is None or not constant_time_compare(str(told.get("p", "")), rendering.password_mark(user)):
+        user = customers().select_for_update(no_key=True).filter(pk=claims.get("u", 0)).first()
+        if user is None or not constant_time_compare(str(claims.get("p", "")), rendering.password_mark(user)):
             message = _("This link has expired or was already used. Request a new one.")
             raise Invalid(message, details={"fields": {"token": [message]}})
         check(password, user)
@@ -63,8 +63,8 @@ def check(password: str, user: User) -> None:
     """Raises Invalid, in the words of Django's validators."""
     if complaints(password, user):
         languages.decide()
-        found = complaints(password, user)
-        raise Invalid(" ".join(found), details={"fields": {"password": found}})
+        result = complaints(password, user)
+        raise Invalid(" ".join(result), details={"fields": {"password": result}})
 
 
 def complaints(password: str, user: User) -> list[str]:

@@ -69,9 +69,9 @@ def change(
         if names:
             user.save(update_fields=list(names))
             clear_names(accounts=accounts, names=names, at=at)
-        wishes = preferences.read(user_id, brand_id)
+        choices = preferences.read(user_id, brand_id)
         if {"phone", "language"} & set(fields) or switches:
-            wishes = preferences.change(
+            choices = preferences.change(
                 user_id,
                 brand_id,
                 at=at,
@@ -79,7 +79,7 @@ def change(
                 phone=fields.get("phone"),
                 switches=switches,
             )
-        after = as_known(user, wishes, brand_id)
+        after = as_known(user, choices, brand_id)
         publish_changes(before, after, brand_id, at, is_member=is_member)
         if is_member and any(after.fields[name] != before[name] for name in ON_PASSES):
             member = UserPoints.objects.get(user=user_id, brand=brand_id)
@@ -93,12 +93,12 @@ def new_names(*, user_id: int, brand_id: int, fields: Mapping[str, str]) -> dict
     Forms and apps send back the whole profile. A name that the brand's staff corrected is then not the customer's own
     entry, and must not become their name at other brands.
     """
-    given = {name: fields[name].strip() for name in NAMES if name in fields}
-    person = User.objects.filter(pk=user_id).first() if given else None
-    if person is None:
+    names = {name: fields[name].strip() for name in NAMES if name in fields}
+    user = User.objects.filter(pk=user_id).first() if names else None
+    if user is None:
         return {}
-    shown = dict(zip(NAMES, names_of(person, brand_id), strict=True))
-    return {name: value for name, value in given.items() if value != shown[name].strip()}
+    current = dict(zip(NAMES, names_of(user, brand_id), strict=True))
+    return {name: value for name, value in names.items() if value != current[name].strip()}
 
 
 def publish_changes(before: Mapping[str, str], after: Profile, brand_id: int, at: datetime, *, is_member: bool) -> None:

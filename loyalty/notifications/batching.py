@@ -75,8 +75,8 @@ PASSWORD_PAUSE_SECONDS = 300  # however often somebody asks for a new password, 
 
 def on_notify(delivery: LeasedEvent) -> None:
     """The handler of `notify`: opens a notice, or adds to the one that still gathers; owns its transaction."""
-    facts, template = delivery.payload, delivery.payload.get("template")
-    if template not in NEEDED or NEEDED[Template(template)] - set(facts):
+    payload, template = delivery.payload, delivery.payload.get("template")
+    if template not in NEEDED or NEEDED[Template(template)] - set(payload):
         raise UnknownNotification
     if template == Template.PASSWORD_RESET:
         on_password_reset_requested(delivery)
@@ -89,11 +89,11 @@ def on_notify(delivery: LeasedEvent) -> None:
     with transaction.atomic():
         leases.finish(delivery)
         if template == Template.POINTS_EARNED:
-            points = gather(delivery, settings.merge_seconds, at=at) if facts["points_earned"] else []
+            points = gather(delivery, settings.merge_seconds, at=at) if payload["points_earned"] else []
             following = [*points, *besides_points(delivery, at=at)]
         else:
-            news = NotificationRequest(template, f"event:{delivery.event_id}", facts, [str(delivery.event_id)])
-            following = open_for(delivery.brand_id, user_id=delivery.arguments["user_id"], notification=news, at=at)
+            request = NotificationRequest(template, f"event:{delivery.event_id}", payload, [str(delivery.event_id)])
+            following = open_for(delivery.brand_id, user_id=delivery.arguments["user_id"], notification=request, at=at)
         if following:
             publishing.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
@@ -105,28 +105,28 @@ def on_password_reset_requested(delivery: LeasedEvent) -> None:
         leases.finish(delivery, status=Event.Status.IGNORED)
         return
     window = int(at.timestamp()) // PASSWORD_PAUSE_SECONDS
-    news = NotificationRequest(Template.PASSWORD_RESET, f"password:{window}", {}, [str(delivery.event_id)])
+    request = NotificationRequest(Template.PASSWORD_RESET, f"password:{window}", {}, [str(delivery.event_id)])
     with transaction.atomic():
         leases.finish(delivery)
-        if following := open_for(delivery.brand_id, user_id=user_id, notification=news, at=at):
+        if following := open_for(delivery.brand_id, user_id=user_id, notification=request, at=at):
             publishing.publish(messages=following, brand_id=delivery.brand_id, at=at)
 
 
 def gather(delivery: LeasedEvent, merge_seconds: int, *, at: datetime) -> list[NewEvent]:
     """Add points to the customer's open notice; a new one is sent when the time for more is over."""
-    facts = delivery.payload
+    payload = delivery.payload
     covered = {
         "event": str(delivery.event_id),
-        "cause": facts.get("cause"),
-        "transaction_id": facts["transaction_id"],
-        "points_earned": facts["points_earned"],
+        "cause": payload.get("cause"),
+        "transaction_id": payload["transaction_id"],
+        "points_earned": payload["points_earned"],
     }
     user_id = delivery.arguments["user_id"]
     gathered = GATHER_POINTS.first(
         brand_id=delivery.brand_id,
         user_id=user_id,
         template=Template.POINTS_EARNED.value,
-        payload=json.dumps({**facts, "accruals": 1}),
+        payload=json.dumps({**payload, "accruals": 1}),
         covers=json.dumps([covered]),
         at=at,
     )
@@ -138,18 +138,22 @@ def gather(delivery: LeasedEvent, merge_seconds: int, *, at: datetime) -> list[N
 
 def besides_points(delivery: LeasedEvent, *, at: datetime) -> list[NewEvent]:
     """The news that came with points: a new level, rewards to be claimed, things that were won."""
-    facts, user_id = delivery.payload, delivery.arguments["user_id"]
+    payload, user_id = delivery.payload, delivery.arguments["user_id"]
     covers = [str(delivery.event_id)]
-    news = []
-    if facts.get("level_updated"):
-        level = {"level_name": facts["current_level"], "new_balance": facts.get("new_balance")}
-        news.append(NotificationRequest(Template.LEVEL_REACHED, f"level:{facts['transaction_id']}", level, covers))
-    news += [
+    requests = []
+    if payload.get("level_updated"):
+        level = {"level_name": payload["current_level"], "new_balance": payload.get("new_balance")}
+        requests.append(
+            NotificationRequest(Template.LEVEL_REACHED, f"level:{payload['transaction_id']}", level, covers)
+        )
+    requests += [
         NotificationRequest(Template.REWARD_AVAILABLE, f"milestone:{reward['milestone_id']}", reward, covers)
-        for reward in facts.get("rewards", ())
+        for reward in payload.get("rewards", ())
     ]
     return [
-        message for each in news for message in open_for(delivery.brand_id, user_id=user_id, notification=each, at=at)
+        message
+        for each in requests
+        for message in open_for(delivery.brand_id, user_id=user_id, notification=each, at=at)
     ]
 
 
@@ -204,12 +208,12 @@ def close(*, notification_id: int, at: datetime) -> Notification | None:
     if notification is None or notification.closed_at:
         return None
     notification.closed_at = at
-    kept, notification.payload = (
+    saved, notification.payload = (
         notification.payload,
         {name: value for name, value in notification.payload.items() if name != "to"},
     )
     notification.save(update_fields=["closed_at", "payload"])
-    notification.payload = kept  # a test's address goes to its delivery, which keeps it encrypted
+    notification.payload = saved  # a test's address goes to its delivery, which keeps it encrypted
     return notification
 
 
@@ -241,6 +245,6 @@ def to_send(
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """For the erasure of a person's data: what was told goes, and what was not told yet never will be."""
-    theirs = Notification.objects.filter(user_id=user_id, brand_id=brand_id)
-    theirs.filter(closed_at__isnull=True).update(closed_at=at)
-    theirs.update(payload={}, user_id=to)
+    rows = Notification.objects.filter(user_id=user_id, brand_id=brand_id)
+    rows.filter(closed_at__isnull=True).update(closed_at=at)
+    rows.update(payload={}, user_id=to)

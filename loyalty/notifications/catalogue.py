@@ -154,13 +154,13 @@ def language_file(language: str) -> dict[str, Any]:
 
 def shipped(template: str, channel: str, language: str) -> MessageText:
     """The words that come with the platform."""
-    found = language_file(language)[template][channel]
-    return MessageText(found.get("subject", ""), found["body"])
+    result = language_file(language)[template][channel]
+    return MessageText(result.get("subject", ""), result["body"])
 
 
 def phrase(language: str, name: str, *, of: str = "phrases") -> str:
-    found: str = language_file(language)[of][name]
-    return found
+    result: str = language_file(language)[of][name]
+    return result
 
 
 def direction(language: str) -> str:
@@ -188,7 +188,7 @@ def _problems_of(text: str, *, known: Mapping[str, Any], needed: frozenset[str],
     except BadText as error:
         yield str(error)
     if len(text) > longest:
-        words = gettext("Enter at most %(longest)d characters.") if longest else gettext("An SMS has no subject.")
-        yield words % {"longest": longest} if longest else words
+        message = gettext("Enter at most %(longest)d characters.") if longest else gettext("An SMS has no subject.")
+        yield message % {"longest": longest} if longest else message
     if longest and not text.strip():
         yield gettext("Enter a text.")

@@ -68,8 +68,8 @@ class DeliveryTarget:
 
 def settings_of(brand_id: int) -> NotificationSettings:
     """A brand that never set anything up sends nothing but recalls, from the installation's address."""
-    found = NotificationSettings.objects.filter(brand_id=brand_id).first()
-    return found or NotificationSettings(brand_id=brand_id, is_active=False)
+    row = NotificationSettings.objects.filter(brand_id=brand_id).first()
+    return row or NotificationSettings(brand_id=brand_id, is_active=False)
 
 
 def on_send_notification(delivery: LeasedEvent) -> None:
@@ -87,8 +87,8 @@ def on_send_notification(delivery: LeasedEvent) -> None:
 
 def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> list[NotificationDelivery]:
     """A delivery for each way; those that are refused are written down too, for whoever asks why nothing came."""
-    own, wishes = settings_of(notification.brand_id), preferences.read(notification.user_id, notification.brand_id)
-    ways = [test_way(notification)] if notification.is_test else list(ways_of(notification, own, wishes))
+    own, choices = settings_of(notification.brand_id), preferences.read(notification.user_id, notification.brand_id)
+    ways = [test_way(notification)] if notification.is_test else list(ways_of(notification, own, choices))
     shut = suppression.among(brand_id=notification.brand_id, addresses=[(way.channel, way.address) for way in ways])
     if not notification.is_test:
         ways = [replace(way, reason=way.reason or _rejection(way, shut)) for way in ways]
@@ -102,7 +102,7 @@ def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> l
             user_id=notification.user_id,
             template=notification.template,
             channel=way.channel,
-            language=language or wishes.language or own.language,
+            language=language or choices.language or own.language,
             address=way.address if notification.is_test and way.channel == Channel.SMS else "",
             masked_address=masked(way.channel, way.address),
             device_id=way.device_id,
@@ -207,16 +207,16 @@ def on_deliver(delivery: LeasedEvent) -> None:
 def attempt(delivery: LeasedEvent, row: NotificationDelivery) -> str:
     """What the channel calls the message. Raises as it does; RetryLater while enough senders wait for the brand's."""
     breaker = breaker_of(row)
-    seats = MAX_SLOW if breaker.is_slow() else None
-    with worker_signals.acquire_slot(lane=breaker.name, count=seats) as seated:
+    max_slots = MAX_SLOW if breaker.is_slow() else None
+    with worker_signals.acquire_slot(lane=breaker.name, count=max_slots) as seated:
         if not seated:
-            words = _("The service is slow. Other deliveries go first.")
-            raise RetryLater(words, after=messages.pause(min(delivery.attempts, 6)))
+            message = _("The service is slow. Other deliveries go first.")
+            raise RetryLater(message, after=messages.pause(min(delivery.attempts, 6)))
         wait_for_quota(delivery, row)
         NotificationDelivery.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
-        parcel, began = message_of(row), monotonic()
+        outbound_message, began = message_of(row), monotonic()
         try:
-            return leases.readable(CHANNELS[row.channel](parcel))
+            return leases.readable(CHANNELS[row.channel](outbound_message))
         finally:
             breaker.took(monotonic() - began)
 
@@ -253,13 +253,13 @@ def pending(delivery: LeasedEvent) -> NotificationDelivery | None:
 
 def message_of(row: NotificationDelivery) -> OutboundMessage:
     """Read anew at each attempt: the address may be a new one, and the customer may have opted out. Raises Failed."""
-    own, wishes = settings_of(row.brand_id), preferences.read(row.user_id, row.brand_id)
-    if not row.notification.is_test and not wishes.allows(topic_of(row.template), row.channel):
+    own, choices = settings_of(row.brand_id), preferences.read(row.user_id, row.brand_id)
+    if not row.notification.is_test and not choices.allows(topic_of(row.template), row.channel):
         raise Failed(_("The customer has opted out."))
     address = address_of(row)
     if not address:
         raise Failed(_("The address no longer exists."))
-    asked = MessageRequest(
+    request = MessageRequest(
         brand=row.brand,
         template=row.template,
         channel=row.channel,
@@ -269,7 +269,7 @@ def message_of(row: NotificationDelivery) -> OutboundMessage:
         user_id=row.user_id,
         notification_id=row.notification_id,
     )
-    return OutboundMessage(row, own, rendering.compose(asked), address)
+    return OutboundMessage(row, own, rendering.compose(request), address)
 
 
 def address_of(row: NotificationDelivery) -> str:
@@ -322,6 +322,6 @@ def masked(channel: str, address: str) -> str:
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """For the erasure of a person's data: that something was sent stays, and to which address goes."""
-    theirs = NotificationDelivery.objects.filter(user_id=user_id, brand_id=brand_id)
-    theirs.filter(status=Status.QUEUED).update(status=Status.SUPPRESSED, last_error="", finished_at=at)
-    theirs.update(address="", masked_address="", provider_id="", last_error="", user_id=to)
+    rows = NotificationDelivery.objects.filter(user_id=user_id, brand_id=brand_id)
+    rows.filter(status=Status.QUEUED).update(status=Status.SUPPRESSED, last_error="", finished_at=at)
+    rows.update(address="", masked_address="", provider_id="", last_error="", user_id=to)

@@ -40,17 +40,17 @@ PATTERNS = [(note, pattern_of(note)) for note in SYSTEM_NOTES]
 def parsed(note: str) -> tuple[str, Mapping[str, str]] | None:
     """The system's text that a note was written from, and its values; None for what people wrote."""
     for text, pattern in PATTERNS:
-        if found := pattern.fullmatch(note):
-            return text, found.groupdict()
+        if result := pattern.fullmatch(note):
+            return text, result.groupdict()
     return None
 
 
 def text_in(note: str, language: str) -> str:
     """The note in a language, if it is the system's own."""
-    found = parsed(note)
-    if found is None or language == settings.LANGUAGE_CODE:
+    result = parsed(note)
+    if result is None or language == settings.LANGUAGE_CODE:
         return note
-    text, values = found
+    text, values = result
     with translation.override(language):
         said = {name: pgettext(CONTEXT, value) if value in FIELDS else value for name, value in values.items()}
         return pgettext(CONTEXT, text) % said

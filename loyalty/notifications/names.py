@@ -20,12 +20,12 @@ def in_language(values: Mapping[str, Any], *, brand_id: int, language: str) -> d
     """The values of a message with its names in the language; a name that has no translation stays as it is."""
     if language == settings.LANGUAGE_CODE:
         return dict(values)
-    found = {name: level_in(values[name], brand_id, language) for name in LEVELS if values.get(name)}
+    result = {name: level_in(values[name], brand_id, language) for name in LEVELS if values.get(name)}
     if values.get("note"):
-        found["note"] = ledger_notes.text_in(str(values["note"]), language)
+        result["note"] = ledger_notes.text_in(str(values["note"]), language)
     for path in settings.TRANSLATED_NAMES:
-        found |= translate(path)(brand_id, values, language)
-    return {**values, **found}
+        result |= translate(path)(brand_id, values, language)
+    return {**values, **result}
 
 
 def level_in(name: str, brand_id: int, language: str) -> str:
@@ -36,5 +36,5 @@ def level_in(name: str, brand_id: int, language: str) -> str:
 
 @cache
 def translate(path: str) -> Translate:
-    found: Translate = import_string(path)
-    return found
+    function: Translate = import_string(path)
+    return function

@@ -47,12 +47,12 @@ def names(text: str) -> set[str]:
 
 def check(text: str, *, known: Collection[str], needed: Collection[str] = ()) -> None:
     """Raises BadText where it names what there is not, asks for more than a name, or lacks what is needed."""
-    found = names(text)
-    if unknown := sorted(found - set(known)):
-        words = _("{%(name)s} is not available here. Use one of: %(known)s.")
-        told = ", ".join(f"{{{name}}}" for name in sorted(known))
-        raise BadText(words % {"name": unknown[0], "known": told})
-    if missing := sorted(set(needed) - found):
+    result = names(text)
+    if unknown := sorted(result - set(known)):
+        message = _("{%(name)s} is not available here. Use one of: %(known)s.")
+        available = ", ".join(f"{{{name}}}" for name in sorted(known))
+        raise BadText(message % {"name": unknown[0], "known": available})
+    if missing := sorted(set(needed) - result):
         raise BadText(_("This text must contain {%(name)s}.") % {"name": missing[0]})
 
 

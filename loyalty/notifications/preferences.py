@@ -69,12 +69,12 @@ def change(
         fields["language"] = checked_language(language)
     if phone is not None:
         fields["phone"] = checked_phone(phone)
-    wishes = checked_switches(switches or {})
+    choices = checked_switches(switches or {})
     with transaction.atomic():
         row, _new = NotificationPreference.objects.select_for_update().get_or_create(user_id=user_id, brand_id=brand_id)
         off = set(row.opted_out)
-        for name, wanted in wishes.items():
-            off = off - {name} if wanted else off | {name}
+        for name, is_on in choices.items():
+            off = off - {name} if is_on else off | {name}
         fields["opted_out"] = sorted(off)
         for name, value in fields.items():
             setattr(row, name, value)
@@ -119,8 +119,8 @@ def erase(user_id: int, brand_id: int) -> None:
 
 def checked_language(language: str) -> str:
     if language and language not in Language.values:
-        words = filled("This language is not supported. Choose one of %(known)s.", known=", ".join(Language.values))
-        raise Invalid(words, details={"field": "language"})
+        message = filled("This language is not supported. Choose one of %(known)s.", known=", ".join(Language.values))
+        raise Invalid(message, details={"field": "language"})
     return language
 
 
@@ -137,15 +137,15 @@ def checked_phone(phone: str) -> str:
 
 def checked_switches(switches: Switches) -> dict[str, bool]:
     """`topic/channel` -> whether it is wanted."""
-    found = {}
+    result = {}
     for topic, channels in switches.items():
-        for channel, wanted in channels.items():
+        for channel, is_on in channels.items():
             if topic not in Topic.values or channel not in Channel.values:
-                words = filled("%(topic)s cannot be switched for %(channel)s.", topic=topic, channel=channel)
-                raise Invalid(words, details={"field": "notifications"})
-            if is_forced(topic, channel) and not wanted:
-                words = _("Recalls concern your safety: they are always sent by e-mail.")
-                raise Invalid(words, details={"field": "notifications"})
+                message = filled("%(topic)s cannot be switched for %(channel)s.", topic=topic, channel=channel)
+                raise Invalid(message, details={"field": "notifications"})
+            if is_forced(topic, channel) and not is_on:
+                message = _("Recalls concern your safety: they are always sent by e-mail.")
+                raise Invalid(message, details={"field": "notifications"})
             if not is_forced(topic, channel):
-                found[f"{topic}/{channel}"] = wanted
-    return found
+                result[f"{topic}/{channel}"] = is_on
+    return result

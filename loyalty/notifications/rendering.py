@@ -108,33 +108,35 @@ def values_of(request: MessageRequest) -> Values:
     """Every name that this notice's words may hold."""
     name = one_line(request.customer_name)[:60]
     named = names.in_language(request.values, brand_id=request.brand.pk, language=request.language)
-    facts = {"customer_name": name, "brand_name": request.brand.name, "support_email": request.brand.support_email}
-    found = {
-        slot: Value(display_value(facts.get(slot, named.get(slot)), request.language))
+    values = {"customer_name": name, "brand_name": request.brand.name, "support_email": request.brand.support_email}
+    result = {
+        slot: Value(display_value(values.get(slot, named.get(slot)), request.language))
         for slot in KINDS[request.template].slots
     }
     hello = catalogue.phrase(request.language, "hello_named" if name else "hello")
-    found["greeting"] = Value(placeholders.fill(hello, found, isolated=catalogue.direction(request.language) == "rtl"))
-    if "contact" in found:
-        found["contact"] = Value(found["contact"].text, href=contacts.link(found["contact"].text))
-    if "acknowledge_link" in found:
+    result["greeting"] = Value(
+        placeholders.fill(hello, result, isolated=catalogue.direction(request.language) == "rtl")
+    )
+    if "contact" in result:
+        result["contact"] = Value(result["contact"].text, href=contacts.link(result["contact"].text))
+    if "acknowledge_link" in result:
         link = address_of(request.brand, ACKNOWLEDGE, {"n": request.notification_id})
-        found["acknowledge_link"] = Value(link, catalogue.phrase(request.language, "acknowledge_link"))
-    if "password_link" in found:
+        result["acknowledge_link"] = Value(link, catalogue.phrase(request.language, "acknowledge_link"))
+    if "password_link" in result:
         link = password_link(request)
-        found["password_link"] = Value(link, catalogue.phrase(request.language, "password_link"))
-    if "confirm_link" in found:
-        told = {"c": str(request.values.get("confirmation_id", ""))}
+        result["password_link"] = Value(link, catalogue.phrase(request.language, "password_link"))
+    if "confirm_link" in result:
+        claims = {"c": str(request.values.get("confirmation_id", ""))}
         purpose = CONFIRM_REGISTRATION if request.values.get("registers") else CONFIRM_EMAIL
-        link = address_of(request.brand, purpose, told)
-        found["confirm_link"] = Value(link, catalogue.phrase(request.language, "confirm_link"))
-    if "change_link" in found:
+        link = address_of(request.brand, purpose, claims)
+        result["confirm_link"] = Value(link, catalogue.phrase(request.language, "confirm_link"))
+    if "change_link" in result:
         link = address_of(request.brand, CHANGE_EMAIL, {"c": str(request.values.get("confirmation_id", ""))})
-        found["change_link"] = Value(link, catalogue.phrase(request.language, "change_link"))
-    if "sign_in_link" in found:
+        result["change_link"] = Value(link, catalogue.phrase(request.language, "change_link"))
+    if "sign_in_link" in result:
         link = site_of(request.brand) + ("/admin/login/" if request.values.get("portal") else "/s/?forgot")
-        found["sign_in_link"] = Value(link, catalogue.phrase(request.language, "sign_in_link"))
-    return found
+        result["sign_in_link"] = Value(link, catalogue.phrase(request.language, "sign_in_link"))
+    return result
 
 
 def password_link(request: MessageRequest) -> str:
@@ -191,8 +193,8 @@ def one_line(text: str) -> str:
 
 def opt_out_link(request: MessageRequest) -> str:
     topic = KINDS[request.template].topic
-    told = {"u": request.user_id, "b": request.brand.pk, "t": topic.value, "c": request.channel}
-    return address_of(request.brand, OPT_OUT, told)
+    claims = {"u": request.user_id, "b": request.brand.pk, "t": topic.value, "c": request.channel}
+    return address_of(request.brand, OPT_OUT, claims)
 
 
 def address_of(brand: Brand, purpose: str, claims: Mapping[str, Any]) -> str:
@@ -210,13 +212,13 @@ def read_link(purpose: str, token: str, *, max_age: timedelta | None = None) -> 
     do not expire: mail is read late.
     """
     try:
-        found: dict[str, Any] = signing.loads(token, salt=purpose, max_age=max_age)
+        result: dict[str, Any] = signing.loads(token, salt=purpose, max_age=max_age)
     except signing.BadSignature:
         return None
-    return found
+    return result
 
 
 def sample(brand: Brand, template: str, channel: str, language: str, *, customer_name: str = "Ada") -> MessageRequest:
     """Made-up facts, for previews and tests."""
-    facts = {name: example for name, (_words, example) in KINDS[template].slots.items() if example is not None}
-    return MessageRequest(brand, template, channel, language, facts, customer_name)
+    values = {name: example for name, (_description, example) in KINDS[template].slots.items() if example is not None}
+    return MessageRequest(brand, template, channel, language, values, customer_name)

@@ -92,9 +92,9 @@ def ask_for_old_ones(*, at: datetime) -> int:
     waits = Coalesce(F("checked_at"), F("created_at"))
     with transaction.atomic():
         old = SenderDomain.objects.select_for_update(skip_locked=True).filter(verified_at__isnull=False)
-        found = list(old.alias(seen=waits).filter(seen__lte=at - AGAIN_AFTER).order_by("pk")[:1000])
-        ask(domains=found, at=at)
-    return len(found)
+        rows = list(old.alias(seen=waits).filter(seen__lte=at - AGAIN_AFTER).order_by("pk")[:1000])
+        ask(domains=rows, at=at)
+    return len(rows)
 
 
 def remove(*, domain: SenderDomain) -> None:
@@ -108,14 +108,14 @@ def on_check(delivery: LeasedEvent) -> None:
         leases.finish(delivery)
         return
     try:
-        found = record_value(domain) in records(record_name(domain))
+        result = record_value(domain) in records(record_name(domain))
     except NoAnswerNow:
         SenderDomain.objects.filter(pk=domain.pk).update(last_error=_("The DNS did not answer."))
         raise
     at = timezone.now()
     with transaction.atomic():
-        leases.finish(delivery, outcome={"verified": found}, at=at)
-        note(domain=domain, is_verified=found, at=at)
+        leases.finish(delivery, outcome={"verified": result}, at=at)
+        note(domain=domain, is_verified=result, at=at)
 
 
 def note(*, domain: SenderDomain, is_verified: bool, at: datetime) -> None:

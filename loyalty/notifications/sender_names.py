@@ -9,8 +9,8 @@ import unicodedata
 
 def is_own(*, brand_name: str, sender_name: str) -> bool:
     """Whether `sender_name` begins with the words of the brand's name, however they are written, and is readable."""
-    own, shown = terms_of(brand_name), terms_of(sender_name)
-    return bool(own) and shown[: len(own)] == own and sender_name.isprintable()
+    own, sender = terms_of(brand_name), terms_of(sender_name)
+    return bool(own) and sender[: len(own)] == own and sender_name.isprintable()
 
 
 def terms_of(name: str) -> list[str]:

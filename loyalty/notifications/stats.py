@@ -23,10 +23,10 @@ def of(*, brand_id: int, key: str) -> Figures:
     waiting = Exists(deliveries.filter(status=NotificationDelivery.Status.QUEUED))
     reached = Exists(deliveries.filter(status=NotificationDelivery.Status.SENT))
     rows = Notification.objects.filter(brand_id=brand_id, key=key).annotate(reached=reached, waiting=waiting)
-    found = rows.aggregate(
+    counts = rows.aggregate(
         notified=Count("pk"),
         delivered=Count("pk", filter=Q(reached=True)),
         failed=Count("pk", filter=Q(reached=False, waiting=False, closed_at__isnull=False)),
         acknowledged=Count("pk", filter=Q(acknowledged_at__isnull=False)),
     )
-    return Figures(**found)
+    return Figures(**counts)

@@ -20,8 +20,8 @@ def stop(*, brand_id: int, channel: str, address: str, masked: str, reason: str,
 def among(*, brand_id: int, addresses: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
     """Those of these pairs of channel and address that are stopped."""
     digests = {digest(channel, address): (channel, address) for channel, address in addresses}
-    found = SuppressedAddress.objects.filter(brand_id=brand_id, digest__in=digests).values_list("digest", flat=True)
-    return {digests[each] for each in found}
+    rows = SuppressedAddress.objects.filter(brand_id=brand_id, digest__in=digests).values_list("digest", flat=True)
+    return {digests[each] for each in rows}
 
 
 def let_try_again(*, address: SuppressedAddress) -> None:

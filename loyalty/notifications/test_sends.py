@@ -19,21 +19,21 @@ def send(*, brand: Brand, to: User, template: str, channel: str, language: str, 
 
     Raises Invalid where the channel is not set up, or there is nowhere to send it.
     """
-    facts: dict[str, Any] = dict(rendering.sample(brand, template, channel, language).values)
-    facts |= {"channel": channel, "language": language}
+    values: dict[str, Any] = dict(rendering.sample(brand, template, channel, language).values)
+    values |= {"channel": channel, "language": language}
     own = delivery.settings_of(brand.pk)
     if channel == Channel.SMS:
         if not (own.twilio_account_sid and own.twilio_auth_token and own.sms_sender):
             raise Invalid(_("SMS is not set up yet: see the notification settings."))
-        facts["to"] = preferences.checked_phone(phone)
-        if not facts["to"]:
+        values["to"] = preferences.checked_phone(phone)
+        if not values["to"]:
             raise Invalid(_("Enter the phone number for the test."), details={"field": "phone"})
     if channel == Channel.PUSH:
-        mine = devices.alive(user_id=to.pk, brand_id=brand.pk)
+        rows = devices.alive(user_id=to.pk, brand_id=brand.pk)
         if not own.fcm_service_account:
             raise Invalid(_("Push is not set up yet: see the notification settings."))
-        if not mine:
+        if not rows:
             raise Invalid(_("You have no registered device. Log in to the brand's app with your own address."))
-        facts["device_id"], facts["to"] = mine[-1].pk, mine[-1].token
-    news = NotificationRequest(template, f"test:{uuid.uuid4()}", facts, is_test=True)
-    batching.notify_many(brand_id=brand.pk, user_ids=[to.pk], notification=news, at=at, retry_hours=1)
+        values["device_id"], values["to"] = rows[-1].pk, rows[-1].token
+    request = NotificationRequest(template, f"test:{uuid.uuid4()}", values, is_test=True)
+    batching.notify_many(brand_id=brand.pk, user_ids=[to.pk], notification=request, at=at, retry_hours=1)

@@ -92,11 +92,11 @@ def names_of(item: Item) -> set[tuple[str, str]]:
 
 def quantities(items: Sequence[Item]) -> dict[tuple[str, str], int]:
     """How many of each item, which is named by its product's id if it has one."""
-    found: dict[tuple[str, str], int] = {}
+    result: dict[tuple[str, str], int] = {}
     for item in items:
         name = min(names_of(item))
-        found[name] = found.get(name, 0) + int(item["quantity"])
-    return found
+        result[name] = result.get(name, 0) + int(item["quantity"])
+    return result
 
 
 def points_back(

@@ -79,7 +79,7 @@ def enrol_many(*, brand_id: int, newcomers: Sequence[Newcomer], at: datetime) ->
 
     Call in a transaction, outside of the guard: whoever registered elsewhere is enrolled too.
     """
-    found: list[int] = ENROL_MANY.all(
+    rows: list[int] = ENROL_MANY.all(
         brand_id=brand_id,
         addresses=[each.address for each in newcomers],
         external_ids=[each.external_id for each in newcomers],
@@ -87,7 +87,7 @@ def enrol_many(*, brand_id: int, newcomers: Sequence[Newcomer], at: datetime) ->
         last_names=[each.last_name for each in newcomers],
         at=at,
     )
-    return found
+    return rows
 
 
 def set_external_ids(*, external_ids: Mapping[int, str], at: datetime) -> None:
@@ -159,10 +159,10 @@ def clear_names(*, accounts: Collection[int], names: Iterable[str], at: datetime
 def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at: datetime) -> list[UserPoints]:
     """Block accounts, or let them in again. Returns those that this changed. Called by blocking, in its transaction."""
     chosen = {account.pk: account for account in accounts}
-    others = UserPoints.objects.filter(pk__in=chosen).exclude(status=status)
+    remaining = UserPoints.objects.filter(pk__in=chosen).exclude(status=status)
     with transaction.atomic():
         # In the order in which accruals and the expiry of points lock several. Whoever was faster is not done again.
-        changed = list(others.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+        changed = list(remaining.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
         UserPoints.objects.filter(pk__in=changed).update(status=status, updated_at=at)
     return [chosen[pk] for pk in changed]
 
@@ -192,8 +192,8 @@ def touch_member(*, user_id: int, brand_id: int, at: datetime) -> bool:
 
 def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int, at: datetime) -> None:
     """For the erasure of a person's data: the account is the pseudonym's, and earns and redeems nothing any more."""
-    theirs = UserPoints.objects.filter(user_id=user_id, brand_id=brand_id)
-    theirs.update(
+    rows = UserPoints.objects.filter(user_id=user_id, brand_id=brand_id)
+    rows.update(
         user_id=to,
         status=UserPoints.Status.BLOCKED,
         external_id="",

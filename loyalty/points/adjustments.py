@@ -79,8 +79,8 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, audit_context: Au
             cause=f"{ledger.ADJUSTED}{key}",
             has_consumer=WalletPass.objects.filter(account=account).exists(),
         )
-        told = [balance, *events_of(account, made, line, key, audit_context)]
-        publishing.publish(messages=told, brand_id=account.brand_id, at=audit_context.at)
+        events = [balance, *events_of(account, made, line, key, audit_context)]
+        publishing.publish(messages=events, brand_id=account.brand_id, at=audit_context.at)
         log_adjustment(account, made, audit_context)
     return made
 
@@ -124,8 +124,8 @@ def added_today(*, brand_id: int, by: User | None, at: datetime) -> Decimal:
     made = AuditLogEntry.objects.filter(
         user=by, brand=brand_id, kind="loyalty.userpoints", at__gte=day, changes__has_any_keys=[LINE, WAITING]
     )
-    told = [(each.get("points"), each.get(WAITING)) for each in made.values_list("changes", flat=True)]
-    differences = (Decimal(str(after)) - Decimal(str(before or 0)) for before, after in (a or b for a, b in told))
+    events = [(each.get("points"), each.get(WAITING)) for each in made.values_list("changes", flat=True)]
+    differences = (Decimal(str(after)) - Decimal(str(before or 0)) for before, after in (a or b for a, b in events))
     return sum((each for each in differences if each > 0), ZERO)
 
 

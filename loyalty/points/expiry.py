@@ -109,8 +109,8 @@ def run(*, brand: Brand, at: datetime) -> int:
     if rule is None:
         return 0
     day, changed = today(brand, at), 0
-    while found := take_chunk(begun(brand, rule, ExpiryRun.Kind.EXPIRE, day), at=at):
-        changed += found.members
+    while chunk := take_chunk(begun(brand, rule, ExpiryRun.Kind.EXPIRE, day), at=at):
+        changed += chunk.members
     if brand.expiry_warning_days:
         while warn_chunk(begun(brand, rule, ExpiryRun.Kind.WARN, day), brand=brand, rule=rule, at=at):
             pass
@@ -137,13 +137,15 @@ class Chunk:
 def take_chunk(run_id: int, *, at: datetime) -> Chunk | None:
     """Expire the points of the next accounts in one transaction; None: there are no more."""
     with transaction.atomic():
-        held = ExpiryRun.objects.select_for_update().get(pk=run_id)
-        seen = None if held.finished_at else check_balances(held)
+        locked = ExpiryRun.objects.select_for_update().get(pk=run_id)
+        seen = None if locked.finished_at else check_balances(locked)
         if not seen:
-            finish(held)
+            finish(locked)
             return None
-        gone = expire(held, [each.account for each in seen if each.is_due], at=at)
-        move(held, reached=seen[-1].account, members=len(gone), points=sum((each.points for each in gone), Decimal(0)))
+        gone = expire(locked, [each.account for each in seen if each.is_due], at=at)
+        move(
+            locked, reached=seen[-1].account, members=len(gone), points=sum((each.points for each in gone), Decimal(0))
+        )
         return Chunk(len(gone))
 
 
@@ -230,16 +232,16 @@ def changes(run: ExpiryRun, gone: Sequence[Expired]) -> list[messages.NewEvent]:
 def warn_chunk(run_id: int, *, brand: Brand, rule: Rule, at: datetime) -> Chunk | None:
     """Warn the next accounts of what expires soon, each of it once; None: there are no more."""
     with transaction.atomic():
-        held = ExpiryRun.objects.select_for_update().get(pk=run_id)
-        seen = None if held.finished_at else check_balances(held)
+        locked = ExpiryRun.objects.select_for_update().get(pk=run_id)
+        seen = None if locked.finished_at else check_balances(locked)
         if not seen:
-            finish(held)
+            finish(locked)
             return None
-        told = warnings(held, [each.account for each in seen if each.is_due], brand=brand, rule=rule)
-        publishing.publish(messages=told, brand_id=brand.pk, at=at, once=True)
-        points = sum((Decimal(str(each.payload["points"])) for each in told), Decimal(0))
-        move(held, reached=seen[-1].account, members=len(told), points=points)
-        return Chunk(len(told))
+        warned = warnings(locked, [each.account for each in seen if each.is_due], brand=brand, rule=rule)
+        publishing.publish(messages=warned, brand_id=brand.pk, at=at, once=True)
+        points = sum((Decimal(str(each.payload["points"])) for each in warned), Decimal(0))
+        move(locked, reached=seen[-1].account, members=len(warned), points=points)
+        return Chunk(len(warned))
 
 
 def warnings(run: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Rule) -> list[messages.NewEvent]:
@@ -247,17 +249,17 @@ def warnings(run: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Rul
     last = run.day + 2 * brand.expiry_warning_days * DAY
     until = dict(ExpiryWarning.objects.filter(user_point__in=accounts).values_list("user_point_id", "until"))
     soon = run.day + brand.expiry_warning_days * DAY
-    told = []
+    warned = []
     for account, group in groupby(lots(accounts, brand=brand, rule=rule, day=last), key=lambda lot: lot.account):
         known = until.get(account, date.min)
         new = [lot for lot in group if lot.on > known]
         if new and new[0].on <= soon:
-            told.append(warning(run, account, new))
-    rows = [ExpiryWarning(user_point_id=each.payload["user_point_id"], until=last) for each in told]
+            warned.append(warning(run, account, new))
+    rows = [ExpiryWarning(user_point_id=each.payload["user_point_id"], until=last) for each in warned]
     ExpiryWarning.objects.bulk_create(
         rows, update_conflicts=True, unique_fields=["user_point"], update_fields=["until"]
     )
-    return told
+    return warned
 
 
 def warning(run: ExpiryRun, account: int, new: Sequence[PointLot]) -> messages.NewEvent:
@@ -303,8 +305,8 @@ def expiring_soon(*, brand: Brand, account: UserPoints, at: datetime) -> NextExp
     if rule is None or not account.points:
         return None
     now = today(brand, at)
-    found = lots([account.pk], brand=brand, rule=rule, day=now + max(brand.expiry_warning_days, 1) * DAY)
-    if not found:
+    chunk = lots([account.pk], brand=brand, rule=rule, day=now + max(brand.expiry_warning_days, 1) * DAY)
+    if not chunk:
         return None
-    on = max(found[0].on, now)
-    return NextExpiry(sum((lot.points for lot in found if lot.on <= on), Decimal(0)), on)
+    on = max(chunk[0].on, now)
+    return NextExpiry(sum((lot.points for lot in chunk if lot.on <= on), Decimal(0)), on)

@@ -48,7 +48,7 @@ class Share:
     cut: Cut | None = None
 
     def as_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             "source": self.source,
             "effect": self.effect,
             "value": plain_text(self.value),
@@ -63,53 +63,53 @@ class Share:
             "version": self.version,
             "cut": self.cut and self.cut.as_json(),
         }
-        return found | {name: value for name, value in more.items() if value}
+        return result | {name: value for name, value in more.items() if value}
 
     def text(self, language: str) -> str:
         """In the language that is active; `language` says which of the rule's own names to use."""
         name = text_of(self.names, "name", self.name, language) if self.names else self.name
         calculated = self._calculated()
-        words = f"{name}: {calculated}" if name else calculated
-        return f"{words} ({cut_text(self.cut)})" if self.cut else words
+        text = f"{name}: {calculated}" if name else calculated
+        return f"{text} ({cut_text(self.cut)})" if self.cut else text
 
     def _calculated(self) -> str:
         places = {"value": _shown(self.value), "basis": _shown(self.basis or Decimal(0)), "points": _shown(self.points)}
         if self.effect == "percentage":
-            words = _("%(value)s %% of %(basis)s = %(points)s")
+            message = _("%(value)s %% of %(basis)s = %(points)s")
         elif self.effect == "multiplier":
-            words = _("%(value)s x %(basis)s, that is %(points)s more")
+            message = _("%(value)s x %(basis)s, that is %(points)s more")
         elif self.items != 1:
             places["items"] = str(self.items)
-            words = _("%(items)s x %(value)s = %(points)s")
+            message = _("%(items)s x %(value)s = %(points)s")
         elif self.source == OVERRIDE:
-            words = _("%(points)s for this product")
+            message = _("%(points)s for this product")
         else:
-            words = "%(points)s"
-        return words % places
+            message = "%(points)s"
+        return message % places
 
 
 def cut_text(cut: Cut) -> str:
     """Which limit cut it."""
     places = {"most": _shown(cut.most)}
     if cut.per == "brand":
-        words = {"day": _("the programme's daily limit"), "month": _("the programme's monthly limit")}
-        return words.get(cut.period, _("the programme's limit"))
+        message = {"day": _("the programme's daily limit"), "month": _("the programme's monthly limit")}
+        return message.get(cut.period, _("the programme's limit"))
     if cut.per == "rule":
         return _("all that there was to give has been given")
     if cut.what == "events":
-        words = {
+        message = {
             "day": _("at most %(most)s times a day"),
             "week": _("at most %(most)s times a week"),
             "month": _("at most %(most)s times a month"),
         }
-        return words.get(cut.period, _("at most %(most)s times")) % places
-    words = {
+        return message.get(cut.period, _("at most %(most)s times")) % places
+    message = {
         "event": _("at most %(most)s at a time"),
         "day": _("at most %(most)s a day"),
         "week": _("at most %(most)s a week"),
         "month": _("at most %(most)s a month"),
     }
-    return words.get(cut.period, _("at most %(most)s in all")) % places
+    return message.get(cut.period, _("at most %(most)s in all")) % places
 
 
 def details_of(shares: Sequence[Share], *, rules_version: int) -> dict[str, Any]:

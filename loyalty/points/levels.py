@@ -49,6 +49,4 @@ def newly_reached(*, levels: Sequence[Level], name: str, before: Decimal, after:
 
 def levels_of(brand: Brand) -> list[Level]:
     fields = ("name", "threshold", "scan_reward_type", "scan_reward_value", "translations")
-    return [
-        Level(*found) for found in BrandLevel.objects.filter(brand=brand).order_by("threshold").values_list(*fields)
-    ]
+    return [Level(*row) for row in BrandLevel.objects.filter(brand=brand).order_by("threshold").values_list(*fields)]

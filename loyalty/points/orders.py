@@ -31,9 +31,9 @@ class Order:
     @classmethod
     def of(cls, payload: dict[str, Any]) -> "Order":
         """Of the payload of `order-complete` (spec section 6)."""
-        found = payload["order"]
-        basis = max(ZERO, Decimal(str(found["subtotal"])) - Decimal(str(found.get("discount") or 0)))
-        return cls(found["orderId"], basis, found.get("currency") or "", tuple(found.get("items") or ()))
+        order = payload["order"]
+        basis = max(ZERO, Decimal(str(order["subtotal"])) - Decimal(str(order.get("discount") or 0)))
+        return cls(order["orderId"], basis, order.get("currency") or "", tuple(order.get("items") or ()))
 
     @property
     def reason_id(self) -> str:
@@ -48,8 +48,8 @@ def amount(order: Order, *, brand_id: int) -> Decimal:
     rate = CurrencyRate.objects.filter(brand_id=brand_id, currency=order.currency).values_list("rate", flat=True)
     if stated := rate.first():
         return order.basis * stated
-    words = _("The brand uses %(own)s and has no rate for %(other)s.")
-    message = words % {"own": own, "other": order.currency}
+    text = _("The brand uses %(own)s and has no rate for %(other)s.")
+    message = text % {"own": own, "other": order.currency}
     raise CurrencyNotAccepted(message, details={"currency": order.currency, "accepted": own})
 
 

@@ -43,12 +43,12 @@ def most_restrictive(
         ("day", daily, day, day + timedelta(days=1)),
         ("month", monthly, month, (month + timedelta(days=32)).replace(day=1)),
     ]
-    found = [
+    result = [
         RemainingLimit(period=name, max=limit, used=_earned(account, since=start), resets_at=end)
         for name, limit, start, end in periods
         if limit is not None
     ]
-    return min(found, key=lambda remaining: remaining.left)
+    return min(result, key=lambda remaining: remaining.left)
 
 
 def _earned(account: int, *, since: datetime) -> Decimal:

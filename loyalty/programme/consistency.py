@@ -34,8 +34,8 @@ def _expiring(brand: Brand, mark: ProgrammeWatermark) -> Iterator[Difference]:
     if mark.counted_until is None or mark.expiry_rule != f"{brand.points_expire}:{brand.points_expire_after}":
         return
     expected = rollups.expiring(brand, mark.counted_until)
-    found = dict(ExpiringRollup.objects.filter(brand=brand).values_list("month", "points"))
-    for month in sorted({*expected, *found}):
-        if expected.get(month) != found.get(month):
+    rows = dict(ExpiringRollup.objects.filter(brand=brand).values_list("month", "points"))
+    for month in sorted({*expected, *rows}):
+        if expected.get(month) != rows.get(month):
             about = f"brand {brand.pk}, {month}"
-            yield Difference(EXPIRING, about, str(expected.get(month)), str(found.get(month)))
+            yield Difference(EXPIRING, about, str(expected.get(month)), str(rows.get(month)))

@@ -146,10 +146,10 @@ def figures(*, brand: Brand, first: date, last: date, at: datetime) -> Figures:
 
 def _levels(brand: Brand) -> list[Holders]:
     """The lowest first, then levels that are no more."""
-    found = dict(LevelRollup.objects.filter(brand=brand).values_list("level", "members"))
+    rows = dict(LevelRollup.objects.filter(brand=brand).values_list("level", "members"))
     names = ["", *BrandLevel.objects.filter(brand=brand).order_by("threshold").values_list("name", flat=True)]
-    ordered = [name for name in names if name in found] + sorted(set(found) - set(names))
-    return [Holders(name, found[name]) for name in ordered]
+    ordered = [name for name in names if name in rows] + sorted(set(rows) - set(names))
+    return [Holders(name, rows[name]) for name in ordered]
 
 
 def _cohorts(brand: Brand, first: date, last: date) -> list[Cohort]:
@@ -165,8 +165,8 @@ def _cohorts(brand: Brand, first: date, last: date) -> list[Cohort]:
 
 
 def _since(first: date, last: date) -> Sequence[date]:
-    found = []
+    result = []
     while first <= last:
-        found.append(first)
+        result.append(first)
         first = months_later(first, 1)
-    return found
+    return result

@@ -45,13 +45,13 @@ class Movement:
     @property
     def condition(self) -> Q:
         """The entries, for the ORM."""
-        found = Q(reason=self.reason)
+        rows = Q(reason=self.reason)
         if self.prefix:
-            return found & Q(reason_id__startswith=self.prefix)
+            return rows & Q(reason_id__startswith=self.prefix)
         for other in MOVEMENTS:
             if other.reason == self.reason and other.prefix:
-                found &= ~Q(reason_id__startswith=other.prefix)
-        return found
+                rows &= ~Q(reason_id__startswith=other.prefix)
+        return rows
 
 
 # In the order of the roll-forward. One with a prefix goes before the others of its reason, whatever the order here.

@@ -81,15 +81,15 @@ def months(*, brand: Brand, first: date, last: date, at: datetime) -> list[Month
         first=until + DAY if until else FIRST_DAY,
         last=today,
     )
-    found: dict[date, dict[str, MonthPoints]] = {}
+    result: dict[date, dict[str, MonthPoints]] = {}
     for row in rows:
-        found.setdefault(row.month, {})[row.movement] = row
-    balance = sum((_moved(it) for month, it in found.items() if month < first), ZERO)
-    pending = sum((_moved_pending(it) for month, it in found.items() if month < first), ZERO)
+        result.setdefault(row.month, {})[row.movement] = row
+    balance = sum((_moved(it) for month, it in result.items() if month < first), ZERO)
+    pending = sum((_moved_pending(it) for month, it in result.items() if month < first), ZERO)
     costs = _costs(brand)
     lines, month = [], first
     while month <= min(last, month_of(today)):
-        in_month = found.get(month, {})
+        in_month = result.get(month, {})
         last_day = min(months_later(month, 1) - DAY, today)
         closing = balance + _moved(in_month)
         pending += _moved_pending(in_month)

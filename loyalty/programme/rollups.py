@@ -105,10 +105,10 @@ def _write(brand: Brand, first: date, last: date) -> None:
 
 
 def _months(first: date, last: date) -> list[date]:
-    found = [first]
-    while found[-1] < last:
-        found.append(months_later(found[-1], 1))
-    return found
+    result = [first]
+    while result[-1] < last:
+        result.append(months_later(result[-1], 1))
+    return result
 
 
 def _count(brand: Brand, at: datetime, days: int) -> None:

@@ -37,10 +37,10 @@ def _doubled(value: int) -> int:
 
 def read(text: str) -> str | None:
     """The code that somebody typed or scanned, as it is stored; None for what cannot be one."""
-    found = text.upper().translate(_MISREAD).translate(_SEPARATORS)
-    if len(found) != LENGTH or not set(found) <= set(ALPHABET):
+    result = text.upper().translate(_MISREAD).translate(_SEPARATORS)
+    if len(result) != LENGTH or not set(result) <= set(ALPHABET):
         return None
-    return found if check(found[:RANDOM]) == found[RANDOM:] else None
+    return result if check(result[:RANDOM]) == result[RANDOM:] else None
 
 
 def grouped(code: str) -> str:

@@ -17,8 +17,8 @@ WON_THINGS_EXPIRE = None
 
 def reaching_member(brand_id: int, user_id: int) -> UserPoints:
     """The customer's account, locked. Raises DomainError where it cannot be given anything."""
-    mine = UserPoints.objects.filter(brand_id=brand_id, user_id=user_id).select_related("brand")
-    account = mine.select_for_update(of=("self",), no_key=True).first()
+    rows = UserPoints.objects.filter(brand_id=brand_id, user_id=user_id).select_related("brand")
+    account = rows.select_for_update(of=("self",), no_key=True).first()
     if account is None:
         raise RewardNotAvailable(_("This milestone has not been reached yet."))
     if not account.brand.loyalty_active:

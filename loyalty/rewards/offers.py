@@ -62,9 +62,9 @@ def taken_by(account: UserPoints | None, rewards: Sequence[Reward]) -> dict[int,
     """How many of each reward a member took and did not give back."""
     if account is None:
         return {}
-    mine = Redemption.objects.filter(user_point=account, reward__in=rewards)
-    kept = mine.exclude(status=Redemption.Status.CANCELLED).order_by()
-    return dict(kept.values_list("reward").annotate(Count("pk")))
+    rows = Redemption.objects.filter(user_point=account, reward__in=rewards)
+    valid = rows.exclude(status=Redemption.Status.CANCELLED).order_by()
+    return dict(valid.values_list("reward").annotate(Count("pk")))
 
 
 def member_state(brand: Brand, account: UserPoints | None, ladder: Sequence[Level], taken: int) -> MemberState:

@@ -47,8 +47,8 @@ def stock_of(reward: Reward, *, at: datetime) -> int | None:
 
 def code_of(redemption: Redemption) -> str | None:
     """The partner's code that it handed out. The redemption's own code is nobody's then."""
-    found: PoolCode | None = getattr(redemption, "pool_code", None)
-    return found.code if found else None
+    result: PoolCode | None = getattr(redemption, "pool_code", None)
+    return result.code if result else None
 
 
 def add(codes: Sequence[PoolCode]) -> None:

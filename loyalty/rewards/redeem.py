@@ -99,15 +99,15 @@ def redeem(request: RedemptionRequest) -> Redemption:
         raise error_for_outsider(request)
     with transaction.atomic():
         accounts.lock(account=account.pk)
-        facts = read_snapshot(account.pk, request)
-        if facts.earlier_id is not None:
-            return the_same(read_back(facts.earlier_id), request)
-        if facts.offer is None:
+        snapshot = read_snapshot(account.pk, request)
+        if snapshot.earlier_id is not None:
+            return the_same(read_back(snapshot.earlier_id), request)
+        if snapshot.offer is None:
             raise RewardNotFound
-        if refusal := rules.ineligibility(facts.offer, facts.holder, request.at):
-            raise refusal
-        write(account.pk, facts, facts.offer, request)
-        return read_back(facts.redemption_id)
+        if error := rules.ineligibility(snapshot.offer, snapshot.holder, request.at):
+            raise error
+        write(account.pk, snapshot, snapshot.offer, request)
+        return read_back(snapshot.redemption_id)
 
 
 def read_back(redemption_id: int) -> Redemption:
@@ -121,9 +121,9 @@ def error_for_outsider(request: RedemptionRequest) -> Exception:
     if reward is None:
         return RewardNotFound()
     brand = Brand.objects.get(pk=request.brand_id)
-    nobody = MemberState(brand.loyalty_active, blocked=False, balance=ZERO, level_threshold=ZERO, taken=0)
+    outsider = MemberState(brand.loyalty_active, blocked=False, balance=ZERO, level_threshold=ZERO, taken=0)
     reward.stock = pools.stock_of(reward, at=request.at)
-    return rules.ineligibility(offer_of(reward), nobody, request.at) or RewardNotAvailable()
+    return rules.ineligibility(offer_of(reward), outsider, request.at) or RewardNotAvailable()
 
 
 def offer_of(reward: Reward) -> RewardTerms:
@@ -210,7 +210,7 @@ def consequences(
 ) -> list[messages.NewEvent]:
     """For wallets, and for the webhooks that listen."""
     balance = snapshot.holder.balance - offer.cost
-    told = [
+    events = [
         balance_changed(
             brand_id=request.brand_id,
             user_id=request.user_id,
@@ -229,7 +229,7 @@ def consequences(
             "points": plain(offer.cost),
             "new_balance": plain(balance),
         }
-        told.append(
+        events.append(
             webhook_events.webhook_event(
                 WebhookType.REWARD_REDEEMED,
                 data,
@@ -239,4 +239,4 @@ def consequences(
                 at=request.at,
             )
         )
-    return told
+    return events

@@ -35,10 +35,10 @@ def find(*, brand_ids: Any, text: str) -> Redemption:
     rows = Redemption.objects.select_related("user_point__user", "brand", "used_by")
     if brand_ids is not None:
         rows = rows.filter(brand__in=brand_ids)
-    found = rows.filter(code=code).first() if code else None
-    if found is None:
+    row = rows.filter(code=code).first() if code else None
+    if row is None:
         raise RedemptionCodeUnknown
-    return found
+    return row
 
 
 @raises(MemberBlocked, RedemptionUsed, RedemptionExpired, RedemptionCancelled)

@@ -48,15 +48,15 @@ def undo(*, brand_id: int, user_id: int, redemption_id: int, at: datetime) -> Un
 
     Raises NotFound, MemberBlocked, RedemptionUsed and UndoNotPossible. Owns the transaction.
     """
-    mine = Redemption.objects.select_related("pool_code")
-    mine = mine.filter(user_point__user_id=user_id, user_point__brand_id=brand_id)
-    if not mine.filter(pk=redemption_id).exists():
+    rows = Redemption.objects.select_related("pool_code")
+    rows = rows.filter(user_point__user_id=user_id, user_point__brand_id=brand_id)
+    if not rows.filter(pk=redemption_id).exists():
         raise NotFound
     with transaction.atomic():
         account = UserPoints.objects.select_for_update(no_key=True).get(user_id=user_id, brand_id=brand_id)
         if account.status == UserPoints.Status.BLOCKED:
             raise MemberBlocked
-        redemption = mine.get(pk=redemption_id)
+        redemption = rows.get(pk=redemption_id)
         if redemption.status != Redemption.Status.CANCELLED:
             if not may_undo(redemption, at) or not reverse(redemption, account, at):
                 raise why_not_undone(redemption)

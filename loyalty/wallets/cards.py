@@ -64,8 +64,8 @@ class Card:
         with translation.override(language):
             if not self.next_level:
                 return _("The highest level")
-            words = ngettext("%(points)s point to %(level)s", "%(points)s points to %(level)s", plural(self.missing))
-            return words % {"points": plain(self.missing), "level": level_in(self.next_level, language)}
+            text = ngettext("%(points)s point to %(level)s", "%(points)s points to %(level)s", plural(self.missing))
+            return text % {"points": plain(self.missing), "level": level_in(self.next_level, language)}
 
 
 def gone_level(name: str) -> Level | None:
@@ -144,7 +144,7 @@ def card_of(wallet_pass: WalletPass) -> Card:
         for name, least, kind, value, texts in card.levels or ()
     ]
     following = levels.following(levels=ladder, lifetime=card.lifetime)
-    held = levels.current_level(levels=ladder, name=card.current_level)
+    level = levels.current_level(levels=ladder, name=card.current_level)
     return Card(
         design=card.design,
         member=f"{card.first_name} {card.last_name}".strip(),
@@ -152,7 +152,7 @@ def card_of(wallet_pass: WalletPass) -> Card:
         barcode=numbers.barcode(account),
         points=card.points,
         pending=card.pending,
-        level=held if held and card.current_level in {"", held.name} else gone_level(card.current_level),
+        level=level if level and card.current_level in {"", level.name} else gone_level(card.current_level),
         next_level=following,
         missing=following.threshold - card.lifetime if following else Decimal(0),
         language=card.language or settings.LANGUAGE_CODE,

@@ -22,8 +22,8 @@ def register(*, wallet_pass: WalletPass, device: str, push_token: str, at: datet
     with transaction.atomic():
         if WalletPass.objects.select_for_update(no_key=True).get(pk=wallet_pass.pk).token != wallet_pass.token:
             raise PassTokenInvalid
-        mine = WalletDevice.objects.filter(device=device, wallet_pass__brand_id=wallet_pass.brand_id)
-        mine.exclude(push_token=push_token).update(push_token=push_token, registered_at=at)
+        rows = WalletDevice.objects.filter(device=device, wallet_pass__brand_id=wallet_pass.brand_id)
+        rows.exclude(push_token=push_token).update(push_token=push_token, registered_at=at)
         _row, is_new = WalletDevice.objects.update_or_create(
             wallet_pass=wallet_pass,
             device=device,
@@ -39,8 +39,8 @@ def register(*, wallet_pass: WalletPass, device: str, push_token: str, at: datet
 
 
 def _delete_oldest(wallet_pass: WalletPass) -> None:
-    kept = wallet_pass.devices.order_by("-registered_at", "-id").values_list("pk", flat=True)[:MAX_DEVICES]
-    wallet_pass.devices.exclude(pk__in=list(kept)).delete()
+    saved = wallet_pass.devices.order_by("-registered_at", "-id").values_list("pk", flat=True)[:MAX_DEVICES]
+    wallet_pass.devices.exclude(pk__in=list(saved)).delete()
 
 
 def unregister(*, wallet_pass: WalletPass, device: str) -> bool:
@@ -97,10 +97,10 @@ def changed_since(*, device: str, identifier: str, tag: str) -> tuple[list[str],
         "brand__wallet_issuers__platform": Platform.APPLE,
         "brand__wallet_issuers__identifier": identifier,
     }
-    found = WalletPass.objects.filter(**own).order_by("pk").values_list("pk", "version", "serial")
+    rows = WalletPass.objects.filter(**own).order_by("pk").values_list("pk", "version", "serial")
     known = read_tag(tag)
-    now = {pk: version for pk, version, _serial in found}
-    return [str(serial) for pk, version, serial in found if known.get(pk) != version], write_tag(now)
+    now = {pk: version for pk, version, _serial in rows}
+    return [str(serial) for pk, version, serial in rows if known.get(pk) != version], write_tag(now)
 
 
 def write_tag(versions: Mapping[int, int]) -> str:

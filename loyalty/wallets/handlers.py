@@ -39,14 +39,14 @@ def on_balance_changed(delivery: LeasedEvent) -> None:
 
 def on_refresh_pass(delivery: LeasedEvent) -> None:
     """Tell the wallet of a pass's newest version. Whatever fails is tried again, alone; points know nothing of it."""
-    with passes.taken(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as found:
-        if found is None:
+    with passes.taken(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as result:
+        if result is None:
             raise NotFound(_("The brand has no such pass."))
-        if found.pushed_version >= found.version or found.state == WalletPass.State.REMOVED:
-            passes.left_alone(wallet_pass=found)
-            leases.finish(delivery, outcome={"version": found.version, "told": False})
+        if result.pushed_version >= result.version or result.state == WalletPass.State.REMOVED:
+            passes.left_alone(wallet_pass=result)
+            leases.finish(delivery, outcome={"version": result.version, "told": False})
         else:
-            _notify(found, delivery)
+            _notify(result, delivery)
 
 
 def _notify(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
@@ -72,10 +72,10 @@ def _notify(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
 
 def on_expire_pass(delivery: LeasedEvent) -> None:
     """A person was erased: Google's object is over and names nobody. One that Google never made stays unmade."""
-    with passes.taken(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as found:
-        if found is None:
+    with passes.taken(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as result:
+        if result is None:
             raise NotFound(_("The brand has no such pass."))
-        _expire(found, delivery)
+        _expire(result, delivery)
 
 
 def _expire(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
@@ -95,8 +95,8 @@ def _expire(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
 
 def number(delivery: LeasedEvent, name: str) -> int:
     """An id of the payload. Hubs may send events of any kind, so it may hold anything."""
-    found = delivery.payload.get(name) if isinstance(delivery.payload, dict) else None
-    return found if isinstance(found, int) and not isinstance(found, bool) and 0 < found <= MAX_ID else 0
+    result = delivery.payload.get(name) if isinstance(delivery.payload, dict) else None
+    return result if isinstance(result, int) and not isinstance(result, bool) and 0 < result <= MAX_ID else 0
 
 
 # --- Apple -----------------------------------------------------------------------------------------------------------
@@ -129,20 +129,20 @@ def update_google_object(wallet_pass: WalletPass, issuer: Issuer, at: datetime) 
     keys = issuer.for_google
     card = card_of(wallet_pass)
     content = objects.loyalty_object(wallet_pass, card, keys.identifier)
-    tells = wallet_pass.pushed_version > 0 and passes.may_notify(wallet_pass=wallet_pass, at=at)
-    if tells:
+    notifies = wallet_pass.pushed_version > 0 and passes.may_notify(wallet_pass=wallet_pass, at=at)
+    if notifies:
         content["notifyPreference"] = "NOTIFY_ON_UPDATE"
     try:
         bring_class(card, issuer)
-        kept = patched(content, issuer)
+        saved = patched(content, issuer)
     except api.Rejected as error:
-        _revoke(wallet_pass, notifies=tells)
+        _revoke(wallet_pass, notifies=notifies)
         issuers.note_error(issuer=issuer, error=str(error), at=timezone.now())
         raise PushFailedError(str(error)) from error
     except api.Later as later:
-        _revoke(wallet_pass, notifies=tells)
+        _revoke(wallet_pass, notifies=notifies)
         raise messages.RetryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
-    state = WalletPass.State.IN_WALLET if kept.get("hasUsers") else wallet_pass.state
+    state = WalletPass.State.IN_WALLET if saved.get("hasUsers") else wallet_pass.state
     return {"current_version": wallet_pass.version, "state": state}
 
 

@@ -32,12 +32,12 @@ class File:
 def apple_files(design: PassDesign) -> tuple[File, ...]:
     """icon and logo at one, two and three times their size. All passes of a brand share them."""
     drawn = _logo(design)
-    found = []
+    result = []
     for scale in (1, 2, 3):
         suffix = "" if scale == 1 else f"@{scale}x"
-        found.append(_file(f"icon{suffix}.png", _square(design, drawn, ICON * scale, share=0.8)))
-        found.append(_file(f"logo{suffix}.png", _banner(design, drawn, scale)))
-    return tuple(found)
+        result.append(_file(f"icon{suffix}.png", _square(design, drawn, ICON * scale, share=0.8)))
+        result.append(_file(f"logo{suffix}.png", _banner(design, drawn, scale)))
+    return tuple(result)
 
 
 @lru_cache(maxsize=16)
@@ -48,8 +48,8 @@ def google_logo(design: PassDesign) -> bytes:
 
 def name_of(design: PassDesign) -> str:
     """Changes with the image, so that nobody shows an old one from memory."""
-    shown = (design.logo_id, design.background, design.accent, design.name[:1])
-    return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
+    parts = (design.logo_id, design.background, design.accent, design.name[:1])
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def _logo(design: PassDesign) -> Any:

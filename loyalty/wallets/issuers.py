@@ -67,8 +67,8 @@ def usable(*, brand_id: int, platform: str, at: datetime) -> Issuer:
     if row is None or keys is None:
         raise WalletUnavailable
     if row.expires_at and row.expires_at <= at:
-        words = _("The certificate for these passes expired on %(day)s.") % {"day": row.expires_at.date()}
-        raise WalletUnavailable(words, reason="expired")
+        message = _("The certificate for these passes expired on %(day)s.") % {"day": row.expires_at.date()}
+        raise WalletUnavailable(message, reason="expired")
     known: dict[str, Any] = {"apple": keys} if isinstance(keys, AppleKeys) else {"google": keys}
     return Issuer(row.pk, brand_id, row.design, row.design_pushed, row.last_error, **known)
 
@@ -128,8 +128,8 @@ def check_identity(brand: Brand, platform: str, identifier: str) -> None:
         return
     if WalletPass.objects.filter(brand=brand, platform=platform).exists():
         field = "certificate" if platform == Platform.APPLE else "issuer_id"
-        words = _("Passes have already been issued under %(now)s. Upload the keys for it; these are for %(other)s.")
-        raise Invalid(words % {"now": now, "other": identifier}, details={"field": field})
+        message = _("Passes have already been issued under %(now)s. Upload the keys for it; these are for %(other)s.")
+        raise Invalid(message % {"now": now, "other": identifier}, details={"field": field})
 
 
 def remove(*, row: WalletIssuer) -> None:
@@ -182,18 +182,18 @@ def adopted(brand_id: int, platform: str) -> WalletIssuer | None:
 def read_file(file: Path, _changed: int) -> AppleKeys | GoogleKeys:
     """A file with the members of the portal's form; certificates and keys as PEM, or as Base64 of what Apple gives."""
     try:
-        found = json.loads(file.read_text())
+        data = json.loads(file.read_text())
         if file.stem == Platform.GOOGLE:
-            return accounts.read(json.dumps(found["service_account"]).encode(), str(found["issuer_id"]))
-        given = Upload(
-            certificate=_bytes(found["certificate"]),
-            key=_bytes(found.get("key", "")),
-            authority=_bytes(found["authority"]),
-            password=str(found.get("password", "")),
-            push_key=_bytes(found.get("push_key", "")),
-            push_key_id=str(found.get("push_key_id", "")),
+            return accounts.read(json.dumps(data["service_account"]).encode(), str(data["issuer_id"]))
+        upload = Upload(
+            certificate=_bytes(data["certificate"]),
+            key=_bytes(data.get("key", "")),
+            authority=_bytes(data["authority"]),
+            password=str(data.get("password", "")),
+            push_key=_bytes(data.get("push_key", "")),
+            push_key_id=str(data.get("push_key_id", "")),
         )
-        return certificates.read(given, at=None)
+        return certificates.read(upload, at=None)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         name = f"{file.parent.name}/{file.name}"
         raise Invalid(_("%(file)s cannot be read: %(why)s") % {"file": name, "why": error}) from error
@@ -213,6 +213,6 @@ def days_left(row: WalletIssuer, at: datetime) -> int | None:
 
 def first_to_end(row: WalletIssuer) -> str:
     """Whose end is the row's, in words."""
-    found = x509.load_pem_x509_certificates(row.certificates.encode())
-    one = min(found, key=lambda each: each.not_valid_after_utc)
+    result = x509.load_pem_x509_certificates(row.certificates.encode())
+    one = min(result, key=lambda each: each.not_valid_after_utc)
     return one.subject.rfc4514_string()

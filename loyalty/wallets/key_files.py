@@ -21,5 +21,5 @@ def named_by_slug() -> list[tuple[Path, str, str]]:
     directory = Path(settings.WALLET_KEYS_DIR) if settings.WALLET_KEYS_DIR else None
     if directory is None or not directory.is_dir():
         return []
-    found = ((file, platform) for platform in PLATFORMS for file in directory.glob(f"*.{platform}.json"))
-    return sorted((file, file.name.removesuffix(f".{platform}.json"), platform) for file, platform in found)
+    result = ((file, platform) for platform in PLATFORMS for file in directory.glob(f"*.{platform}.json"))
+    return sorted((file, file.name.removesuffix(f".{platform}.json"), platform) for file, platform in result)

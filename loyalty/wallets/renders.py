@@ -22,9 +22,9 @@ def apple_package(*, wallet_pass: WalletPass, at: datetime) -> bytes:
     card = card_of(wallet_pass)
     shared = repr((card.design, issuer.apple, card.language)).encode()
     name = f"loyalty:wallet:{wallet_pass.pk}:{wallet_pass.version}:{zlib.crc32(shared)}"
-    kept = ask(lambda: command("GET", name))
-    if kept:
-        return bytes(kept)
+    saved = ask(lambda: command("GET", name))
+    if saved:
+        return bytes(saved)
     made = packages.package(wallet_pass=wallet_pass, card=card, keys=issuer.for_apple)
     ask(lambda: command("SET", name, made, "EX", CACHE_SECONDS))
     return made

@@ -53,10 +53,10 @@ def findings(*, at: datetime, slug: str = "") -> Iterator[Finding]:
 
 def report(*, at: datetime) -> int:
     """Write what there is to look at into the log; returns how many."""
-    found = [each for each in findings(at=at) if each.severity]
-    for each in found:
+    result = [each for each in findings(at=at) if each.severity]
+    for each in result:
         logger.log(logging.ERROR if each.severity == Severity.CRITICAL else logging.WARNING, "Wallets: %s", each)
-    return len(found)
+    return len(result)
 
 
 def unread_files(slug: str = "") -> Iterator[Finding]:
@@ -83,14 +83,14 @@ def of_platform(brand: Brand, platform: str, at: datetime) -> Iterator[Finding]:
 
     try:
         issuers.usable(brand_id=brand.pk, platform=platform, at=at)
-    except WalletUnavailable as refusal:
-        missing = refusal.details["reason"] == "not_configured"
-        words = "the keys are missing, and passes are out" if missing else refusal.message
-        yield finding(Severity.CRITICAL, words)
+    except WalletUnavailable as error:
+        missing = error.details["reason"] == "not_configured"
+        message = "the keys are missing, and passes are out" if missing else error.message
+        yield finding(Severity.CRITICAL, message)
         return
     row = WalletIssuer.objects.defer("private_key", "push_key").get(brand=brand, platform=platform)
     trouble = [*ending(row, at), *failing(row)]
-    yield from (finding(severity, words) for severity, words in trouble)
+    yield from (finding(severity, message) for severity, message in trouble)
     if not trouble:
         until = f", good until {row.expires_at:%Y-%m-%d}" if row.expires_at else ""
         yield finding(Severity.OK, f"{row.identifier}{until}")

@@ -59,17 +59,17 @@ class BrandExport(APIView):
         The columns are those of an import: what was exported and is imported again changes nothing. `members`, for
         which the scope is `members`, and `partner-codes` are only imported: of them there is the template alone.
         """
-        asked = {name: request.query_params.get(name, options[0]) for name, options in CHOICES.items()}
+        requested = {name: request.query_params.get(name, options[0]) for name, options in CHOICES.items()}
         for name in request.query_params:
-            if name not in CHOICES or asked[name] not in CHOICES[name]:
+            if name not in CHOICES or requested[name] not in CHOICES[name]:
                 raise Invalid(details={"field": name})
-        file_format = Format(asked["file_format"])
-        if asked["content"] == "template":
-            found = downloads.template(resource, format=file_format)
+        file_format = Format(requested["file_format"])
+        if requested["content"] == "template":
+            result = downloads.template(resource, format=file_format)
         elif not resource.exports:
             raise NotFound(_("These rows are only imported. Add content=template for the header with an example."))
         else:
             rows = resource(access.brand).rows()
-            found = downloads.export(resource, rows, brand=access.brand, format=file_format)
-        found["Content-Type"] = downloads.MEDIA_TYPES[file_format]
-        return found
+            result = downloads.export(resource, rows, brand=access.brand, format=file_format)
+        result["Content-Type"] = downloads.MEDIA_TYPES[file_format]
+        return result

@@ -256,5 +256,5 @@ class BrandImportConfirmation(BrandView):
             data = described(upload, previews.from_json(upload.preview))
             return Response(BrandImportRowOutput.serialize(data), status=202)
         context = access.audit_context(imports.audit_reason(upload))
-        found = imports.write(upload, resource, digest=digest, context=context)
-        return Response(BrandImportRowOutput.serialize(described(upload, found)))
+        result = imports.write(upload, resource, digest=digest, context=context)
+        return Response(BrandImportRowOutput.serialize(described(upload, result)))

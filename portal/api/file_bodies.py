@@ -69,13 +69,13 @@ def check_length(request: Request) -> None:
 def file_of(request: Request) -> tuple[IO[bytes], int, str]:
     """The file, its size and its name. Raises Invalid without one."""
     sent: Any = request.data
-    found = sent.get(NAME) if sent else None
-    if isinstance(found, str) or found is None:
+    result = sent.get(NAME) if sent else None
+    if isinstance(result, str) or result is None:
         raise Invalid(
             _("Send a CSV or XLSX file as the body, or in the field “file” of a form."), details={"field": NAME}
         )
-    if isinstance(found, SpooledTemporaryFile):
-        size = found.seek(0, 2)
-        found.seek(0)
-        return found, size, request.query_params.get("name", "")
-    return found.file, found.size, found.name
+    if isinstance(result, SpooledTemporaryFile):
+        size = result.seek(0, 2)
+        result.seek(0)
+        return result, size, request.query_params.get("name", "")
+    return result.file, result.size, result.name

@@ -35,15 +35,15 @@ def _for_resource(
         @row_guard.marked(row_guard.OF_BRAND)
         @wraps(method)
         def guarded(view: Any, request: Request, resource: str, **where: Any) -> Any:
-            found = registry.resources().get(resource)
-            if found is None:
+            result = registry.resources().get(resource)
+            if result is None:
                 raise NotFound
 
             def allowed(view: Any, request: Request, access: BrandAccess, **where: Any) -> Any:
-                require(access, found)
-                return method(view, request, access, found, **where)
+                require(access, result)
+                return method(view, request, access, result, **where)
 
-            with_access = for_brand(scope(found), found.label(), writes=writes)(allowed)
+            with_access = for_brand(scope(result), result.label(), writes=writes)(allowed)
             return with_access(view, request, **where)
 
         return cast("M", guarded)

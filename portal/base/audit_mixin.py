@@ -31,8 +31,8 @@ CHOSEN = "_rows_before_the_action"
 
 def audit_context(request: HttpRequest, reason: str = "") -> AuditContext:
     """Who asks for a change, and in which request."""
-    person = request.user if isinstance(request.user, User) else None
-    return AuditContext(person, timezone.now(), getattr(request, "request_id", ""), reason)
+    user = request.user if isinstance(request.user, User) else None
+    return AuditContext(user, timezone.now(), getattr(request, "request_id", ""), reason)
 
 
 class AuditLogAdminMixin(ModelAdmin):
@@ -85,16 +85,16 @@ class AuditLogAdminMixin(ModelAdmin):
         obj = form.instance
         if change:
             [now] = self.rows_now([obj.pk]).values()
-            found = audit_log.changes(getattr(request, CHOSEN)[obj.pk], now)
+            result = audit_log.changes(getattr(request, CHOSEN)[obj.pk], now)
             # What scans and workers changed meanwhile is not this person's doing.
-            changes = {name: values for name, values in found.items() if name in form.changed_data}
+            changes = {name: values for name, values in result.items() if name in form.changed_data}
         else:
             changes = audit_log.changes(None, obj)
         changes |= {**self.extra_changes(form), **dict(changes_of_tables(formsets))}
         if changes:
-            words, reason = audit_log.CHANGED if change else audit_log.ADDED, str(form.cleaned_data.get("reason", ""))
+            action, reason = audit_log.CHANGED if change else audit_log.ADDED, str(form.cleaned_data.get("reason", ""))
             rows = [AuditedChange(obj, brand, changes) for brand in self.audited_brands(obj)]
-            audit_log.record(audit_context=audit_context(request, reason), action=words, rows=rows)
+            audit_log.record(audit_context=audit_context(request, reason), action=action, rows=rows)
 
     def extra_changes(self, form: Any) -> Changes:  # noqa: ARG002 - for those who override it
         """What a form changed that is in no field of its row, or whose values are nobody's business."""

@@ -40,8 +40,8 @@ class PictureForm(TenantForm):
             return None
         try:
             return self.draw(upload.read(MAX_UPLOAD_BYTES + 1))
-        except DomainError as refusal:
-            raise forms.ValidationError(refusal.message) from refusal
+        except DomainError as error:
+            raise forms.ValidationError(error.message) from error
 
 
 class ImageAdminMixin(TenantAdmin):
@@ -50,13 +50,13 @@ class ImageAdminMixin(TenantAdmin):
     picture = ""
 
     def picture_now(self, obj: Any) -> str:
-        found = getattr(obj, self.picture, None) if obj else None
-        if found is None:
+        result = getattr(obj, self.picture, None) if obj else None
+        if result is None:
             return "—"
         return format_html(
             '<img src="/pictures/{}/small" alt="" width="{}" class="picture-now">',
-            found.pk,
-            min(found.width, 320),
+            result.pk,
+            min(result.width, 320),
         )
 
     picture_now.short_description = _("Picture")  # type: ignore[attr-defined]
@@ -66,9 +66,9 @@ class ImageAdminMixin(TenantAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Who may not change the row is not offered an upload."""
-        found = super().get_fieldsets(request, obj)
+        result = super().get_fieldsets(request, obj)
         may_change = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
-        return found if may_change else [(name, _without_upload(options)) for name, options in found]
+        return result if may_change else [(name, _without_upload(options)) for name, options in result]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         super().save_model(request, obj, form, change)

@@ -20,8 +20,8 @@ class LinesField(forms.CharField):
         return "\n".join(value) if isinstance(value, list) else value
 
     def clean(self, value: Any) -> Any:
-        words = str(super().clean(value)).replace(",", " ").split()
-        return list(dict.fromkeys(map(self.read, words)))
+        terms = str(super().clean(value)).replace(",", " ").split()
+        return list(dict.fromkeys(map(self.read, terms)))
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return bool(super().has_changed(self.prepare_value(initial), data))

@@ -104,24 +104,24 @@ def plain(value: Any) -> Any:
 
 
 def columns(row: Model, names: Iterable[str]) -> "list[Field[Any, Any]]":
-    found = []
+    result = []
     for name in names:
         try:
             field = row._meta.get_field(name)  # noqa: SLF001 - as above
         except FieldDoesNotExist:
             continue
         if isinstance(field, Field) and field.concrete and not field.many_to_many:
-            found.append(field)
-    return found
+            result.append(field)
+    return result
 
 
 def read(text: str) -> Version:
     """What a browser sent back; nothing where it sent none, or what no page of ours has."""
     try:
-        found = json.loads(text) if 0 < len(text) <= LONGEST else {}
+        data = json.loads(text) if 0 < len(text) <= LONGEST else {}
     except (ValueError, RecursionError):
         return {}
-    known = found.items() if isinstance(found, dict) else ()
+    known = data.items() if isinstance(data, dict) else ()
     return {name: value for name, value in known if isinstance(value, str)}
 
 
@@ -137,18 +137,18 @@ def change_summary(row: Model, names: Iterable[str]) -> str:
         AuditLogEntry.objects.filter(kind=label, row_id=str(row.pk)).select_related("user", "api_key").order_by("-id")
     )
     history = list(entries[:ENTRIES])
-    told = [_line(row, field, history) for field in columns(row, names)]
+    changes = [_line(row, field, history) for field in columns(row, names)]
     return _(
         "Someone else changed this after you opened it: %(changes)s. Your "
         "changes were not saved. Check the form and save again."
-    ) % {"changes": "; ".join(told)}
+    ) % {"changes": "; ".join(changes)}
 
 
 def _line(row: Model, field: "Field[Any, Any]", history: list[AuditLogEntry]) -> str:
     name = capfirst(str(field.verbose_name))
     entry = next((each for each in history if field.name in each.changes), None)
-    shown = value_of(row, field)
-    line = _("%(field)s is now “%(value)s”") % {"field": name, "value": shown} if shown else name
+    display = value_of(row, field)
+    line = _("%(field)s is now “%(value)s”") % {"field": name, "value": display} if display else name
     if entry is None:
         return line
     at = date_format(timezone.localtime(entry.at), "DATETIME_FORMAT")

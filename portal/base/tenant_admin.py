@@ -133,17 +133,17 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """A row that is not there and one of another brand are the same 404, before any other answer."""
-        found = super().get_object(request, object_id, from_field) if object_id.isascii() else None
-        if found is None:
+        result = super().get_object(request, object_id, from_field) if object_id.isascii() else None
+        if result is None:
             raise Http404
-        return found
+        return result
 
     def brand_id_of(self, obj: Any) -> int | None:
         *way, last = self.brand_path.split("__")
         for step in way:
             obj = getattr(obj, step)
-        found: int | None = obj.pk if last == "pk" else getattr(obj, f"{last}_id")
-        return found
+        result: int | None = obj.pk if last == "pk" else getattr(obj, f"{last}_id")
+        return result
 
     def works_for_several(self, request: HttpRequest) -> bool:
         within = roles.brand_scope(request.user, VIEW, "brands.brand")
@@ -154,8 +154,8 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """People with several brands see whose each row is; every moment is in its brand's zone."""
-        shown = [self.column(request, name) for name in super().get_list_display(request)]
-        return [*shown, *([self.brand_path] if self.has_brand_column(request) else [])]
+        search = [self.column(request, name) for name in super().get_list_display(request)]
+        return [*search, *([self.brand_path] if self.has_brand_column(request) else [])]
 
     def column(self, request: HttpRequest, name: Any) -> Any:
         try:
@@ -206,16 +206,16 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
             return super().get_search_results(request, queryset, search_term)
         names = [name for name in self.get_search_fields(request) if not name.startswith(f"{self.customer_path}__")]
         if names and "@" not in typed:
-            found, many = super().get_search_results(request, queryset, typed)
-            if found.exists():
-                return found, many
+            result, many = super().get_search_results(request, queryset, typed)
+            if result.exists():
+                return result, many
         return self.filter_by_customers(request, queryset, typed), False
 
     def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
         """The rows of the customers whom somebody means who types this."""
-        with report_search_error(request, rows) as shown:
-            shown.rows = rows.filter(**{f"{self.customer_path}__in": self.customers(request, typed)})
-        return shown.rows
+        with report_search_error(request, rows) as search:
+            search.rows = rows.filter(**{f"{self.customer_path}__in": self.customers(request, typed)})
+        return search.rows
 
     def customers(self, request: HttpRequest, typed: str) -> list[int]:
         """Their ids. Raises Invalid."""
@@ -232,8 +232,8 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Who works for one brand need not choose it."""
-        mine = self.brand_scope(request, ADD).brand_ids
-        only = {"brand": next(iter(mine))} if len(mine) == 1 else {}
+        rows = self.brand_scope(request, ADD).brand_ids
+        only = {"brand": next(iter(rows))} if len(rows) == 1 else {}
         return {**only, **super().get_changeform_initial_data(request)}
 
     def changeform_view(
@@ -247,11 +247,11 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
             try:
                 with conflict_text():
                     response = super().changeform_view(request, object_id, *where, **more)
-            except RowGone as refusal:
-                self.message_user(request, refusal.message, messages.ERROR)
+            except RowGone as error:
+                self.message_user(request, error.message, messages.ERROR)
                 return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-            except DomainError as refusal:
-                self.message_user(request, refusal.message, messages.ERROR)
+            except DomainError as error:
+                self.message_user(request, error.message, messages.ERROR)
                 return redirect(request.get_full_path())
             return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
@@ -269,8 +269,8 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
         try:
             with conflict_text():
                 return super().delete_view(request, object_id, extra_context)
-        except DomainError as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
             return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", object_id)
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:

@@ -37,22 +37,22 @@ class TranslationsForm(ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        found: dict[str, dict[str, str]] = {}
+        result: dict[str, dict[str, str]] = {}
         for field, name, language in names_of(self._meta.model):
             if field not in self.fields:
                 return cleaned
             if text := cleaned.get(field):
-                found.setdefault(language, {})[name] = text
-        cleaned[COLUMN] = self.instance.translations = found
+                result.setdefault(language, {})[name] = text
+        cleaned[COLUMN] = self.instance.translations = result
         return cleaned
 
     @cached_property
     def changed_data(self) -> list[str]:
         """The column instead of the fields that it is made of: history and conflicts speak of columns."""
         texts = {field for field, _name, _language in names_of(self._meta.model)}
-        found: list[str] = super().changed_data
-        columns = [name for name in found if name not in texts]
-        return columns if len(columns) == len(found) else [*columns, COLUMN]
+        result: list[str] = super().changed_data
+        columns = [name for name in result if name not in texts]
+        return columns if len(columns) == len(result) else [*columns, COLUMN]
 
 
 def translated_form(form: type[Any], model: type[Model]) -> type[Any]:
@@ -68,9 +68,9 @@ def text_field(model: type[Model], name: str, language: str) -> forms.CharField:
     is_long = field.get_internal_type() == "TextField"
     attributes = {"lang": language, "dir": "rtl" if get_language_info(language)["bidi"] else "ltr"}
     label = _("%(field)s (%(language)s)")
-    words = {"field": capfirst(str(field.verbose_name)), "language": str(NAMES[language])}
+    texts = {"field": capfirst(str(field.verbose_name)), "language": str(NAMES[language])}
     return forms.CharField(
-        label=str(label) % words,
+        label=str(label) % texts,
         required=False,
         max_length=field.max_length,
         widget=(TextareaWidget if is_long else TextWidget)(attrs=attributes),

@@ -26,11 +26,11 @@ class Card:
 
 def address(request: HttpRequest, label: str, parameters: Mapping[str, Any]) -> str | None:
     """A list that is filtered so, or None where it has no such filter: it would refuse the address."""
-    given = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
+    values = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
     listed = page_of(label)
-    if not all(listed.lookup_allowed(name, value, request) for name, value in given.items()):
+    if not all(listed.lookup_allowed(name, value, request) for name, value in values.items()):
         return None
-    return f"{list_of(label)}?{urlencode(given)}"
+    return f"{list_of(label)}?{urlencode(values)}"
 
 
 def list_of(label: str) -> str:

@@ -74,10 +74,10 @@ class ReferenceCell(Widget):  # type: ignore[misc] # the library has no types
             if self._required:
                 raise ValidationError(_("This field is required."), "required")
             return None
-        found: Model | None = (references or {}).get(self, {}).get(typed)
-        if found is None:
+        result: Model | None = (references or {}).get(self, {}).get(typed)
+        if result is None:
             raise ValidationError(_("There is no “%(name)s” in this brand."), "unknown", {"name": typed[:80]})
-        return found
+        return result
 
     def render(self, value: Any, obj: Any = None, **_more: Any) -> str:  # noqa: ARG002 - the library's
         return "" if value is None else rendered(getattr(value, self.name))

@@ -122,6 +122,7 @@ def _repeated(rows: Sequence[Model], names: Sequence[str], seen: Seen) -> Iterat
 
 def _taken(rows: Sequence[Model], columns: Sequence[str]) -> dict[tuple[Any, ...], Any]:
     """Of each combination of values that a stored row has, its key."""
-    wanted = {name: {getattr(row, name) for row in rows} - {None} for name in columns}
-    found = type(rows[0])._default_manager.filter(**{f"{name}__in": values for name, values in wanted.items()})  # noqa: SLF001
-    return {tuple(values): pk for pk, *values in found.values_list("pk", *columns)}
+    values_by_column = {name: {getattr(row, name) for row in rows} - {None} for name in columns}
+    conditions = {f"{name}__in": values for name, values in values_by_column.items()}
+    matches = type(rows[0])._default_manager.filter(**conditions)  # noqa: SLF001 - public, in spite of its name
+    return {tuple(values): pk for pk, *values in matches.values_list("pk", *columns)}

@@ -45,14 +45,14 @@ def export(
 ) -> HttpResponse:
     """Those of `rows` that are the brand's, with the columns of an import. Raises Invalid for too many."""
     used = resource(brand)
-    found = list(used.exported(rows)[: MAX_EXPORTED + 1])
-    if len(found) > MAX_EXPORTED:
+    matches = list(used.exported(rows)[: MAX_EXPORTED + 1])
+    if len(matches) > MAX_EXPORTED:
         message = _("The list has more than %(most)s rows. Filter it first.") % {"most": f"{MAX_EXPORTED:,}"}
         raise Invalid(message)
     with timezone.override(brand.zone):
-        cells = list(used.export_rows(found))
+        cells = list(used.export_rows(matches))
     name = str(rows.model._meta.verbose_name_plural).replace(" ", "-")  # noqa: SLF001 - Django's public API of models
-    return _table(used.column_names(found), cells, name=name, format=format)
+    return _table(used.column_names(matches), cells, name=name, format=format)
 
 
 def file(content: IO[bytes], *, name: str, content_type: str = TYPES[Format.CSV]) -> FileResponse:

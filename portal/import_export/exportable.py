@@ -27,8 +27,8 @@ JOB = "jobs.job"
 
 @cache
 def page() -> Callable[["ExportingAdmin", HttpRequest], HttpResponse]:
-    found: Callable[[ExportingAdmin, HttpRequest], HttpResponse] = import_string(settings.LIST_EXPORT)
-    return found
+    function: Callable[[ExportingAdmin, HttpRequest], HttpResponse] = import_string(settings.LIST_EXPORT)
+    return function
 
 
 def within(user: Any, label: str) -> BrandScope:
@@ -58,8 +58,8 @@ class ExportingAdmin(TenantAdmin):
         return [(self.export_address(request.GET), self.export_name(request.GET))]
 
     def export_address(self, query: QueryDict) -> str:
-        asked = f"?{query.urlencode()}" if query else ""
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_export") + asked
+        requested = f"?{query.urlencode()}" if query else ""
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_export") + requested
 
     def export_name(self, query: QueryDict) -> str:  # noqa: ARG002 - for those who override it
         return _("Export %(rows)s") % {"rows": self.opts.verbose_name_plural}

@@ -179,10 +179,10 @@ class ImportingAdmin(TenantAdmin):
             upload = self._ticket(request, request.GET.get("ticket", "")).upload
             if upload.status in WORKING:
                 return self._working(request, upload)
-            found = self._preview(upload)
+            result = self._preview(upload)
         except DomainError as error:
             return self._rejected(request, error)
-        return self._previewed(request, upload, found)
+        return self._previewed(request, upload, result)
 
     def _preview(self, upload: StagedUpload) -> Preview:
         """Raises Invalid."""
@@ -246,8 +246,8 @@ class ImportingAdmin(TenantAdmin):
         if upload.is_large:
             job = large_files.start_import(upload, digest=ticket.plan, request_id=context.request_id)
             return "admin:jobs_job_change", job.pk
-        found = imports.write(upload, self.resource, digest=ticket.plan, context=context)
-        self.message_user(request, large_files.done_text(found))
+        result = imports.write(upload, self.resource, digest=ticket.plan, context=context)
+        self.message_user(request, large_files.done_text(result))
         return (f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist",)
 
     # --- Out

@@ -119,9 +119,9 @@ def write(
             raise Invalid(message)
         if tally.faulty:
             raise Invalid(_("Lines of the file have errors. Nothing was imported."))
-        found = tally.preview()
-        staged_uploads.set_imported(upload, preview=found.as_json())
-    return found
+        result = tally.preview()
+        staged_uploads.set_imported(upload, preview=result.as_json())
+    return result
 
 
 @contextmanager

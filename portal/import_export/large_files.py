@@ -74,10 +74,10 @@ def check_confirmable(upload: StagedUpload, digest: str) -> None:
         raise Invalid(already_imported())
     if upload.status != Status.CHECKED:
         raise Invalid(_("The file is still being checked or imported."))
-    found = stored_preview(upload)
-    if found.digest != digest:
+    result = stored_preview(upload)
+    if result.digest != digest:
         raise Invalid(_("The rows have changed since the preview. Nothing was imported. Upload the file again."))
-    if found.faulty:
+    if result.faulty:
         raise Invalid(_("Lines of the file have errors. Nothing was imported."))
 
 
@@ -108,16 +108,16 @@ def run_check(run: runner.Run) -> None:
         run.log(_("The file was replaced by a later one, or has been checked already."))
         return
     try:
-        found = _checked(upload, run)
+        result = _checked(upload, run)
     except DomainError as error:
         staged_uploads.reject(pk, error.message)
         raise
     with transaction.atomic():
-        held = staged_uploads.hold(pk, status=Status.CHECKING)
+        locked = staged_uploads.hold(pk, status=Status.CHECKING)
         run.check_superseded()
-        if held:
-            staged_uploads.set_checked(held, preview=found.as_json(), at=timezone.now())
-    counts = ", ".join(f"{outcome.label}: {found.count(outcome):,}" for outcome in Outcome)
+        if locked:
+            staged_uploads.set_checked(locked, preview=result.as_json(), at=timezone.now())
+    counts = ", ".join(f"{outcome.label}: {result.count(outcome):,}" for outcome in Outcome)
     run.log(_("Checked. %(counts)s.") % {"counts": counts})
 
 
@@ -150,15 +150,15 @@ def run_import(run: runner.Run) -> None:
     """The job's handler: everything in one transaction, so that a worker that is killed leaves nothing half-written."""
     pk = run.parameters["upload_id"]
     try:
-        found = _imported(pk, run)
+        result = _imported(pk, run)
     except DomainError as error:
         staged_uploads.reject(pk, error.message)
         raise
-    if found is None:
+    if result is None:
         run.log(already_imported())
         return
     run.note_progress(run.job.total, run.job.total)
-    run.log(done_text(found))
+    run.log(done_text(result))
 
 
 def _imported(pk: int, run: runner.Run) -> Preview | None:

@@ -61,7 +61,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """The same for two plans that do the same to rows that are the same."""
-        facts: list[Any] = [
+        content: list[Any] = [
             [row.line, row.outcome.value, row.before and row.before.pk, row.changes, row.errors] for row in self.rows
         ]
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -59,8 +59,8 @@ class BrandLoader(BaseInstanceLoader):  # type: ignore[misc] # the library has n
         if typed:
             if not is_id(typed) or int(typed) not in self._by_id:
                 raise ValidationError({ID: _("There is no row with this id in this brand.")})
-            found: Model = self._by_id[int(typed)]
-            return found
+            result: Model = self._by_id[int(typed)]
+            return result
         columns = self.resource.key_columns
         rows = self._by_key.get(tuple(row[name].strip() for name in columns), [])
         if len(rows) > 1:
@@ -116,8 +116,8 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     @classmethod
     def label(cls) -> str:
         """Of the model, as roles and jobs name it."""
-        found: str = cls._meta.model._meta.label_lower  # noqa: SLF001 - Django's public API of models
-        return found
+        result: str = cls._meta.model._meta.label_lower  # noqa: SLF001 - Django's public API of models
+        return result
 
     @property
     def keys(self) -> list[Field]:
@@ -201,8 +201,8 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
             if isinstance(field.widget, ReferenceCell) and field.column_name in dataset.headers:
                 related = self._meta.model._meta.get_field(field.attribute).related_model  # noqa: SLF001
                 name, named = field.widget.name, {cell.strip() for cell in dataset[field.column_name]}
-                found = related._default_manager.filter(brand=self.brand, **{f"{name}__in": named})  # noqa: SLF001
-                yield field.widget, {getattr(row, name): row for row in found}
+                rows = related._default_manager.filter(brand=self.brand, **{f"{name}__in": named})  # noqa: SLF001
+                yield field.widget, {getattr(row, name): row for row in rows}
 
     def init_instance(self, row: Any = None) -> Model:  # noqa: ARG002 - the library's
         made: Model = self._meta.model(brand=self.brand)
@@ -317,9 +317,9 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
                 setattr(row, name, context.at)
             model._default_manager.bulk_update(rows, sorted(names), batch_size=BATCH)  # noqa: SLF001
         self.after_write(new, changed, context)
-        for words, rows in ((audit_log.ADDED, new), (audit_log.CHANGED, changed)):
+        for action, rows in ((audit_log.ADDED, new), (audit_log.CHANGED, changed)):
             noted = [AuditedChange(row.instance, self.brand.pk, self.audited_changes(row)) for row in rows]
-            audit_log.record(audit_context=context, action=words, rows=noted)
+            audit_log.record(audit_context=context, action=action, rows=noted)
 
     def _touched(self) -> set[str]:
         """The fields that say when a row was changed, which bulk_update leaves alone."""
@@ -327,8 +327,8 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
 
     def audited_changes(self, row: PlannedRow) -> audit_log.Changes:
         touched = self._touched()
-        found = audit_log.changes(row.before, row.instance)
-        return {name: values for name, values in found.items() if name not in touched}
+        result = audit_log.changes(row.before, row.instance)
+        return {name: values for name, values in result.items() if name not in touched}
 
     def after_write(self, new: Sequence[PlannedRow], changed: Sequence[PlannedRow], context: AuditContext) -> None:
         """What a model's own form does besides storing the row."""

@@ -31,9 +31,9 @@ def begin(file: IO[bytes], *, size: int) -> tuple[Table, bool]:
 
     Raises Invalid.
     """
-    found = parts(file)
-    first = next(found)
-    return first, size <= MAX_BYTES and next(found, None) is None
+    result = parts(file)
+    first = next(result)
+    return first, size <= MAX_BYTES and next(result, None) is None
 
 
 def parts(file: IO[bytes], *, most: int = MAX_LARGE_ROWS) -> Iterator[Table]:
@@ -61,12 +61,12 @@ def parts(file: IO[bytes], *, most: int = MAX_LARGE_ROWS) -> Iterator[Table]:
 
 def _portion(lines: Iterator[Row]) -> list[Row]:
     """So many of the next rows, fewer where they are long: what is in memory does not grow with the file."""
-    found: list[Row] = []
+    result: list[Row] = []
     room = MAX_BYTES
-    while room > 0 and len(found) < MAX_ROWS and (row := next(lines, None)) is not None:
-        found.append(row)
+    while room > 0 and len(result) < MAX_ROWS and (row := next(lines, None)) is not None:
+        result.append(row)
         room -= sum(map(len, row.values))
-    return found
+    return result
 
 
 def too_large(most: int) -> str:

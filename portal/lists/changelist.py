@@ -65,8 +65,8 @@ def counted(rows: QuerySet[Any]) -> Count:
         return Count(0)
     some = rows[: EXACT_UP_TO + 1]
     if plan_of(some)["Total Cost"] <= MAX_COUNT_COST:
-        found = some.count()
-        return Count(found) if found <= EXACT_UP_TO else Count(found, exact=False, at_least=True)
+        result = some.count()
+        return Count(result) if result <= EXACT_UP_TO else Count(result, exact=False, at_least=True)
     return Count(plan_of(rows)["Plan Rows"], exact=False)
 
 
@@ -111,10 +111,10 @@ class CountedChangeList(ChangeList):
 
     def get_filters_params(self, params: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
         """What makes PostgreSQL fail can only be mistyped."""
-        found: dict[str, list[str]] = super().get_filters_params(params)
-        if any(is_beyond_every_column(value) for values in found.values() for value in values):
+        result: dict[str, list[str]] = super().get_filters_params(params)
+        if any(is_beyond_every_column(value) for values in result.values() for value in values):
             raise IncorrectLookupParameters
-        return found
+        return result
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -122,8 +122,10 @@ class CountedChangeList(ChangeList):
 
     def asks_only(self, *names: str) -> bool:
         """Whether the list is limited by none but these parameters, each with one value."""
-        asked = {name: values for name, values in self.filter_params.items() if any(values) and name != ORDER_VAR}
-        return not self.query and asked.keys() <= set(names) and all(len(values) == 1 for values in asked.values())
+        requested = {name: values for name, values in self.filter_params.items() if any(values) and name != ORDER_VAR}
+        return (
+            not self.query and requested.keys() <= set(names) and all(len(values) == 1 for values in requested.values())
+        )
 
     def show_count(self, count: Count) -> None:
         self.count, self.result_count = count, count.number

@@ -42,13 +42,13 @@ class OwnRowsFilter(LookupFilter):
         self.page = model_admin
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        given = set(filter(None, self.lookup_val or ()))
-        if not given:
+        chosen = set(filter(None, self.lookup_val or ()))
+        if not chosen:
             self.used_parameters.pop(self.lookup_kwarg, None)
-        elif not self.are_seen(request, given):
+        elif not self.are_seen(request, chosen):
             raise IncorrectLookupParameters
-        found: Any = FieldListFilter.queryset(self, request, queryset)  # unfold's own forgets `isnull`
-        rows: QuerySet[Any] = found
+        result: Any = FieldListFilter.queryset(self, request, queryset)  # unfold's own forgets `isnull`
+        rows: QuerySet[Any] = result
         return rows
 
     def are_seen(self, request: HttpRequest, keys: set[str]) -> bool:
@@ -136,8 +136,8 @@ class DayFilter(RangeFilter):
         return local_time.on_days(self.field_path, first, last, brands=brands, path=self.page.brand_path)
 
     def _day(self, end: str) -> date | None:
-        given = str(self.used_parameters.get(f"{self.field_path}_{end}") or "").strip()
-        day = local_time.read_day(given)
-        if given and not day:
+        chosen = str(self.used_parameters.get(f"{self.field_path}_{end}") or "").strip()
+        day = local_time.read_day(chosen)
+        if chosen and not day:
             raise IncorrectLookupParameters
         return day

@@ -43,12 +43,12 @@ class Key:
     def column(model: type[Model], name: Any) -> "Field[Any, Any]":
         bare = str(name).removeprefix("-")
         try:
-            found = model._meta.pk if bare == "pk" else model._meta.get_field(bare)  # noqa: SLF001 - Django's public API
+            result = model._meta.pk if bare == "pk" else model._meta.get_field(bare)  # noqa: SLF001 - Django's public API
         except FieldDoesNotExist as error:
             raise ValueError(name) from error
-        if not isinstance(found, Field) or not found.concrete or found.null or found.is_relation:
+        if not isinstance(result, Field) or not result.concrete or result.null or result.is_relation:
             raise ValueError(name)
-        return found
+        return result
 
     def ordering(self, *, back: bool, sort: bool = False) -> list[OrderBy]:
         """`sort`: by expressions that no index knows, so that all rows are found first, by whatever finds them best."""
@@ -60,23 +60,23 @@ class Key:
 
     def merged(self, keyset_partitions: Sequence[QuerySet[Any]], *, back: bool) -> QuerySet[Any]:
         """The first rows of several walks: they are among the first ones of each."""
-        one, *others = keyset_partitions
-        if not others:
+        one, *remaining = keyset_partitions
+        if not remaining:
             return one
         order = (f"{'-' if descending != back else ''}{field.name}" for field, descending in self.parts)
-        return one.union(*others, all=True).order_by(*order)
+        return one.union(*remaining, all=True).order_by(*order)
 
     def beyond(self, place: Cursor) -> Q:
         """The rows that follow the place, in the direction that it looks."""
-        found, same = Q(), Q()
+        rows, same = Q(), Q()
         for (field, descending), value in zip(self.parts, place.values, strict=True):
             comparison = "lt" if descending != place.back else "gt"
-            if not found:
+            if not rows:
                 nearest = Q(**{f"{field.name}__{comparison}e": value})
-            found |= same & Q(**{f"{field.name}__{comparison}": value})
+            rows |= same & Q(**{f"{field.name}__{comparison}": value})
             same &= Q(**{field.name: value})
         # The index is entered by its first column alone; PostgreSQL would not do so for the OR.
-        return nearest & found if len(self.parts) > 1 else found
+        return nearest & rows if len(self.parts) > 1 else rows
 
     def cursor_at(self, row: Any, *, back: bool) -> Cursor:
         return Cursor(back, tuple(getattr(row, field.attname) for field, _ in self.parts))
@@ -87,11 +87,11 @@ class Key:
 
     def read(self, text: str, mark: str) -> Cursor | None:
         """None for what no page of this list, with these filters in this order, can have named."""
-        given, _, rest = text.partition(".")
-        if given != mark or len(rest) > MAX_CURSOR_LENGTH:
+        digest, _, encoded = text.partition(".")
+        if digest != mark or len(encoded) > MAX_CURSOR_LENGTH:
             return None
         try:
-            back, *values = json.loads(base64.urlsafe_b64decode(rest + "=" * (-len(rest) % 4)))
+            back, *values = json.loads(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
             if values and len(values) != len(self.parts):
                 return None
             fitting = zip(self.parts, values, strict=False)
@@ -139,13 +139,13 @@ class KeysetChangeList(CountedChangeList):
     """
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        found = super().get_ordering(request, queryset)
+        result = super().get_ordering(request, queryset)
         try:
-            Key(self.model, found)
+            Key(self.model, result)
         except ValueError:  # a column that has no index, asked for by hand
             self.params.pop(ORDER_VAR, None)
             return super().get_ordering(request, queryset)
-        return found
+        return result
 
     def get_results(self, request: HttpRequest) -> None:
         key = Key(self.model, self.queryset.query.order_by)
@@ -167,8 +167,8 @@ class KeysetChangeList(CountedChangeList):
     @property
     def mark(self) -> str:
         """Of the filters and the order, so that a place in one list is none in another."""
-        asked = sorted((name, value) for name, value in self.filter_params.items() if name != PAGE_VAR)
-        return f"{zlib.crc32(json.dumps(asked).encode()):08x}"
+        requested = sorted((name, value) for name, value in self.filter_params.items() if name != PAGE_VAR)
+        return f"{zlib.crc32(json.dumps(requested).encode()):08x}"
 
     def page(self, key: Key, place: Cursor | None) -> tuple[list[Any], bool]:
         """The rows of a page, in the list's order, and whether more follow in the direction that it looks."""
@@ -186,12 +186,12 @@ class KeysetChangeList(CountedChangeList):
         back, most = bool(place and place.back), self.list_per_page + 1
         columns = [self.lookup_opts.pk.name, *(field.name for field, _ in key.parts if not field.primary_key)]
         beyond = self.queryset.filter(key.beyond(place)) if place and place.values else self.queryset
-        found = beyond.order_by(*key.ordering(back=back, sort=True)).values_list(*columns)[:most]
+        result = beyond.order_by(*key.ordering(back=back, sort=True)).values_list(*columns)[:most]
         if self.count.number > changelist.EXACT_UP_TO or not self.count.exact:
             keyset_partitions = [beyond.filter(part).order_by(*key.ordering(back=back)) for part in self.parts]
             walked = key.merged([walk.values_list(*columns)[:most] for walk in keyset_partitions], back=back)[:most]
-            found = walked if self.count.number > FEW or self.count.at_least or walks_an_index(walked) else found
-        return [row[0] for row in found]
+            result = walked if self.count.number > FEW or self.count.at_least or walks_an_index(walked) else result
+        return [row[0] for row in result]
 
     def pages(self, key: Key, place: Cursor | None, rows: Sequence[Any], *, more: bool) -> Pages:
         def at(place: Cursor) -> str:

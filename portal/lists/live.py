@@ -22,8 +22,8 @@ class LiveAdmin(TenantAdmin):
     @property
     def media(self) -> Media:
         script: Any = Script("portal/live_list.js", type="module")  # which the stubs do not know
-        found: Media = super().media + Media(js=[script])
-        return found
+        result: Media = super().media + Media(js=[script])
+        return result
 
     def is_changing(self, obj: Any) -> bool:
         """Whether work goes on at the row."""
@@ -37,14 +37,14 @@ class LiveAdmin(TenantAdmin):
         """The rows in `id`, as many as the person may see; what the list's script asks for."""
         ids = [text for text in request.GET.getlist("id")[:MAX_WATCHED] if is_id(text)]
         rows = self.get_queryset(request).select_related(*self.list_select_related).filter(pk__in=ids)
-        told = [
+        states = [
             {
                 "id": str(row.pk),
                 "columns": {name: conditional_escape(lookup_field(name, row, self)[2]) for name in self.live_columns},
             }
             for row in rows
         ]
-        return JsonResponse({"rows": told})
+        return JsonResponse({"rows": states})
 
     def live(self, obj: Any, column: str, html: SafeString) -> SafeString:
         """What a live column shows, marked for the script while the row changes."""

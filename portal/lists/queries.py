@@ -65,9 +65,9 @@ class AnswersItsFilters(ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if ERROR_FLAG in request.GET:  # with it, Django would blame the database for what a filter cannot take
-            asked: Any = request.GET.copy()
-            del asked[ERROR_FLAG]
-            request.GET = asked
+            query: Any = request.GET.copy()
+            del query[ERROR_FLAG]
+            request.GET = query
         return super().changelist_view(request, extra_context)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
@@ -78,8 +78,8 @@ class AnswersItsFilters(ModelAdmin):
             logger.warning("Refused a filter that the list of %s does not have.", self.opts.label_lower)
             raise UnknownFilter from error
         except IncorrectLookupParameters:
-            words = _("You do not have access to one of the filters, so the list is not filtered.")
-            self.message_user(request, words, messages.ERROR)
+            message = _("You do not have access to one of the filters, so the list is not filtered.")
+            self.message_user(request, message, messages.ERROR)
             raise
 
 
@@ -93,13 +93,13 @@ class RequestT:
 @contextmanager
 def report_search_error(request: HttpRequest, rows: QuerySet[Any]) -> Iterator[RequestT]:
     """Show no row, and say why, where the block refuses what was typed. An export has nobody to say it to: it fails."""
-    shown = RequestT(rows.none())
+    search = RequestT(rows.none())
     try:
-        yield shown
-    except Invalid as refusal:
+        yield search
+    except Invalid as error:
         if not hasattr(request, "_messages"):
             raise
-        messages.error(request, refusal.message)
+        messages.error(request, error.message)
 
 
 def as_declared(each: Any) -> tuple[str, Any]:

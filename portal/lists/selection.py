@@ -15,20 +15,20 @@ from portal.lists.live import is_id
 
 def filters_of(request: HttpRequest, changes: Any) -> list[str]:
     """What limits the list, in words for the page."""
-    shown = [
+    displayed = [
         f"{spec.title}{_end_of(name)}: {_text_of(request, spec, request.GET[name])}"
         for spec in changes.filter_specs
         for name in spec.expected_parameters()
         if request.GET.get(name)
     ]
     if changes.query:
-        shown.append(_("search: %(words)s") % {"words": changes.query})
-    return shown
+        displayed.append(_("search: %(words)s") % {"words": changes.query})
+    return displayed
 
 
 def _end_of(parameter: str) -> str:
     ends = {"_from": _(" from"), "_to": _(" to")}
-    return next((words for end, words in ends.items() if parameter.endswith(end)), "")
+    return next((label for end, label in ends.items() if parameter.endswith(end)), "")
 
 
 def _text_of(request: HttpRequest, spec: Any, value: str) -> str:

@@ -209,8 +209,8 @@ class ApiKeyAdmin(SecretOnceAdmin):
         return made
 
     def secret_text(self, row: ApiKey) -> SafeString:
-        words = _("This is the key {} of {}. Copy it now. It is shown only once.")
-        return format_html(words, format_html("<strong>{}</strong>", row.name), row.brand)
+        message = _("This is the key {} of {}. Copy it now. It is shown only once.")
+        return format_html(message, format_html("<strong>{}</strong>", row.name), row.brand)
 
 
 def is_usable(key: ApiKey) -> bool:

@@ -45,8 +45,8 @@ class HostnameTable(BoundedTable):
         return super().save(commit=commit)
 
     def _primary(self) -> list[Any]:
-        kept = [form for form in self.forms if form not in self.deleted_forms]
-        return [form for form in kept if form.cleaned_data.get("is_primary")]
+        saved = [form for form in self.forms if form not in self.deleted_forms]
+        return [form for form in saved if form.cleaned_data.get("is_primary")]
 
 
 class Hostnames(TenantInline):
@@ -72,10 +72,10 @@ class WebOriginsField(LinesField):
         return origin
 
     def clean(self, value: Any) -> Any:
-        found = super().clean(value)
-        if len(found) > MAX_WEB_ORIGINS:
+        ratio = super().clean(value)
+        if len(ratio) > MAX_WEB_ORIGINS:
             raise ValidationError(_("Enter at most %(max)d web origins.") % {"max": MAX_WEB_ORIGINS})
-        return found
+        return ratio
 
 
 class BrandForm(PictureForm):
@@ -107,9 +107,9 @@ class BrandForm(PictureForm):
         for name, least in (("colour_text", colours.READABLE), ("colour_accent", colours.VISIBLE)):
             if not {name, "colour_background"} <= set(known):
                 continue
-            if (found := colours.contrast(known[name], known["colour_background"])) < least:
+            if (ratio := colours.contrast(known[name], known["colour_background"])) < least:
                 message = _("Not enough contrast with the background: %(found).1f to 1, but %(least).1f is required.")
-                self.add_error(name, message % {"found": found, "least": least})
+                self.add_error(name, message % {"found": ratio, "least": least})
         return cleaned
 
 

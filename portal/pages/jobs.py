@@ -78,9 +78,9 @@ class JobAdmin(LiveAdmin):
         return rows
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        (name, options), *others = super().get_fieldsets(request, obj)
+        (name, options), *remaining = super().get_fieldsets(request, obj)
         own = [*options["fields"], "customer"] if obj and obj.customer_id else options["fields"]
-        return [(name, {**options, "fields": own}), *others]
+        return [(name, {**options, "fields": own}), *remaining]
 
     def get_urls(self) -> list[Any]:
         views = {"progress/": self.progress_view, "<id:pk>/download/": self.download, "<id:pk>/cancel/": self.cancel}
@@ -94,9 +94,9 @@ class JobAdmin(LiveAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         job = self.get_object(request, object_id)
-        told = {"job": job_context(job), "job_acts": self.acts(request, job), "print_address": details_of(job)}
-        told["job_stops"] = self.may_cancel(request, job)
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+        page_context = {"job": job_context(job), "job_acts": self.acts(request, job), "print_address": details_of(job)}
+        page_context["job_stops"] = self.may_cancel(request, job)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **page_context})
 
     def acts(self, request: HttpRequest, job: Job) -> bool:
         """Whether the person may have its file."""
@@ -104,8 +104,8 @@ class JobAdmin(LiveAdmin):
         if kind.may_have_file and not kind.may_have_file(job, staff_user(request)):
             return False
         label = kind.visible_with
-        reach = within(request.user, label) if label else self.brand_scope(request, ACT)
-        return job.brand_id in reach
+        scope = within(request.user, label) if label else self.brand_scope(request, ACT)
+        return job.brand_id in scope
 
     def may_cancel(self, request: HttpRequest, job: Job) -> bool:
         """Printers stop what they started, managers and owners what anybody did, unless the kind says who."""
@@ -153,10 +153,10 @@ class JobAdmin(LiveAdmin):
         return action.respond(lambda _answers: self.cancelled(request, job))
 
     def cancelled(self, request: HttpRequest, job: Job) -> None:
-        asked = queue.cancel(job=job)
-        if asked:
+        requested = queue.cancel(job=job)
+        if requested:
             self.note(request, [job], _("Cancelled"))
-        self.message_user(request, _("The job will stop shortly.") if asked else _("The job has already finished."))
+        self.message_user(request, _("The job will stop shortly.") if requested else _("The job has already finished."))
 
     def download(self, request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
         job = self.get_object(request, str(pk))
@@ -168,8 +168,8 @@ class JobAdmin(LiveAdmin):
             content = None
         if content is None:
             gone = _("The file has expired. Start the job again to create a new one.")
-            words = gone if job.expires_at else _("There is no file to download.")
-            self.message_user(request, words, messages.ERROR)
+            text = gone if job.expires_at else _("There is no file to download.")
+            self.message_user(request, text, messages.ERROR)
             return redirect("admin:jobs_job_change", pk)
         if job.customer_id:
             self.note(request, [job], _("Downloaded"))
@@ -195,17 +195,17 @@ def is_on_offer(job: Job) -> bool:
 
 def job_context(job: Job) -> dict[str, Any]:
     """A job's state in words, for its page and for the script that keeps the page current."""
-    words = f"{job.percent} %"
+    text = f"{job.percent} %"
     if job.total:
         counts = {"done": f"{job.done:,}", "total": f"{job.total:,}", "percent": job.percent}
-        words = _("%(done)s of %(total)s (%(percent)d %%)") % counts
+        text = _("%(done)s of %(total)s (%(percent)d %%)") % counts
     return {
         "id": job.pk,
         "status": job.status,
         "label": job.get_status_display(),
         "colour": COLOURS[job.status],
         "percent": job.percent,
-        "words": words,
+        "words": text,
         "rate": rate_of(job),
         "log": job.log,
         "ended": not job.is_unfinished,

@@ -38,10 +38,10 @@ class BrandQuotaAdmin(TenantAdmin):
         return [*fields, "resource"] if obj else [*fields]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        reach = self.brand_scope(request, VIEW)
-        brands = list(reach.of(Brand.objects.order_by("name", "pk"), "pk")[: MAX_LISTED + 1]) if reach else []
-        shown = {"used": quotas.usage_of(brands[:MAX_LISTED]), "there_are_more": len(brands) > MAX_LISTED}
-        return super().changelist_view(request, {"quotas": shown, **(extra_context or {})})
+        scope = self.brand_scope(request, VIEW)
+        brands = list(scope.of(Brand.objects.order_by("name", "pk"), "pk")[: MAX_LISTED + 1]) if scope else []
+        page_context = {"used": quotas.usage_of(brands[:MAX_LISTED]), "there_are_more": len(brands) > MAX_LISTED}
+        return super().changelist_view(request, {"quotas": page_context, **(extra_context or {})})
 
     def store(self, obj: BrandQuota, fields: set[str]) -> None:
         super().store(obj, fields)

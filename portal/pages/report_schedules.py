@@ -121,9 +121,9 @@ class ReportScheduleAdmin(TenantAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """One's own; owners of a brand see all of theirs."""
-        found = super().get_queryset(request)
+        result = super().get_queryset(request)
         scope = self.brand_scope(request, STOP)
-        return found if scope.everywhere else found.filter(Q(owner=request.user.pk) | Q(brand__in=scope.brand_ids))
+        return result if scope.everywhere else result.filter(Q(owner=request.user.pk) | Q(brand__in=scope.brand_ids))
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """It runs with its owner's permissions: nobody else changes it."""
@@ -159,11 +159,11 @@ class ReportScheduleAdmin(TenantAdmin):
         """Recipients are a field of the form alone: who may not change a schedule reads them."""
         if obj is None:
             return self.add_fieldsets
-        (name, options), *others = super().get_fieldsets(request, obj)
+        (name, options), *remaining = super().get_fieldsets(request, obj)
         if not self.has_change_permission(request, obj):
             fields = ["recipient_emails" if each == "recipients" else each for each in options["fields"]]
             options = {**options, "fields": fields}
-        return [(name, options), *others]
+        return [(name, options), *remaining]
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         kind = ScheduleForm if obj else NewScheduleForm

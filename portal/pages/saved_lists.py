@@ -133,12 +133,12 @@ class SavedListAdmin(TenantAdmin):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """The brand that the list is filtered by, for those who work for several."""
-        found = super().get_changeform_initial_data(request)
+        result = super().get_changeform_initial_data(request)
         page = queries.page_of(request.GET.get("list", ""))
-        if page and not found.get("brand"):
+        if page and not result.get("brand"):
             address = request.GET.get("address", "")[: queries.MAX_QUERY_LENGTH]
-            found["brand"] = brand_of(page, address, brand_scope(request.user, ADD, rows.LABEL))
-        return found
+            result["brand"] = brand_of(page, address, brand_scope(request.user, ADD, rows.LABEL))
+        return result
 
     def open(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Leads to the list, without the filters that it does not take any more."""
@@ -170,8 +170,8 @@ class SavedListAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("open"))
     def link(self, saved: SavedList) -> SafeString:
-        words = _("Open %(list)s") % {"list": saved}
-        return format_html(LINK, reverse("admin:brands_savedlist_open", args=[saved.pk]), words, _("Open"))
+        message = _("Open %(list)s") % {"list": saved}
+        return format_html(LINK, reverse("admin:brands_savedlist_open", args=[saved.pk]), message, _("Open"))
 
     def has_schedule_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """Where the list can be exported, by this person."""

@@ -36,8 +36,8 @@ class RoleForm(RoleMixin, TenantForm):
         if self.instance.pk and cleaned.get("role", StaffRole.Role.OWNER) != StaffRole.Role.OWNER:
             try:
                 staff.require_an_owner(brand_ids=[self.instance.brand_id], without=self.instance.user_id, field="role")
-            except Invalid as refusal:
-                self.add_domain_error(refusal)
+            except Invalid as error:
+                self.add_domain_error(error)
         return cleaned
 
 
@@ -150,11 +150,11 @@ class StaffRoleAdmin(TenantAdmin):
         permissions=["help"],
     )
     def send_password_link(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _(
+        message = _(
             "An e-mail with a link to set a new password will be sent to "
             "%(email)s. Nothing changes until the link is used."
         )
-        return self.mail_link(request, object_id, StaffMail.Kind.PASSWORD_LINK, _("Send a password link?"), words)
+        return self.mail_link(request, object_id, StaffMail.Kind.PASSWORD_LINK, _("Send a password link?"), message)
 
     @action(
         description=gettext_lazy("Reset second factors"),
@@ -163,12 +163,12 @@ class StaffRoleAdmin(TenantAdmin):
         permissions=["help"],
     )
     def reset_factors(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _(
+        message = _(
             "An e-mail will be sent to %(email)s. Its link asks for the password, "
             "then removes all second factors and recovery codes. First make sure "
             "that the request comes from this person."
         )
-        return self.mail_link(request, object_id, StaffMail.Kind.FACTORS_LINK, _("Reset second factors?"), words)
+        return self.mail_link(request, object_id, StaffMail.Kind.FACTORS_LINK, _("Reset second factors?"), message)
 
     def mail_link(
         self, request: HttpRequest, object_id: str, kind: StaffMail.Kind, title: str, text: str

@@ -92,8 +92,8 @@ class UserForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # generi
         """Said here, where it can be put right; brands.identity.staff decides, when nobody else changes roles."""
         try:
             staff.check_switch_off(self.instance, field=field)
-        except Invalid as refusal:
-            self.add_domain_error(refusal)
+        except Invalid as error:
+            self.add_domain_error(error)
 
 
 class ColleagueForm(UserForm):
@@ -169,13 +169,13 @@ class UserAdmin(TenantAdmin):
 
     @display(description=_("date joined"), ordering="date_joined")
     def joined_here(self, user: Any) -> datetime:
-        found: datetime = user.date_joined if user.is_ours else user.enrolled_here
-        return found
+        result: datetime = user.date_joined if user.is_ours else user.enrolled_here
+        return result
 
     @display(description=_("address verified"))
     def verified_here(self, user: Any) -> datetime | None:
-        found: datetime | None = user.email_verified_at if user.is_ours else None
-        return found
+        result: datetime | None = user.email_verified_at if user.is_ours else None
+        return result
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -212,10 +212,10 @@ class UserAdmin(TenantAdmin):
         return brands_of(obj)
 
     def extra_changes(self, form: Any) -> Changes:
-        told = form.cleaned_data
+        cleaned = form.cleaned_data
         if isinstance(form, ColleagueForm):
-            return {"role": (None, f"{told['role']} ({told['brand']})")}
-        return {"password": (audit_log.HIDDEN, audit_log.HIDDEN)} if told["password1"] else {}
+            return {"role": (None, f"{cleaned['role']} ({cleaned['brand']})")}
+        return {"password": (audit_log.HIDDEN, audit_log.HIDDEN)} if cleaned["password1"] else {}
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001
         super().save_model(request, obj, form, change)
@@ -224,10 +224,10 @@ class UserAdmin(TenantAdmin):
 
     def create(self, request: HttpRequest, obj: User, form: Any) -> User:
         obj.is_staff = True
-        told = form.cleaned_data
+        cleaned = form.cleaned_data
         with row_guard.disabled("a new account is no brand's until it has its first role"):
             super().create(request, obj, form)
-            staff.assign_role(user=obj, brand=told["brand"], role=told["role"], at=timezone.now())
+            staff.assign_role(user=obj, brand=cleaned["brand"], role=cleaned["role"], at=timezone.now())
         return obj
 
     def store(self, obj: User, fields: set[str]) -> None:

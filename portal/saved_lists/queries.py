@@ -41,12 +41,12 @@ def read(page: TenantAdmin, address: str) -> Values:
     if len(address) > MAX_QUERY_LENGTH:
         raise Invalid(_("These filters are too long to be saved."))
     try:
-        found = QueryDict(address)
+        query = QueryDict(address)
     except SuspiciousOperation as error:
         raise Invalid(_("These are too many filters to be saved.")) from error
     saved = {
         name: values
-        for name, values in found.lists()
+        for name, values in query.lists()
         if name not in NOT_SAVED and name != brand_parameter(page) and any(values)
     }
     if len(saved) > MAX_PARAMETERS:

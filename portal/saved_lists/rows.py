@@ -26,12 +26,12 @@ def visible_to(user: Any, *, label: str = "") -> "QuerySet[SavedList]":
 
 def labels_by_scope(user: Any) -> dict[BrandScope, list[str]]:
     """The lists that `user` may see, by the brands in which."""
-    found: dict[BrandScope, list[str]] = {}
+    result: dict[BrandScope, list[str]] = {}
     for model in admin.site._registry:  # noqa: SLF001 - there is no other list of all pages
         label = model._meta.label_lower  # noqa: SLF001 - Django's public API
         if scope := brand_scope(user, VIEW, label):
-            found.setdefault(scope, []).append(label)
-    return found
+            result.setdefault(scope, []).append(label)
+    return result
 
 
 def may_delete(user: User, saved: SavedList) -> bool:

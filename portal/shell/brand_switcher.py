@@ -39,12 +39,12 @@ def offered(request: HttpRequest) -> list[Brand]:
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
     """Look at the brand that was sent, or at all of them; nobody else's brand is taken."""
-    wanted = request.POST.get("viewed", "")
+    choice = request.POST.get("viewed", "")
     within = roles.full_scope(request.user, VIEW, "brands.brand")
-    number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 19 else None
+    number = int(choice) if choice.isascii() and choice.isdigit() and len(choice) < 19 else None
     if number is not None and number in within and Brand.objects.filter(pk=number).exists():
         request.session[KEY] = number
-    elif not wanted:
+    elif not choice:
         request.session.pop(KEY, None)
     return redirect(afterwards(request.POST.get("next", "")))
 
@@ -55,11 +55,11 @@ def afterwards(address: str) -> str:
     Filters are left behind, which may name another brand's rows.
     """
     try:
-        found = resolve(urlsplit(address).path)
+        match = resolve(urlsplit(address).path)
     except Resolver404:
         return reverse("admin:index")
-    page, _, what = (found.url_name or "").rpartition("_")
-    if found.namespaces == ["admin"] and page in pages() and what in {*FORMS, "changelist"}:
+    page, _, what = (match.url_name or "").rpartition("_")
+    if match.namespaces == ["admin"] and page in pages() and what in {*FORMS, "changelist"}:
         return reverse(f"admin:{page}_changelist")
     return reverse("admin:index")
 

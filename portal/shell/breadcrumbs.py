@@ -23,10 +23,10 @@ class Crumb:
 
 def crumbs(request: HttpRequest, page_context: Any) -> list[Crumb]:
     """Of the page whose template context is `page_context`; the last one is where somebody is, and leads nowhere."""
-    found = list(_crumbs(request, page_context)) or [
+    path = list(_crumbs(request, page_context)) or [
         Crumb(str(page_context.get("content_title") or page_context.get("title") or _("Portal")))
     ]
-    return [*found[:-1], Crumb(found[-1].title)]
+    return [*path[:-1], Crumb(path[-1].title)]
 
 
 def _crumbs(request: HttpRequest, page_context: Any) -> Iterator[Crumb]:

@@ -26,8 +26,8 @@ class LoginForm(AuthenticationForm):
         assert self.request is not None  # noqa: S101 - the site always gives it
         try:
             attempt = begin(self.request, self.cleaned_data.get("username", ""))
-        except DomainError as refusal:
-            raise ValidationError(refusal.message) from refusal
+        except DomainError as error:
+            raise ValidationError(error.message) from error
         try:
             cleaned: dict[str, Any] = super().clean()
         except ValidationError:
@@ -56,9 +56,9 @@ def succeeded(request: HttpRequest, response: HttpResponse, user: User, *, brand
     `brand_id` is the brand whose identity provider let them in. It vouches for its brand alone, so what it lets in is
     no device of the account's, and no other brand hears of it. Returns `response`.
     """
-    deed = AuditContext(user, timezone.now(), _request_id(request))
+    context = AuditContext(user, timezone.now(), _request_id(request))
     with row_guard.disabled("logins belong to no brand"):
-        login_records.logged_in(user=user, audit_context=deed, brand_id=brand_id)
+        login_records.logged_in(user=user, audit_context=context, brand_id=brand_id)
     if brand_id is None:
         response.set_cookie(
             DEVICE_COOKIE,

@@ -46,11 +46,11 @@ SYNONYMS = {
 
 def search(request: HttpRequest, typed: str) -> list[SearchResult]:
     """Rows first, because who types a code wants no page that is called alike."""
-    words = typed.strip()
-    if not words or len(words) > LONGEST or not words.isprintable():
+    query = typed.strip()
+    if not query or len(query) > LONGEST or not query.isprintable():
         return []
-    rows = [result for label in ROWS if may_see(request, label) for result in rows_of(request, label, words)]
-    pages = [result for result, known_as in places(request) if words.casefold() in known_as.casefold()]
+    rows = [result for label in ROWS if may_see(request, label) for result in rows_of(request, label, query)]
+    pages = [result for result, known_as in places(request) if query.casefold() in known_as.casefold()]
     return [*rows, *pages[:MAX_PAGES]]
 
 
@@ -80,8 +80,8 @@ def places(request: HttpRequest) -> Iterator[tuple[SearchResult, str]]:
         for label, icon in labels.items():
             if may_see(request, label):
                 entry: Any = item(label, icon)
-                found_by = f"{entry['title']} {group} {SYNONYMS.get(label, '')}"
-                yield place(entry["title"], group, entry["link"], icon), found_by
+                search_text = f"{entry['title']} {group} {SYNONYMS.get(label, '')}"
+                yield place(entry["title"], group, entry["link"], icon), search_text
     yield place(_("API documentation"), _("Help"), reverse("docs"), "help"), _("help api documentation")
 
 

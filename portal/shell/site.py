@@ -89,8 +89,8 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
             with roles.guarding(request.user):
                 try:
                     return finished(checked(request, *where, **more))
-                except (UnknownFilter, QuotaReached) as refusal:
-                    return bad_request(request, refusal)
+                except (UnknownFilter, QuotaReached) as error:
+                    return bad_request(request, error)
 
         checked = super().admin_view(view, cacheable)
         return row_guard.marked(row_guard.OF_STAFF)(update_wrapper(seen_through_the_choice, checked))

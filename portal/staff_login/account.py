@@ -33,11 +33,11 @@ def own(view: View) -> View:
         if sessions.scope_of(request) is None:
             with row_guard.disabled("a login is one for all brands; the page asks for this user's own rows"):
                 return view(request, *where, **more)
-        words = _(
+        message = _(
             "You are logged in through your brand's identity provider. Log in "
             "with your password to change your sign-in."
         )
-        messages.error(request, words)
+        messages.error(request, message)
         return redirect("admin:index")
 
     return guarded
@@ -115,8 +115,8 @@ def remove_factor(request: HttpRequest) -> HttpResponse:
         User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two removals at a time leave one
         is_last = not Factor.objects.filter(user=user).exclude(pk=factor.pk).exists()
         if is_last and policy.requires_second_factor(user):
-            words = _("You must have a second factor. Add another one before you remove this one.")
-            return back(request, words, messages.ERROR)
+            message = _("You must have a second factor. Add another one before you remove this one.")
+            return back(request, message, messages.ERROR)
         factors.remove(factor=factor)
         setup.notify(request, user, _("Second factor removed: %(factor)s") % {"factor": factor})
     return back(request, _("The second factor was removed."))

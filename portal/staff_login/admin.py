@@ -53,8 +53,8 @@ class SignInForm(TenantForm):
         if issuer:
             try:
                 callable_urls.callable_address(issuer)
-            except Invalid as refusal:
-                raise ValidationError(refusal.message) from refusal
+            except Invalid as error:
+                raise ValidationError(error.message) from error
         return issuer
 
     def clean_oidc_client_secret(self) -> str:
@@ -132,8 +132,8 @@ class InvitationForm(RoleMixin, TenantForm):
         if cleaned.get("brand") and cleaned.get("email"):
             try:
                 invitations.check(brand=cleaned["brand"], email=cleaned["email"])
-            except Invalid as refusal:
-                self.add_domain_error(refusal)
+            except Invalid as error:
+                self.add_domain_error(error)
         return cleaned
 
 
@@ -233,17 +233,17 @@ class InvitationAdmin(TenantAdmin):
 
     @action(description=gettext_lazy("Send again"), url_path="send", icon="forward_to_inbox", permissions=["open"])
     def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _(
+        message = _(
             "A new e-mail will be sent to %(email)s. Its link is valid for 7 "
             "days. Earlier links stop working immediately."
         )
         title = _("Send the invitation again?")
-        return self.confirmed(request, object_id, self.sent_again, title, words, _("Send again"))
+        return self.confirmed(request, object_id, self.sent_again, title, message, _("Send again"))
 
     @action(description=gettext_lazy("Revoke"), url_path="revoke", icon="block", permissions=["open"])
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        words = _("The link sent to %(email)s stops working immediately.")
-        return self.confirmed(request, object_id, self.revoked, _("Revoke the invitation?"), words, _("Revoke"))
+        message = _("The link sent to %(email)s stops working immediately.")
+        return self.confirmed(request, object_id, self.revoked, _("Revoke the invitation?"), message, _("Revoke"))
 
     def sent_again(self, request: HttpRequest, invitation: Invitation) -> None:
         invitations.renew(invitation=invitation, by=staff_user(request), at=timezone.now())

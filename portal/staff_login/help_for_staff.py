@@ -34,12 +34,12 @@ def send_link(request: HttpRequest, staff_role: StaffRole, *, kind: StaffMail.Ki
     """
     rate_limits.hit("staff_mail", "help", staff_role.user_id)
     helper = audit_context(request, reason)
-    words = _("%(who)s of %(brand)s requested this link for you.") % {"who": helper.user, "brand": staff_role.brand}
+    message = _("%(who)s of %(brand)s requested this link for you.") % {"who": helper.user, "brand": staff_role.brand}
     with (
         row_guard.disabled("mails to staff are no brand's, and every brand's hostnames are refused"),
         transaction.atomic(),
     ):
-        mails.write(user=staff_role.user, kind=kind, origin=mails.origin_of(request), text=words)
+        mails.write(user=staff_role.user, kind=kind, origin=mails.origin_of(request), text=message)
         audit_log.record(
             audit_context=helper, action=ACTIONS[kind], rows=[AuditedChange(staff_role.user, staff_role.brand_id)]
         )

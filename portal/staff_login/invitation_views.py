@@ -29,8 +29,8 @@ def accept_invitation(request: HttpRequest, token: str) -> HttpResponse:
     try:
         invitation = invitations.opened(token=token, at=timezone.now())
         user = joining.account_of(invitation)
-    except Invalid as refusal:
-        return render_page(request, "link_ended", title=_("Invitation"), words=refusal.message)
+    except Invalid as error:
+        return render_page(request, "link_ended", title=_("Invitation"), words=error.message)
     if user is not None and user.is_staff:
         return by_colleague(request, invitation, user)
     return by_newcomer(request, invitation, user)
@@ -52,12 +52,12 @@ def by_newcomer(request: HttpRequest, invitation: Invitation, user: User | None)
 
 @sensitive_variables()
 def join(request: HttpRequest, invitation: Invitation, form: NewPasswordForm, joined: list[User]) -> bool:
-    told = form.cleaned_data
+    cleaned = form.cleaned_data
     user, _staff_role = joining.join(
         invitation,
-        password=told["password1"],
-        first_name=told.get("first_name", ""),
-        last_name=told.get("last_name", ""),
+        password=cleaned["password1"],
+        first_name=cleaned.get("first_name", ""),
+        last_name=cleaned.get("last_name", ""),
         origin=mails.origin_or_none(request),
         audit_context=audit_context(request),
     )
@@ -68,20 +68,20 @@ def join(request: HttpRequest, invitation: Invitation, form: NewPasswordForm, jo
 
 def by_colleague(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
     """Who is logged in with a password as the invited person accepts by a button; others are sent to the login."""
-    is_theirs = request.user.pk == user.pk and sessions.scope_of(request) is None
-    words = ""
-    if request.method == "POST" and is_theirs:
+    is_invited_user = request.user.pk == user.pk and sessions.scope_of(request) is None
+    text = ""
+    if request.method == "POST" and is_invited_user:
         try:
             joining.accept(
                 invitation, user=user, origin=mails.origin_or_none(request), audit_context=audit_context(request)
             )
-        except DomainError as refusal:
-            words = refusal.message
+        except DomainError as error:
+            text = error.message
         else:
             return accepted(request, invitation, user)
     login = f"{reverse('admin:login')}?{urlencode({'next': request.path})}"
-    is_somebody_else = request.user.is_authenticated and not is_theirs
-    context = {"is_theirs": is_theirs, "is_somebody_else": is_somebody_else, "login": login, "words": words}
+    is_other_user = request.user.is_authenticated and not is_invited_user
+    context = {"is_theirs": is_invited_user, "is_somebody_else": is_other_user, "login": login, "words": text}
     return page(request, "accept", invitation, **context)
 
 
@@ -90,8 +90,8 @@ def accepted(request: HttpRequest, invitation: Invitation, user: User) -> HttpRe
     if policy.requires_second_factor(user) and not factors.has_any(user):
         sessions.end_other_sessions(user=user, current_key=None)
         request.session.flush()
-        words = _("%(brand)s requires a second factor. Log in to set one up.") % {"brand": invitation.brand}
-        messages.info(request, words)
+        message = _("%(brand)s requires a second factor. Log in to set one up.") % {"brand": invitation.brand}
+        messages.info(request, message)
         return redirect("admin:login")
     messages.success(request, _("You now work for %(brand)s.") % {"brand": invitation.brand})
     return redirect("admin:index")

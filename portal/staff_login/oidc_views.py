@@ -32,8 +32,8 @@ def begin(request: HttpRequest, slug: str) -> HttpResponse:
         rate_limits.hit("staff_oidc", provider.brand_id, client_address.client_address(request))
         redirect_uri = request.build_absolute_uri(reverse("admin:brand_sign_in_done", args=[slug]))
         attempt, page = oidc.begin(provider, redirect_uri=redirect_uri, at=time.time())
-    except DomainError as refusal:
-        return not_in(request, provider, refusal)
+    except DomainError as error:
+        return not_in(request, provider, error)
     request.session[KEY] = attempt.as_json()
     return HttpResponseRedirect(page)
 
@@ -50,8 +50,8 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         if user is None:
             raise oidc.rejected()
         return let_in(request, provider, user, identity)
-    except DomainError as refusal:
-        return not_in(request, provider, refusal)
+    except DomainError as error:
+        return not_in(request, provider, error)
 
 
 def let_in(request: HttpRequest, provider: SignInSettings, user: User, identity: Identity) -> HttpResponse:
@@ -59,8 +59,8 @@ def let_in(request: HttpRequest, provider: SignInSettings, user: User, identity:
     brand_id = provider.brand_id
     if not identity.has_second_factor and policy.requires_second_factor(user, brand_id=brand_id):
         if not factors.has_any(user):
-            words = _("A second factor is required. Log in with your password once and set one up.")
-            raise Forbidden(words)
+            message = _("A second factor is required. Log in with your password once and set one up.")
+            raise Forbidden(message)
         steps.wait(request, user, brand_id=brand_id, next_address=reverse("admin:index"))
         return redirect("admin:second_factor")
     sessions.begin(request, user=user, brand_id=brand_id, at=timezone.now())
@@ -69,10 +69,10 @@ def let_in(request: HttpRequest, provider: SignInSettings, user: User, identity:
 
 def attempt_of(request: HttpRequest) -> Attempt:
     """Raises Forbidden where none was begun here, or long ago."""
-    kept: dict[str, Any] | None = request.session.pop(KEY, None)
-    if kept is None or time.time() - kept["at"] > PATIENCE_SECONDS:
+    saved: dict[str, Any] | None = request.session.pop(KEY, None)
+    if saved is None or time.time() - saved["at"] > PATIENCE_SECONDS:
         raise oidc.rejected()
-    return Attempt(**kept)
+    return Attempt(**saved)
 
 
 def provider_of(slug: str) -> SignInSettings:

@@ -40,6 +40,6 @@ def tried(form: forms.Form, act: Callable[[], bool], wrong: Any) -> bool:
         if act():
             return True
         form.add_error(None, wrong)
-    except DomainError as refusal:
-        form.add_error(None, refusal.message)
+    except DomainError as error:
+        form.add_error(None, error.message)
     return False

@@ -41,17 +41,17 @@ class FactorSetup:
     @sensitive_variables("seed")
     def context(self) -> dict[str, Any]:
         has_app = Factor.objects.filter(user=self.user, kind=Factor.Kind.TOTP).exists()
-        shown: dict[str, Any] = {"form": self.form, "passkey_form": self.passkey_form, "has_app": has_app}
+        context: dict[str, Any] = {"form": self.form, "passkey_form": self.passkey_form, "has_app": has_app}
         if not has_app:
             seed = self._seed() or factors.new_seed()
             self.request.session[KEY] = encryption.encrypt(seed)
             grouped = " ".join(seed[start : start + 4] for start in range(0, len(seed), 4))
-            shown |= {"picture": factors.picture_of(seed, self.user), "seed": grouped}
-        return {**shown, "question": json.dumps(passkeys.registration(self.request, self.user))}
+            context |= {"picture": factors.picture_of(seed, self.user), "seed": grouped}
+        return {**context, "question": json.dumps(passkeys.registration(self.request, self.user))}
 
     def _seed(self) -> str:
-        kept = self.request.session.get(KEY)
-        return encryption.decrypt(kept) if kept else ""
+        saved = self.request.session.get(KEY)
+        return encryption.decrypt(saved) if saved else ""
 
     @sensitive_variables("seed")
     def _add_app(self) -> bool:
@@ -66,9 +66,9 @@ class FactorSetup:
         return True
 
     def _add_passkey(self) -> bool:
-        told = self.passkey_form.cleaned_data
+        cleaned = self.passkey_form.cleaned_data
         with transaction.atomic():
-            made = passkeys.register(self.request, self.user, name=told["name"], answer=told["credential"])
+            made = passkeys.register(self.request, self.user, name=cleaned["name"], answer=cleaned["credential"])
             notify_added(self.request, self.user, made)
         return True
 

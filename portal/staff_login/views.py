@@ -149,13 +149,13 @@ def forgot_sent(request: HttpRequest) -> HttpResponse:
 def new_password(request: HttpRequest, token: str) -> HttpResponse:
     """What the link of a mail opens. Looking at it uses nothing up: mail programmes open links by themselves."""
     try:
-        found = mails.opened(kind=StaffMail.Kind.PASSWORD_LINK, token=token)
-    except Invalid as refusal:
-        return render_page(request, "link_ended", title=_("Set a new password"), words=refusal.message)
-    form = NewPasswordForm(found.user, request.POST or None)
-    if form.is_valid() and tried(form, lambda: set_password(request, found, form.cleaned_data["password1"]), ""):
+        result = mails.opened(kind=StaffMail.Kind.PASSWORD_LINK, token=token)
+    except Invalid as error:
+        return render_page(request, "link_ended", title=_("Set a new password"), words=error.message)
+    form = NewPasswordForm(result.user, request.POST or None)
+    if form.is_valid() and tried(form, lambda: set_password(request, result, form.cleaned_data["password1"]), ""):
         return redirect("admin:login")
-    return render_page(request, "new_password", title=_("Set a new password"), form=form, email=found.user.email)
+    return render_page(request, "new_password", title=_("Set a new password"), form=form, email=result.user.email)
 
 
 @sensitive_variables("password")
@@ -174,14 +174,14 @@ def remove_factors(request: HttpRequest, token: str) -> HttpResponse:
     """What the link opens that an owner had sent to somebody who lost their factors: it takes their password too, so
     neither the owner nor the mailbox alone removes anything."""
     try:
-        found = mails.opened(kind=StaffMail.Kind.FACTORS_LINK, token=token)
-    except Invalid as refusal:
-        return render_page(request, "link_ended", title=_("Remove second factors"), words=refusal.message)
+        result = mails.opened(kind=StaffMail.Kind.FACTORS_LINK, token=token)
+    except Invalid as error:
+        return render_page(request, "link_ended", title=_("Remove second factors"), words=error.message)
     form = PasswordForm(request.POST or None)
     wrong = _("The password is wrong.")
-    if form.is_valid() and tried(form, lambda: removed(request, found, form.cleaned_data["password"]), wrong):
+    if form.is_valid() and tried(form, lambda: removed(request, result, form.cleaned_data["password"]), wrong):
         return redirect("admin:login")
-    return render_page(request, "remove_factors", title=_("Remove second factors"), form=form, email=found.user.email)
+    return render_page(request, "remove_factors", title=_("Remove second factors"), form=form, email=result.user.email)
 
 
 @sensitive_variables("password")

@@ -19,14 +19,14 @@ def saved_lists_menu(context: Any, cl: Any) -> dict[str, Any]:
     user, label = context["request"].user, cl.opts.label_lower
     if context.get("is_popup") or not brand_scope(user, VIEW, rows.LABEL):
         return {}
-    found = list(rows.visible_to(user, label=label)[:MAX_OFFERED])
+    matches = list(rows.visible_to(user, label=label)[:MAX_OFFERED])
     address = QueryDict(mutable=True)
     address.update({"list": label, "address": context["request"].GET.urlencode()})
     new = reverse("admin:brands_savedlist_add") + f"?{address.urlencode()}"
     return {
         "is_offered": True,
-        "own": [each for each in found if each.owner_id == user.pk],
-        "shared": [each for each in found if each.owner_id != user.pk],
+        "own": [each for each in matches if each.owner_id == user.pk],
+        "shared": [each for each in matches if each.owner_id != user.pk],
         "all_address": reverse("admin:brands_savedlist_changelist"),
         "new_address": new if brand_scope(user, ADD, rows.LABEL) else "",
     }

@@ -48,13 +48,13 @@ class PrintableForm(TenantForm):
 
     def clean_error_correction(self) -> str:
         """Who says nothing leaves it as it is; at first that is M."""
-        found: str = self.cleaned_data["error_correction"] or self.instance.error_correction
-        return found
+        result: str = self.cleaned_data["error_correction"] or self.instance.error_correction
+        return result
 
     def clean_after_campaign(self) -> str:
         """Who says nothing leaves it as it is; at first scans earn their usual points."""
-        found: str = self.cleaned_data["after_campaign"] or self.instance.after_campaign
-        return found
+        result: str = self.cleaned_data["after_campaign"] or self.instance.after_campaign
+        return result
 
 
 def is_protected(choice: str) -> bool:
@@ -88,50 +88,50 @@ class NewBatchForm(PrintableForm):
         cleaned = super().clean()
         brand = cleaned.get("brand")
         if brand:
-            wanted = self.batch_settings()
-            found = batches.objections(brand=brand, batch_settings=wanted, at=timezone.now())
-            for field, message in {**found, **self.beyond_role(brand, wanted)}.items():
+            requested = self.batch_settings()
+            result = batches.objections(brand=brand, batch_settings=requested, at=timezone.now())
+            for field, message in {**result, **self.beyond_role(brand, requested)}.items():
                 # While nothing is chosen, what is wrong with a choice is of no use.
                 if field not in self.errors and (field != "signed" or field in cleaned):
                     self.add_error(field if field in self.fields else None, message)
             if not set(self.errors) & NUMBERING:
-                self.filled = wanted
-                for message in batches.overlaps(wanted.numbering, brand):
+                self.filled = requested
+                for message in batches.overlaps(requested.numbering, brand):
                     self.add_error("starting_number", message)
             if self.request.method == "POST" and not self.errors:
-                self.ask_for_codes(brand, wanted)
+                self.ask_for_codes(brand, requested)
         return cleaned
 
     def batch_settings(self) -> BatchSettings:
         """What is filled in so far; a missing setting stands at its default, and a missing choice at the safe one."""
-        given = {name: value for name, value in self.cleaned_data.items() if name != "brand"}
-        return BatchSettings(**{"range_name": "", "quantity": 1, "signed": True, **given})
+        cleaned = {name: value for name, value in self.cleaned_data.items() if name != "brand"}
+        return BatchSettings(**{"range_name": "", "quantity": 1, "signed": True, **cleaned})
 
     def beyond_role(self, brand: Brand, batch_settings: BatchSettings) -> dict[str, str]:
         """What the person may not decide at this brand, by field."""
-        found = {}
+        result = {}
         if brand.pk not in roles.brand_scope(self.request.user, SCAN_VALUE, LABEL):
             message = _("Only managers and owners can set this.")
             usual = BatchSettings(range_name="", quantity=1, signed=True)
-            found = {
+            result = {
                 name: message for name in SCAN_VALUE_FIELDS if getattr(batch_settings, name) != getattr(usual, name)
             }
         try:
             if batch_settings.product:
                 scan_value.check_product(product=batch_settings.product, by=staff_user(self.request))
-        except BatchRejected as refusal:
-            found["product"] = refusal.message
+        except BatchRejected as error:
+            result["product"] = error.message
         may_reserve = brand.pk in roles.brand_scope(self.request.user, ADD, "authcodes.codeprefix")
         if not (may_reserve or prefixes.is_reserved(brand=brand, prefix=batch_settings.prefix)):
-            found["prefix"] = _("Choose one of the brand's prefixes. Managers and owners reserve new ones.")
-        return found
+            result["prefix"] = _("Choose one of the brand's prefixes. Managers and owners reserve new ones.")
+        return result
 
     def ask_for_codes(self, brand: Brand, batch_settings: BatchSettings) -> None:
         """Only when it is to be saved: a page that is looked at must not tell what other brands have."""
         try:
             quotas.require(brand.pk, BrandQuota.Resource.CODES, more=batch_settings.quantity, field="quantity")
-        except QuotaReached as refusal:
-            self.add_domain_error(refusal)
+        except QuotaReached as error:
+            self.add_domain_error(error)
         try:
             prefixes.ask(
                 brand=brand,
@@ -139,9 +139,9 @@ class NewBatchForm(PrintableForm):
                 numbering=batch_settings.numbering,
                 audit_context=audit_context(self.request),
             )
-        except DomainError as refusal:
-            self.add_domain_error(refusal)
-            if not refusal.details.get("field"):
+        except DomainError as error:
+            self.add_domain_error(error)
+            if not error.details.get("field"):
                 self.add_error("prefix", _("You have tried too many prefixes. Try again later."))
 
 
@@ -178,11 +178,11 @@ class BatchForm(PrintableForm):
             return limit
         most = batches.most_scans(batch=self.instance)
         if limit < most:
-            words = _(
+            message = _(
                 "A code of this batch has already been scanned %(most)d times. Enter "
                 "at least that number, or leave the field empty."
             )
-            raise forms.ValidationError(words % {"most": most})
+            raise forms.ValidationError(message % {"most": most})
         return limit
 
 
@@ -191,21 +191,23 @@ def worst_case(batch: BatchRange, values: dict[str, Any]) -> str:
     limit = values.get("scan_limit", batch.scan_limit)
     points = values.get("points_per_scan", batch.points_per_scan)
     points = points or (batch.product.redeem_point_value if batch.product else None)
-    told = {"codes": f"{batch.quantity:,}", "points": f"{points or 0:,}"}
+    totals = {"codes": f"{batch.quantity:,}", "points": f"{points or 0:,}"}
     if limit is None:
-        words = _("%(codes)s codes can be scanned any number of times, so the total points have no limit.")
+        message = _("%(codes)s codes can be scanned any number of times, so the total points have no limit.")
     elif points:
-        words = _("These %(codes)s codes can then earn up to %(total)s points in total.")
-        told["total"] = f"{batch.quantity * points * limit:,}"
+        message = _("These %(codes)s codes can then earn up to %(total)s points in total.")
+        totals["total"] = f"{batch.quantity * points * limit:,}"
     else:
-        words = _("These %(codes)s codes then earn the points of each member's level, up to %(scans)s times in total.")
-        told["scans"] = f"{batch.quantity * limit:,}"
-    return f"{words % told} {_('Enter a reason and save again.')}"
+        message = _(
+            "These %(codes)s codes then earn the points of each member's level, up to %(scans)s times in total."
+        )
+        totals["scans"] = f"{batch.quantity * limit:,}"
+    return f"{message % totals} {_('Enter a reason and save again.')}"
 
 
 def without(fieldsets: Any, names: tuple[str, ...]) -> list[Any]:
     """Fieldsets without some of their fields, and without those that have none left."""
-    found = []
+    result = []
     for title, options in fieldsets:
         fields: list[Any] = []
         for field in options["fields"]:
@@ -213,8 +215,8 @@ def without(fieldsets: Any, names: tuple[str, ...]) -> list[Any]:
             if row:
                 fields.append(row if isinstance(field, tuple) else row[0])
         if fields:
-            found.append((title, {**options, "fields": tuple(fields)}))
-    return found
+            result.append((title, {**options, "fields": tuple(fields)}))
+    return result
 
 
 def prefix_choices(brands: list[Brand]) -> Any:

@@ -31,12 +31,16 @@ def summary_of(form: Any, *, by: Any) -> dict[str, Any]:
             missing.append(label)
         else:
             wrong += [(label, message) for error in errors for message in error.messages]
-    told = summary_context(form.cleaned_data["brand"], form.filled) if form.filled else None
-    if told and form.cleaned_data.get("signed") is False:
-        told = {**told, "warning": _("Anyone can guess the next code."), **_advice(form.cleaned_data["brand"], by)}
-    if told and "signed" not in form.cleaned_data:  # nobody has chosen what is printed yet
-        told = {**told, "printed": "", "lines": [line for line in told["lines"] if line != tag_line()]}
-    return {"told": told, "wrong": wrong, "missing": missing}
+    context = summary_context(form.cleaned_data["brand"], form.filled) if form.filled else None
+    if context and form.cleaned_data.get("signed") is False:
+        context = {
+            **context,
+            "warning": _("Anyone can guess the next code."),
+            **_advice(form.cleaned_data["brand"], by),
+        }
+    if context and "signed" not in form.cleaned_data:  # nobody has chosen what is printed yet
+        context = {**context, "printed": "", "lines": [line for line in context["lines"] if line != tag_line()]}
+    return {"told": context, "wrong": wrong, "missing": missing}
 
 
 def _advice(brand: Brand, by: Any) -> dict[str, str]:
@@ -118,9 +122,9 @@ def printed_note(batch: BatchRange) -> str:
         return ""
     if not batch.quantity:
         return _("The import of these codes was undone. The batch keeps their history.")
-    told = _("Another company printed these codes. They have no numbers: change all of them at once, or by a list.")
+    context = _("Another company printed these codes. They have no numbers: change all of them at once, or by a list.")
     sequential = Import.objects.filter(batch=batch, is_sequential=True).exists()
-    return f"{told} {_('Anyone can guess the next code.')}" if sequential else told
+    return f"{context} {_('Anyone can guess the next code.')}" if sequential else context
 
 
 def _points(brand: Brand, batch_settings: BatchSettings) -> str:

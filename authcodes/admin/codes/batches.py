@@ -159,10 +159,10 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
             return badge("", _("Undone"))
         if batch.is_generated:
             return badge("success", _("Ready"))
-        told = {"done": 100 * batch.generated_count // batch.quantity}
+        page_context = {"done": 100 * batch.generated_count // batch.quantity}
         if self.is_changing(batch):
-            return badge("info", _("Generating: %(done)d %%") % told)
-        return badge("warning", _("Stopped: %(done)d %%") % told)
+            return badge("info", _("Generating: %(done)d %%") % page_context)
+        return badge("warning", _("Stopped: %(done)d %%") % page_context)
 
     @display(description=gettext_lazy("codes"), ordering="first_code")
     def codes(self, batch: BatchRange) -> str:
@@ -191,11 +191,11 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Hides the fields of the scan value from people who may set them at no brand."""
-        found = super().get_fieldsets(request, obj)
+        result = super().get_fieldsets(request, obj)
         if obj:
             may_change = self.may(request, CHANGE, obj) and self.may(request, SCAN_VALUE, obj)
-            return found if may_change else without(found, ("reason",))
-        return found if self.may(request, SCAN_VALUE) else without(found, SCAN_VALUE_FIELDS)
+            return result if may_change else without(result, ("reason",))
+        return result if self.may(request, SCAN_VALUE) else without(result, SCAN_VALUE_FIELDS)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj is not None:
@@ -210,11 +210,11 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         brands = list(self.brand_scope(request, ADD).of(Brand.objects.all(), "pk"))
-        told = {
+        page_context = {
             "summary_address": reverse("admin:authcodes_batchrange_summary"),
             "code_prefixes": prefix_choices(brands),
         }
-        return super().add_view(request, form_url, {**told, **(extra_context or {})})
+        return super().add_view(request, form_url, {**page_context, **(extra_context or {})})
 
     def summary(self, request: HttpRequest) -> HttpResponse:
         """What the form of a new batch would make as it is filled in now; the form's own rules say what is wrong."""
@@ -237,8 +237,8 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
             with transaction.atomic():
                 job = batches.finish_generation(batch=batch, by=staff_user(request))
                 self.note(request, [batch], _("Missing codes"))
-        except DomainError as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
             return redirect("admin:authcodes_batchrange_change", pk)
         return redirect("admin:jobs_job_change", job.pk)
 
@@ -246,12 +246,12 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         batch = self.get_object(request, object_id)
-        told = {"batch_facts": self.summary_of(request, batch), "batch_history": history_of(request, batch)}
-        return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
+        page_context = {"batch_facts": self.summary_of(request, batch), "batch_history": history_of(request, batch)}
+        return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def summary_of(self, request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
         """Where the batch is, how many of its codes are what, and what may be done with them."""
-        found = figures.codes(brands=[batch.brand], filters=Filters(batch_id=batch.pk))
+        result = figures.codes(brands=[batch.brand], filters=Filters(batch_id=batch.pk))
         deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
         recall = getattr(batch, "recall", None)
         stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined]
@@ -266,8 +266,8 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
             "finish_address": address_of("finish", batch) if stopped and self.may(request, ADD, batch) else "",
             "counts": [
                 (_("Codes"), batch.generated_count, list_of("authcode", batch)),
-                (_("Assigned"), found.assigned, list_of("authcode", batch, assigned="yes")),
-                (_("Scanned"), found.scanned, list_of("authcode", batch, status="scanned")),
+                (_("Assigned"), result.assigned, list_of("authcode", batch, assigned="yes")),
+                (_("Scanned"), result.scanned, list_of("authcode", batch, status="scanned")),
                 (_("Deactivated"), deactivated, list_of("authcode", batch, status="deactivated")),
             ],
             "actions": [*prints_for(request, batch), *orders_for(request, batch), *exports_for(request, batch)],
@@ -285,18 +285,18 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
 
     def create(self, request: HttpRequest, obj: BatchRange, form: NewBatchForm) -> BatchRange:
         by = staff_user(request)
-        wanted = replace(form.batch_settings(), points_per_scan=obj.points_per_scan)
-        made = batches.create_batch(brand=obj.brand, batch_settings=wanted, at=timezone.now(), by=by)
+        requested = replace(form.batch_settings(), points_per_scan=obj.points_per_scan)
+        made = batches.create_batch(brand=obj.brand, batch_settings=requested, at=timezone.now(), by=by)
         batches.start_generation(batch=made, by=by)
         return made
 
     def withheld(self, obj: BatchRange, before: BatchRange | None) -> dict[str, Withheld]:
         """More scans of codes that are above the ceiling are more points, too."""
-        held = super().withheld(obj, before)
+        withheld = super().withheld(obj, before)
         above = before is not None and (before.points_per_scan or 0) > obj.brand.max_points_per_scan
         if before is not None and above and _allows_more_scans(obj, before):
-            held["scan_limit"] = Withheld(obj.scan_limit, before.scan_limit)
-        return held
+            withheld["scan_limit"] = Withheld(obj.scan_limit, before.scan_limit)
+        return withheld
 
     def max_total(self, obj: BatchRange, values: Mapping[str, Any]) -> int | None:
         return batches.worth(batch=obj, values=values)

@@ -107,7 +107,7 @@ def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: C
         raise PermissionDenied
     form = _range_form(page, request, batch, kind)
     back = reverse("admin:authcodes_batchrange_change", args=[batch.pk])
-    told: dict[str, Any] = {"form": form, "batch": batch, "back": back}
+    page_context: dict[str, Any] = {"form": form, "batch": batch, "back": back}
     if request.method == "POST" and form.is_valid():
         try:
             codes = resolve_range(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"])
@@ -115,10 +115,10 @@ def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: C
             if step(request) == "confirm":
                 return _carried_out(page, request, codes, order)
             if step(request) == "preview":
-                told |= _preview_of(codes, order)
-        except BatchRejected as refusal:
-            form.add_domain_error(refusal)
-    return render(page, request, kind, **told)
+                page_context |= _preview_of(codes, order)
+        except BatchRejected as error:
+            form.add_domain_error(error)
+    return render(page, request, kind, **page_context)
 
 
 def _range_form(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> Any:
@@ -138,14 +138,14 @@ def _order_of(form: Any, kind: CodeChange.Kind) -> CodeChangeRequest:
 
 
 def _preview_of(codes: CodeRange, order: CodeChangeRequest) -> dict[str, Any]:
-    found = preview_change(codes.codes, order.assignment.product if order.assignment else None)
-    many, obstacle = _changes(order.kind, found)
+    result = preview_change(codes.codes, order.assignment.product if order.assignment else None)
+    many, problem = _changes(order.kind, result)
     return {
-        "preview": found,
+        "preview": result,
         "codes": codes,
         "order": order,
         "changes": many,
-        "obstacle": obstacle or ("" if many else _("None of these codes would change.")),
+        "obstacle": problem or ("" if many else _("None of these codes would change.")),
         "as_job": codes.size > bulk_changes.CODES_AT_ONCE,
     }
 
@@ -163,12 +163,12 @@ def _changes(kind: CodeChange.Kind, preview: ChangePreview) -> tuple[int, str]:
 
 def _carried_out(page: TenantAdmin, request: HttpRequest, codes: CodeRange, order: CodeChangeRequest) -> HttpResponse:
     """Do it, at once or as a job, and tell."""
-    words = TEXTS[order.kind]
+    texts = TEXTS[order.kind]
     if codes.size > bulk_changes.CODES_AT_ONCE:
         job = bulk_changes.start_change(codes=codes, order=order, by=staff_user(request))
         return redirect("admin:jobs_job_change", job.pk)
     changed = bulk_changes.change(codes=codes, order=order, by=staff_user(request), at=timezone.now(), waits=False)
-    page.message_user(request, count_text(words.done, changed))
+    page.message_user(request, count_text(texts.done, changed))
     return redirect("admin:authcodes_batchrange_change", codes.batch.pk)
 
 
@@ -184,7 +184,7 @@ def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
     form = TypedForm(request.POST if request.method == "POST" else None, initial=initial)
     leads = roles.brand_scope(request.user, SCAN_VALUE, scan_value.LABEL)
     form.offer(products_of(page, request), page.admin_site, sets_points=bool(leads))
-    told: dict[str, Any] = {"form": form, "back": reverse("admin:authcodes_authcode_changelist")}
+    page_context: dict[str, Any] = {"form": form, "back": reverse("admin:authcodes_authcode_changelist")}
     if request.method == "POST" and form.is_valid():
         try:
             lines = pasted_codes.parse_pasted(text=form.cleaned_data["codes"], product=form.cleaned_data["product"])
@@ -192,10 +192,10 @@ def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
             if step(request) == "confirm" and not wrong:
                 return _typed_done(page, request, lines, form.assignment)
             if step(request) != "form":
-                told |= _typed_preview(lines, wrong, form.assignment)
-        except BatchRejected as refusal:
-            form.add_domain_error(refusal)
-    return render(page, request, Kind.ASSIGNED, **told)
+                page_context |= _typed_preview(lines, wrong, form.assignment)
+        except BatchRejected as error:
+            form.add_domain_error(error)
+    return render(page, request, Kind.ASSIGNED, **page_context)
 
 
 def _named(lines: list[pasted_codes.PastedCode], product: Product) -> Any:
@@ -206,15 +206,15 @@ def _named(lines: list[pasted_codes.PastedCode], product: Product) -> Any:
 def _typed_preview(
     lines: list[pasted_codes.PastedCode], wrong: list[pasted_codes.PastedCode], assignment: Assignment
 ) -> dict[str, Any]:
-    obstacle = ""
+    problem = ""
     if wrong:
-        obstacle = _("Some lines have errors. Correct or remove them.")
+        problem = _("Some lines have errors. Correct or remove them.")
     return {
         "lines": lines,
         "preview": preview_change(_named(lines, assignment.product), assignment.product),
         "order": CodeChangeRequest(Kind.ASSIGNED, assignment=assignment),
         "changes": len(lines) - len(wrong),
-        "obstacle": obstacle,
+        "obstacle": problem,
     }
 
 
@@ -253,21 +253,21 @@ def of_chosen(
     """Codes chosen in the list: the reason is asked first. None: there are none."""
     if not codes:
         return None
-    kept = [(name, value) for name in ("action", "select_across") for value in request.POST.getlist(name)[:1]]
-    kept += [("_selected_action", value) for value in request.POST.getlist("_selected_action")]
+    saved = [(name, value) for name in ("action", "select_across") for value in request.POST.getlist(name)[:1]]
+    saved += [("_selected_action", value) for value in request.POST.getlist("_selected_action")]
 
     def switch(answers: dict[str, Any]) -> None:
         _switch(request, codes, kind, answers["reason"])
         report(codes, answers["reason"])
 
-    return _confirmed(page, request, codes, kind, resent=kept).respond(switch)
+    return _confirmed(page, request, codes, kind, resent=saved).respond(switch)
 
 
 def _confirmed(
     page: TenantAdmin, request: HttpRequest, codes: list[AuthCode], kind: CodeChange.Kind, **more: Any
 ) -> ConfirmedAction:
     texts = TEXTS[kind]
-    shown = [code.code for code in codes[:MAX_NAMED]]
+    displayed = [code.code for code in codes[:MAX_NAMED]]
     return ConfirmedAction(
         page=page,
         request=request,
@@ -276,7 +276,7 @@ def _confirmed(
             texts.explanation,
             ngettext("This code:", "These %(number)d codes:", len(codes)) % {"number": len(codes)},
         ],
-        consequences=[*shown, "…"] if len(codes) > MAX_NAMED else shown,
+        consequences=[*displayed, "…"] if len(codes) > MAX_NAMED else displayed,
         form=ReasonForm,
         button=texts.title,
         dangerous=texts.dangerous,

@@ -136,9 +136,9 @@ class AuthCodeAdmin(CodeLife):
         """Batches know how many codes they have; planners of young tables do not."""
         if not changes.asks_only(*COUNTED_BY):
             return None
-        given = {field: changes.filter_params.get(name, [""])[-1] for name, field in COUNTED_BY.items()}
-        asked = {field: value for field, value in given.items() if value}
-        batches = self.brand_scope(request, VIEW).of(BatchRange.objects.filter(**asked), "brand")
+        parameters = {field: changes.filter_params.get(name, [""])[-1] for name, field in COUNTED_BY.items()}
+        requested = {field: value for field, value in parameters.items() if value}
+        batches = self.brand_scope(request, VIEW).of(BatchRange.objects.filter(**requested), "brand")
         return Count(batches.aggregate(codes=Coalesce(Sum("generated_count"), 0))["codes"])
 
     @property
@@ -173,9 +173,9 @@ class AuthCodeAdmin(CodeLife):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AuthCode], search_term: str
     ) -> tuple[QuerySet[AuthCode], bool]:
-        with report_search_error(request, queryset) as shown:
-            shown.rows = Search(self, request, search_term).codes(queryset)
-        return shown.rows, False
+        with report_search_error(request, queryset) as search:
+            search.rows = Search(self, request, search_term).codes(queryset)
+        return search.rows, False
 
     def first_match(self, _request: HttpRequest, rows: QuerySet[AuthCode], text: str) -> QuerySet[AuthCode]:
         """What the portal's search box shows: codes that begin so, in the order of their index."""

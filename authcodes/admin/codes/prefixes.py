@@ -38,8 +38,8 @@ class CodePrefixForm(TenantForm):
         if brand and "prefix" in cleaned and not self.errors:
             try:
                 prefixes.ask(brand=brand, prefix=cleaned["prefix"], audit_context=audit_context(self.request))
-            except DomainError as refusal:
-                self.add_error("prefix", refusal.message)
+            except DomainError as error:
+                self.add_error("prefix", error.message)
         return cleaned
 
     def _get_validation_exclusions(self) -> set[str]:

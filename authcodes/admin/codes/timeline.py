@@ -111,8 +111,8 @@ class CodeLife(ExportingAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         code = self.get_object(request, object_id)
-        told = {"code_facts": summary_of(request, code), "life": self.life_of(request, code)}
-        return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
+        page_context = {"code_facts": summary_of(request, code), "life": self.life_of(request, code)}
+        return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def life_of(self, request: HttpRequest, code: AuthCode) -> dict[str, Any]:
         """The latest moments, newest first, as far as the person may see them, and what its scans came to."""

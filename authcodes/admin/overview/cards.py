@@ -40,8 +40,8 @@ class Links:
 
     def codes(self, status: str | None = None, **more: Any) -> str | None:
         """Codes that have a product."""
-        found = {"status": status or self.filters.status, f"batch__{CAMPAIGN}": self.filters.campaign_id}
-        return self.address(CODES, {"assigned": "yes", **found, **more})
+        result = {"status": status or self.filters.status, f"batch__{CAMPAIGN}": self.filters.campaign_id}
+        return self.address(CODES, {"assigned": "yes", **result, **more})
 
     def scanned_codes(self) -> str | None:
         if self.filters.by_scan or self.filters.status:
@@ -56,8 +56,8 @@ class Links:
 
     def scans(self, **more: Any) -> str | None:
         filters = self.filters
-        found = {"status": filters.status, "location": filters.location, CAMPAIGN: filters.campaign_id}
-        return self.address(SCANS, {**found, **self.days("scanned_at"), **more})
+        result = {"status": filters.status, "location": filters.location, CAMPAIGN: filters.campaign_id}
+        return self.address(SCANS, {**result, **self.days("scanned_at"), **more})
 
     def days(self, field: str) -> dict[str, str]:
         """Each brand's own, as the lists read them."""

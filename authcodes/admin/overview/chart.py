@@ -36,12 +36,12 @@ def chart_of(days: Sequence[Day], filters: Filters) -> str:
         for place, count in enumerate((day.accepted, day.warnings, day.errors)):
             bar[place] += count
     begins = [first + timedelta(days=step * place) for place in range(len(bars))]
-    words = [(_("Accepted"), "accepted"), (_("Warnings"), "warnings"), (_("Errors"), "errors")]
+    labels = [(_("Accepted"), "accepted"), (_("Warnings"), "warnings"), (_("Errors"), "errors")]
     data = {
         "labels": [date_format(day, "j M") for day in begins],
         "datasets": [
             {"label": label, "data": [bar[place] for bar in bars], "backgroundColor": COLOURS[name]}
-            for place, (label, name) in enumerate(words)
+            for place, (label, name) in enumerate(labels)
         ],
     }
     return json.dumps(data)

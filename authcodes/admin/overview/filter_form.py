@@ -80,8 +80,8 @@ class FilterForm(AsciiDigits, forms.Form):
         typed: str = self.cleaned_data["location"].strip()
         try:
             self.places = tuple(search.meant(typed, search.scanned_places(self.brands))) if typed else ()
-        except DomainError as refusal:
-            raise forms.ValidationError(refusal.message) from refusal
+        except DomainError as error:
+            raise forms.ValidationError(error.message) from error
         return typed
 
     def clean(self) -> dict[str, Any]:
@@ -99,12 +99,12 @@ class FilterForm(AsciiDigits, forms.Form):
 
     @property
     def filters(self) -> Filters:
-        found = self.cleaned_data
+        result = self.cleaned_data
         return Filters(
-            found.get("status"),
-            found.get("first_day"),
-            found.get("last_day"),
-            found.get("location") or "",
-            found.get("campaign"),
+            result.get("status"),
+            result.get("first_day"),
+            result.get("last_day"),
+            result.get("location") or "",
+            result.get("campaign"),
             places=self.places,
         )

@@ -49,12 +49,12 @@ class Printable:
 
 def shortcuts(request: HttpRequest) -> list[Shortcut]:
     """To the pages that somebody works at all day."""
-    found = []
+    result = []
     if roles.brand_scope(request.user, USE, REDEMPTIONS):
-        found.append(Shortcut(_("Redeem a code"), "point_of_sale", reverse("admin:loyalty_redemption_till")))
+        result.append(Shortcut(_("Redeem a code"), "point_of_sale", reverse("admin:loyalty_redemption_till")))
     if roles.brand_scope(request.user, ACT, PRINTS):
-        found.append(Shortcut(_("Print codes"), "print", reverse("admin:authcodes_printrun_choose")))
-    return found
+        result.append(Shortcut(_("Print codes"), "print", reverse("admin:authcodes_printrun_choose")))
+    return result
 
 
 def mainly_prints(request: HttpRequest) -> bool:
@@ -73,5 +73,5 @@ def printable(request: HttpRequest, brands: Sequence[Brand], *, most: int = MOST
         return []
     rows = BatchRange.objects.filter(valid, generated_count=F("quantity"), recall__isnull=True)
     printed = Exists(PrintRun.objects.filter(batch=OuterRef("pk")))
-    found = rows.annotate(printed=printed).select_related("product", "brand").order_by("-id")[:most]
-    return [Printable(batch, batch.printed) for batch in found]
+    result = rows.annotate(printed=printed).select_related("product", "brand").order_by("-id")[:most]
+    return [Printable(batch, batch.printed) for batch in result]

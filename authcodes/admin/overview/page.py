@@ -61,7 +61,7 @@ class Stopped:
 
     @property
     def text(self) -> str:
-        words = {
+        texts = {
             stopped_attempts.CODES: _("%(brand)s: %(number)s attempts at codes were stopped today (UTC)."),
             stopped_attempts.LOGINS: _("%(brand)s: %(number)s logins of customers were stopped today (UTC)."),
         }
@@ -69,8 +69,8 @@ class Stopped:
             stopped_attempts.CODES: _("Someone is trying more codes than customers normally do."),
             stopped_attempts.LOGINS: _("Someone is trying passwords."),
         }
-        told = words[self.kind] % {"brand": self.brand, "number": f"{self.number:,}"}
-        return f"{told} {reasons[self.kind]}"
+        text = texts[self.kind] % {"brand": self.brand, "number": f"{self.number:,}"}
+        return f"{text} {reasons[self.kind]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,12 @@ class CodeRunAlert:
 
     @property
     def text(self) -> str:
-        words = _(
+        texts = _(
             "%(brand)s: %(codes)d neighbouring codes of %(batch)s were scanned in a row (%(first)s to %(last)s). "
             "Someone may be guessing codes, or a shop has opened a carton."
         )
-        told = {"brand": self.brand, "codes": self.run.codes, "batch": self.run.batch}
-        return words % {**told, "first": self.run.first_code, "last": self.run.last_code}
+        text = {"brand": self.brand, "codes": self.run.codes, "batch": self.run.batch}
+        return texts % {**text, "first": self.run.first_code, "last": self.run.last_code}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +106,11 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     brands = form.chosen
     filters = form.filters
     page = Overview(request, brands, filters, several=len(visible) > 1)
-    told = {"form": form, "narrowed": any(request.GET.values()), "shown": page, "title": _("Overview")}
-    told["shortcuts"] = home.shortcuts(request)
+    text = {"form": form, "narrowed": any(request.GET.values()), "shown": page, "title": _("Overview")}
+    text["shortcuts"] = home.shortcuts(request)
     if home.mainly_prints(request):
-        told |= {"printable": home.printable(request, brands), "several": len(visible) > 1}
-    return {**context, **told}
+        text |= {"printable": home.printable(request, brands), "several": len(visible) > 1}
+    return {**context, **text}
 
 
 def brands_within(brand_scope: BrandScope) -> list[Brand]:
@@ -152,7 +152,7 @@ class Overview:
     @property
     def outcomes(self) -> list[Card]:
         scans, links = self.scans, self.links
-        found = [
+        result = [
             (_("Accepted"), scans.accepted, "success", "accepted"),
             (_("Warnings"), scans.warnings, "warning", "warnings"),
             (_("Errors"), scans.errors, "error", "errors"),
@@ -165,7 +165,7 @@ class Overview:
                 link=links.scans(outcome__exact=outcome),
                 fill=COLOURS[name],
             )
-            for title, count, outcome, name in found
+            for title, count, outcome, name in result
         ]
 
     @property
@@ -196,8 +196,8 @@ class Overview:
     def short_quotas(self) -> list[Usage]:
         """Those of which little or nothing is left."""
         brands = self.those(VIEW, QUOTAS)
-        found = [usage for each in quotas.usage_of(brands) for usage in each.usages if usage.is_near]
-        return sorted(found, key=lambda usage: -(usage.percent or 0))[:MAX_ALERTS]
+        result = [usage for each in quotas.usage_of(brands) for usage in each.usages if usage.is_near]
+        return sorted(result, key=lambda usage: -(usage.percent or 0))[:MAX_ALERTS]
 
     @property
     def stopped_attempts(self) -> list[Stopped]:
@@ -205,13 +205,13 @@ class Overview:
         brands = self.those(VIEW, QUOTAS)
         numbers = stopped_attempts.today([brand.pk for brand in brands])
         links = {stopped_attempts.CODES: self.links.scans(reason__exact="unknown")} if numbers else {}
-        found = [
+        result = [
             Stopped(brand, kind, numbers[brand.pk, kind], links.get(kind))
             for brand in brands
             for kind in stopped_attempts.KINDS
             if numbers.get((brand.pk, kind), 0) >= ALERT_THRESHOLDS[kind]
         ]
-        return sorted(found, key=lambda each: -each.number)[:MAX_ALERTS]
+        return sorted(result, key=lambda each: -each.number)[:MAX_ALERTS]
 
     @property
     def code_runs(self) -> list[CodeRunAlert]:

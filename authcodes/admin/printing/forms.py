@@ -148,8 +148,8 @@ class PrintForm(DomainErrorFormMixin):
         """The fields, as the page groups them."""
         groups = {"sheet": self.SHEET, "labels": self.LABELS}
         grouped = {name: [self[field] for field in names] for name, names in groups.items()}
-        others = {name for names in groups.values() for name in names}
-        return {**grouped, "main": [self[name] for name in self.fields if name not in others]}
+        in_groups = {name for names in groups.values() for name in names}
+        return {**grouped, "main": [self[name] for name in self.fields if name not in in_groups]}
 
     @property
     def opens_sheet(self) -> bool:
@@ -187,15 +187,15 @@ class PrintForm(DomainErrorFormMixin):
 
     def print_request(self) -> PrintRequest:
         """What the form asks for, once it is valid."""
-        given = self.cleaned_data
-        is_custom = given["sheet"] == CUSTOM
+        cleaned = self.cleaned_data
+        is_custom = cleaned["sheet"] == CUSTOM
         return PrintRequest(
-            **{name: given[name] for name in SAME if name != "start"},
-            **correction(given["printer"]),
-            size_mm=self._size(given),
-            preset=DEFAULT_PRESET if is_custom else given["sheet"],
-            sheet=Sheet(**{name: given[name] for name in self.SHEET}) if is_custom else None,
-            start=given["start"] or 1,
+            **{name: cleaned[name] for name in SAME if name != "start"},
+            **correction(cleaned["printer"]),
+            size_mm=self._size(cleaned),
+            preset=DEFAULT_PRESET if is_custom else cleaned["sheet"],
+            sheet=Sheet(**{name: cleaned[name] for name in self.SHEET}) if is_custom else None,
+            start=cleaned["start"] or 1,
         )
 
     @staticmethod

@@ -32,10 +32,10 @@ def listed(request: HttpRequest) -> str:
 def list_of(by: User, brand: Brand, query: str) -> Selection:
     """The codes of a brand that somebody's list shows. Raises Invalid where it shows none."""
     codes = AuthCode.objects.filter(brand=brand, pk__in=rows_of(by, query))
-    found = codes.aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
-    if not found["count"]:
+    totals = codes.aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
+    if not totals["count"]:
         raise Invalid(_("The list has no codes of this brand."))
-    return Selection(brand, codes, **found)
+    return Selection(brand, codes, **totals)
 
 
 def rows_of(by: User, query: str) -> QuerySet[Any, Any]:

@@ -54,17 +54,20 @@ def pictured(selection: Selection, print_request: PrintRequest) -> dict[str, Any
 
 def live_preview(request: HttpRequest, form: Any, select: Callable[[], Selection]) -> HttpResponse:
     """Page 1 while the form is being filled in, and what is wrong with it; what takes long is told before printing."""
-    told: dict[str, Any] = {}
+    page_context: dict[str, Any] = {}
     if form.is_valid():
         try:
-            selection, wanted = select(), form.print_request()
-            checks.check(selection, wanted)
-            told = {**pictured(selection, wanted), "warnings": checks.warnings(selection, wanted, thorough=False)}
-        except DomainError as refusal:
-            form.add_domain_error(refusal)
-    asked = {name: value for name, value in request.GET.items() if name not in {*NOT_FIELDS, "list"}}
-    calibration = f"{reverse('admin:authcodes_printrun_calibration')}?{urlencode(asked)}"
-    context = {**told, "wrong": form.complaints, "calibration": calibration}
+            selection, print_request = select(), form.print_request()
+            checks.check(selection, print_request)
+            page_context = {
+                **pictured(selection, print_request),
+                "warnings": checks.warnings(selection, print_request, thorough=False),
+            }
+        except DomainError as error:
+            form.add_domain_error(error)
+    requested = {name: value for name, value in request.GET.items() if name not in {*NOT_FIELDS, "list"}}
+    calibration = f"{reverse('admin:authcodes_printrun_calibration')}?{urlencode(requested)}"
+    context = {**page_context, "wrong": form.complaints, "calibration": calibration}
     return TemplateResponse(request, "admin/authcodes/print/live.html", context)
 
 
@@ -75,8 +78,8 @@ def in_page(image: bytes, kind: str) -> str:
 
 def preview_address(request: HttpRequest, preview_url: str, listed: str = "", **_context: Any) -> str:
     """Where the first page is as it would be printed."""
-    asked = {name: value for name, value in request.POST.items() if name not in NOT_FIELDS}
-    return f"{preview_url}?{urlencode({**asked, 'list': listed})}"
+    requested = {name: value for name, value in request.POST.items() if name not in NOT_FIELDS}
+    return f"{preview_url}?{urlencode({**requested, 'list': listed})}"
 
 
 def respond_preview(form: Any, select: Callable[[], Selection]) -> HttpResponse:
@@ -84,21 +87,21 @@ def respond_preview(form: Any, select: Callable[[], Selection]) -> HttpResponse:
     if not form.is_valid():
         raise Http404
     try:
-        selection, wanted = select(), form.print_request()
-        checks.check(selection, wanted)
+        selection, print_request = select(), form.print_request()
+        checks.check(selection, print_request)
     except DomainError:
         raise Http404 from None
-    if wanted.is_labels:
+    if print_request.is_labels:
         file = io.BytesIO()
-        labels = runs.VerificationProgress().of(iter(runs.first_page(selection, wanted)))
-        write(file, labels, design_of(selection, wanted))
+        labels = runs.VerificationProgress().of(iter(runs.first_page(selection, print_request)))
+        write(file, labels, design_of(selection, print_request))
         return pdf(file.getvalue(), "page-1.pdf")
-    draw = images.svg if wanted.what == PrintRun.What.SVG else images.png
+    draw = images.svg if print_request.what == PrintRun.What.SVG else images.png
     code = selection.sample()
-    text = payload_of(code, wanted, hostname_of(selection.brand.pk))
-    image = draw(text=text, size_mm=wanted.image_mm, level=wanted.level_of(code.batch))
-    kind = "image/svg+xml" if wanted.what == PrintRun.What.SVG else "image/png"
-    return offered(proved(image, text, kind=wanted.what, code=code.code), f"code-1.{wanted.what}", kind)
+    text = payload_of(code, print_request, hostname_of(selection.brand.pk))
+    image = draw(text=text, size_mm=print_request.image_mm, level=print_request.level_of(code.batch))
+    kind = "image/svg+xml" if print_request.what == PrintRun.What.SVG else "image/png"
+    return offered(proved(image, text, kind=print_request.what, code=code.code), f"code-1.{print_request.what}", kind)
 
 
 def pdf(content: bytes, name: str) -> HttpResponse:

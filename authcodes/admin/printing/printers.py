@@ -22,12 +22,12 @@ from portal.unfold import action
 class PrinterForm(TenantForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        given = {name: cleaned.get(name) for name in ("offset_x", "offset_y", "scale")}
-        if None not in given.values():
+        correction = {name: cleaned.get(name) for name in ("offset_x", "offset_y", "scale")}
+        if None not in correction.values():
             try:
-                design.check_printer(**given)  # type: ignore[arg-type] # none of them is None
-            except DomainError as refusal:
-                self.add_domain_error(refusal)
+                design.check_printer(**correction)  # type: ignore[arg-type] # none of them is None
+            except DomainError as error:
+                self.add_domain_error(error)
         return cleaned
 
 

@@ -125,13 +125,13 @@ class PrintRunAdmin(TenantAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         run = self.get_object(request, object_id)
-        told = {
+        page_context = {
             "print_state": self.state(run),
             "print_settings": documents.settings_of(run),
             "print_job": reverse("admin:jobs_job_change", args=[run.job_id]),
             "print_cover": reverse("admin:authcodes_printrun_cover", args=[run.pk]) if run.sha256 else "",
         }
-        return super().change_view(request, object_id, form_url, {**told, **(extra_context or {})})
+        return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def cover(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The run's cover sheet."""
@@ -153,25 +153,25 @@ class PrintRunAdmin(TenantAdmin):
     def document(self, request: HttpRequest, back: HttpResponse, made: Callable[[], bytes], name: str) -> HttpResponse:
         try:
             return pdf(made(), name)
-        except LibrariesMissing as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
+        except LibrariesMissing as error:
+            self.message_user(request, error.message, messages.ERROR)
             return back
 
     # --- A stretch of a batch ---
 
     def batch(self, request: HttpRequest, pk: int) -> BatchRange:
         """The batch, of one of the person's brands, where they may print. Raises Http404 or PermissionDenied."""
-        found: BatchRange = self.admin_site.get_model_admin(BatchRange).get_object(request, str(pk))
-        if not may_print(request.user, found.brand_id):
+        result: BatchRange = self.admin_site.get_model_admin(BatchRange).get_object(request, str(pk))
+        if not may_print(request.user, result.brand_id):
             raise PermissionDenied
-        return found
+        return result
 
     def of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
         batch = self.batch(request, pk)
         try:
             so_far = full_range(batch)
-        except DomainError as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
             return redirect("admin:authcodes_batchrange_change", batch.pk)
         usual = {**self.usual(request, [batch.brand]), "first": so_far.first, "last": so_far.last}
         form = BatchPrintForm(request.POST if request.method == "POST" else None, initial=usual)
@@ -245,14 +245,14 @@ class PrintRunAdmin(TenantAdmin):
 
     def usual(self, request: HttpRequest, brands: Iterable[Brand]) -> dict[str, Any]:
         """How this person printed for these brands the last time, and on which printer."""
-        mine = PrintRun.objects.filter(started_by=staff_user(request), brand__in=brands)
-        last = mine.order_by("-id").first()
+        rows = PrintRun.objects.filter(started_by=staff_user(request), brand__in=brands)
+        last = rows.order_by("-id").first()
         if last is None:
             zone = next((brand.time_zone for brand in brands), "")
             return initial_of(PrintRequest(preset=preset_for(zone)))
-        wanted = replace(PrintRequest.read(last.settings), start=1, level="")
-        printer = Printer.objects.filter(brand=last.brand_id, name=wanted.printer).first()
-        return {**initial_of(wanted), "printer": printer.pk if printer else None}
+        print_request = replace(PrintRequest.read(last.settings), start=1, level="")
+        printer = Printer.objects.filter(brand=last.brand_id, name=print_request.printer).first()
+        return {**initial_of(print_request), "printer": printer.pk if printer else None}
 
     def ask(
         self,
@@ -266,14 +266,14 @@ class PrintRunAdmin(TenantAdmin):
         """The form, then what it would print, then the job."""
         if request.method == "POST" and form.is_valid():
             try:
-                selection, wanted = select(), form.print_request()
-                checks.check(selection, wanted)
-                if step(request) == "confirm" and (begun := self.begin(request, selection, wanted, parameters)):
+                selection, print_request = select(), form.print_request()
+                checks.check(selection, print_request)
+                if step(request) == "confirm" and (begun := self.begin(request, selection, print_request, parameters)):
                     return begun
                 if step(request) != "form":
-                    page_context |= confirmation_context(selection, wanted)
-            except DomainError as refusal:
-                form.add_domain_error(refusal)
+                    page_context |= confirmation_context(selection, print_request)
+            except DomainError as error:
+                form.add_domain_error(error)
         page_context["preview_url"] = preview_address(request, **page_context) if "selection" in page_context else ""
         context = {
             **self.admin_site.each_context(request),

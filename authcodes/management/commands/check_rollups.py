@@ -12,9 +12,9 @@ class Command(BaseCommand):
     help = "Compare the rollups with the scans and the ledger; exit with 1 and the differences if they disagree."
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
-        found = [*consistency.differences(), *programme.differences()]
-        for each in found:
+        result = [*consistency.differences(), *programme.differences()]
+        for each in result:
             self.stdout.write(f"{each.about}: {each.check}: expected {each.expected}, found {each.actual}")
-        if found:
-            raise CommandError(f"{len(found)} differences; rebuild_rollups mends them.")
+        if result:
+            raise CommandError(f"{len(result)} differences; rebuild_rollups mends them.")
         self.stdout.write("Rollups, scans and ledger agree.")

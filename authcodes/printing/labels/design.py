@@ -30,7 +30,7 @@ class Label:
     @property
     def details(self) -> list[str]:
         """What stands below or beside the code, the title first."""
-        return [words for words in (self.title, self.sku, self.expiry, self.note) if words]
+        return [text for text in (self.title, self.sku, self.expiry, self.note) if text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class Design:
             raise wrong("qr_mm", _("A QR code needs at least %(least)s mm.") % {"least": images.MIN_SIZE_MM})
         largest = min(self.sheet.label_width, self.sheet.label_height - TEXT_MM)
         if self.qr_mm > largest:
-            words = _("The QR code and the text below it are larger than the label: at most %(most)s mm fit.")
-            raise wrong("qr_mm", words % {"most": largest})
+            text = _("The QR code and the text below it are larger than the label: at most %(most)s mm fit.")
+            raise wrong("qr_mm", text % {"most": largest})
         if not 1 <= self.start <= self.sheet.per_page:
             raise wrong("start", _("The sheet has the labels 1 to %(last)s.") % {"last": self.sheet.per_page})
         check_printer(offset_x=self.offset_x, offset_y=self.offset_y, scale=self.scale)
@@ -86,19 +86,19 @@ def module_warnings(design: Design, sample: Label) -> list[str]:
     if module >= images.MIN_MODULE_MM:
         return []
     needed = images.MIN_MODULE_MM * images.modules_across(drawn) / design.scale
-    words = _(
+    text = _(
         "A module of the QR code is %(module).3f mm wide, less than %(least)s mm: cheap printers and cameras may fail. "
         "Print it at %(needed).1f mm or more, or choose a lower error correction."
     )
-    return [words % {"module": module, "least": images.MIN_MODULE_MM, "needed": needed}]
+    return [text % {"module": module, "least": images.MIN_MODULE_MM, "needed": needed}]
 
 
 def letter_warnings(missing: str) -> list[str]:
     """What to say of characters that labels cannot show."""
     if not missing:
         return []
-    words = _(
+    text = _(
         "Labels cannot show these characters and print %(box)s instead: "
         "%(missing)s. The operator can add a font that has them."
     )
-    return [words % {"box": fonts.UNKNOWN, "missing": " ".join(missing[:20])}]
+    return [text % {"box": fonts.UNKNOWN, "missing": " ".join(missing[:20])}]

@@ -131,13 +131,13 @@ def runs(text: str, first: Face) -> list[Run]:
     """`text` in pieces of one face each, `first` wherever it can be; U+FFFD for what none has."""
     if first.has(text):
         return [Run(first, text)] if text else []
-    found: list[tuple[Face, list[str]]] = []
+    result: list[tuple[Face, list[str]]] = []
     for character in text:
-        chosen = _chosen(character, found[-1][0] if found else first, first)
-        if not found or found[-1][0] is not chosen:
-            found.append((chosen, []))
-        found[-1][1].append(character if chosen.has(character) else UNKNOWN)
-    return [Run(chosen, "".join(characters)) for chosen, characters in found]
+        chosen = _chosen(character, result[-1][0] if result else first, first)
+        if not result or result[-1][0] is not chosen:
+            result.append((chosen, []))
+        result[-1][1].append(character if chosen.has(character) else UNKNOWN)
+    return [Run(chosen, "".join(characters)) for chosen, characters in result]
 
 
 def _chosen(character: str, before: Face, first: Face) -> Face:

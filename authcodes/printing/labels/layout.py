@@ -125,7 +125,7 @@ class Placement:
             if len(several) > self.lines_below:
                 several = [self._one_line(title, small, strip.width)]
             tops = (strip.top - float(TEXT_MM) - number * NARROW_MM for number in range(len(several)))
-            return [self._centred(words, strip, top) for words, top in zip(several, tops, strict=True)]
+            return [self._centred(texts, strip, top) for texts, top in zip(several, tops, strict=True)]
         room = strip._replace(left=code_ends + PAD)
         if room.width < MIN_TEXT_WIDTH_MM:
             return []
@@ -135,28 +135,28 @@ class Placement:
     def _at_the_side(self, title: str, small: tuple[str, ...]) -> list[Line]:
         """As large as fits the box whole, in its middle; what does not fit at the usual size is cut."""
         for larger in LARGER:
-            found = self._filled(title, small, larger)
-            if found and self._is_whole(title, small, larger, found):
-                return self._in_the_middle(found)
+            result = self._filled(title, small, larger)
+            if result and self._is_whole(title, small, larger, result):
+                return self._in_the_middle(result)
         return self._filled(title, small, 1.0)
 
     def _filled(self, title: str, small: tuple[str, ...], larger: float) -> list[Line]:
         box, title_pt, small_pt = self._box, TITLE_PT * larger, SMALL_PT * larger
         line = small_pt * LEADING / POINTS_PER_MM
         fitting = int((box.height - len(small) * line) / (title_pt * LEADING / POINTS_PER_MM))
-        found = list(_paragraph(title, box, top=box.top, size=title_pt, most_lines=min(fitting, MAX_TITLE_LINES)))
-        for words in small:
-            top = found[-1].top - found[-1].size * LEADING / POINTS_PER_MM if found else box.top
+        rows = list(_paragraph(title, box, top=box.top, size=title_pt, most_lines=min(fitting, MAX_TITLE_LINES)))
+        for texts in small:
+            top = rows[-1].top - rows[-1].size * LEADING / POINTS_PER_MM if rows else box.top
             if top - line < box.bottom:
                 break
-            found += _paragraph(words, box, top=top, size=small_pt, most_lines=1)
-        return found
+            rows += _paragraph(texts, box, top=top, size=small_pt, most_lines=1)
+        return rows
 
     def _is_whole(self, title: str, small: tuple[str, ...], larger: float, placed: list[Line]) -> bool:
         """Whether nothing is cut, and no word broken."""
         room = self._box.width * POINTS_PER_MM / larger
-        words = [text_layout.shaped(word) for word in title.split()]
-        if any(_measure(word) * TITLE_PT > room for word in words):
+        texts = [text_layout.shaped(word) for word in title.split()]
+        if any(_measure(word) * TITLE_PT > room for word in texts):
             return False
         if any(_measure(text_layout.shaped(line)) * SMALL_PT > room for line in small):
             return False
@@ -173,11 +173,11 @@ class Placement:
 
     def _one_line(self, title: str, small: tuple[str, ...], width: float) -> str:
         """All of it side by side; if that is too long, the title is cut first."""
-        rest = " · ".join(small)
+        remaining = " · ".join(small)
         if not title:
-            return rest
-        room = width * POINTS_PER_MM / NARROW_PT - _measure(f" · {rest}" if rest else "")
-        return " · ".join(filter(None, (text_layout.cut(title, width=room, measure=_measure), rest)))
+            return remaining
+        room = width * POINTS_PER_MM / NARROW_PT - _measure(f" · {remaining}" if remaining else "")
+        return " · ".join(filter(None, (text_layout.cut(title, width=room, measure=_measure), remaining)))
 
     def _centred(self, content: str, area: Area, top: float) -> Line:
         text = text_layout.shaped(content)
@@ -240,8 +240,8 @@ def _at_the_side(edges: list[float], side: float) -> Iterator[tuple[float, float
 
 def on_white(logo: bytes) -> Image.Image:
     """A design's logo as it is printed."""
-    with Image.open(io.BytesIO(logo), formats=["PNG"]) as given:
-        picture = given.convert("RGBA")
+    with Image.open(io.BytesIO(logo), formats=["PNG"]) as image:
+        picture = image.convert("RGBA")
     return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
 
 

@@ -123,9 +123,9 @@ class Document:
             return adopted[number]
 
         page = next(body for body in bodies.values() if re.search(rb"/Type /Page\b(?!s)", body))
-        found = re.search(rb"/Resources (\d+) 0 R", page)
-        assert found is not None  # noqa: S101 - fpdf2 gives its only page the only dictionary
-        return adopt(int(found[1]))
+        result = re.search(rb"/Resources (\d+) 0 R", page)
+        assert result is not None  # noqa: S101 - fpdf2 gives its only page the only dictionary
+        return adopt(int(result[1]))
 
     def _object(self, body: bytes, *, number: int = 0) -> int:
         """Write an object, under a new number if it has none. Returns the number."""

@@ -76,11 +76,11 @@ class Sheet:
         right = self.left + (self.columns - 1) * self.pitch_x + self.label_width
         bottom = self.top + (self.rows - 1) * self.pitch_y + self.label_height
         if right > self.page_width:
-            words = _("The labels reach %(much)s mm beyond the page's right edge.")
-            raise _wrong("columns", words % {"much": right - self.page_width})
+            message = _("The labels reach %(much)s mm beyond the page's right edge.")
+            raise _wrong("columns", message % {"much": right - self.page_width})
         if bottom > self.page_height:
-            words = _("The labels reach %(much)s mm beyond the page's bottom edge.")
-            raise _wrong("rows", words % {"much": bottom - self.page_height})
+            message = _("The labels reach %(much)s mm beyond the page's bottom edge.")
+            raise _wrong("rows", message % {"much": bottom - self.page_height})
 
 
 def _wrong(field: str, message: str) -> Invalid:

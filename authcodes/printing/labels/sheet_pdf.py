@@ -35,14 +35,14 @@ def write(
     be printed, or when there is nothing to print.
     """
     design.check()
-    rest = iter(labels)
-    first = next(rest, None)
+    remaining = iter(labels)
+    first = next(remaining, None)
     if first is None:
         raise wrong("labels", _("There are no labels to print."))
     document = _document(file, design)
     painter = _Painter(document, design)
     done = 0
-    for slot, some in _pages(chain([first], rest), design):
+    for slot, some in _pages(chain([first], remaining), design):
         document.page(painter.page(slot, some))
         done += len(some)
         if progress is not None:
@@ -157,13 +157,13 @@ def calibration(design: Design) -> bytes:
     lengths = [min(RULER_MM, int((side - 20) / 10) * 10) for side in (width, height)]
     drawn += _ruler(document, lengths[0], lambda at, off: ((width - lengths[0]) / 2 + at, height / 2 - off))
     drawn += _ruler(document, lengths[1], lambda at, off: (width / 4 - off, (height - lengths[1]) / 2 + at))
-    words = [
+    captions = [
         _("Print this page at 100 %, without fitting it to the paper."),
         _("Hold it against a sheet of labels. Each cross should lie on a label's corner; if not, measure the offset."),
         _("The rulers are %(across)s mm and %(up)s mm long.") % {"across": lengths[0], "up": lengths[1]},
     ]
     left = width / 4 + 5  # clear of the upright ruler
-    for number, line in enumerate(words):
+    for number, line in enumerate(captions):
         shaped = text_layout.shaped(line)
         size = min(8, (width - left - 10) * POINTS_PER_MM / fonts.measured(shaped, fonts.sans()))
         drawn.append(_text(document, shaped, x=left, top=height / 2 + 25 - number * 4, size=size))

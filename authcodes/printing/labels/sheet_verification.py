@@ -66,8 +66,8 @@ def check(file: BinaryIO, expected: dict[int, list[str]], *, pages: int) -> int:
 
 
 def _wrong(page: int) -> verification.Unreadable:
-    words = _("Page %(page)d of the finished file does not contain the expected codes.")
-    return verification.Unreadable(words % {"page": page})
+    message = _("Page %(page)d of the finished file does not contain the expected codes.")
+    return verification.Unreadable(message % {"page": page})
 
 
 def _painted(content: bytes) -> Page:

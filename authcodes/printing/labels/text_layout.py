@@ -27,8 +27,8 @@ Measure = Callable[[str], float]
 
 def clean(text: str) -> str:
     """One line without control characters, and without marks that would turn what follows them around."""
-    kept = "".join(_retained(character) for character in unicodedata.normalize("NFC", text[:MAX_CHARACTERS]))
-    return " ".join(kept.split())
+    saved = "".join(_retained(character) for character in unicodedata.normalize("NFC", text[:MAX_CHARACTERS]))
+    return " ".join(saved.split())
 
 
 def _retained(character: str) -> str:
@@ -55,12 +55,12 @@ def right_to_left(text: str) -> bool:
 def wrapped(text: str, *, width: float, most_lines: int, measure: Measure) -> list[str]:
     """`text` in lines no wider than `width`, broken at spaces where it can be, the last cut short if it must be."""
     lines: list[str] = []
-    rest = text
-    while rest and len(lines) < most_lines - 1:
-        line = _head(rest, width, measure)
+    remaining = text
+    while remaining and len(lines) < most_lines - 1:
+        line = _head(remaining, width, measure)
         lines.append(line.rstrip())
-        rest = rest[len(line) :].lstrip()
-    return [*lines, cut(rest, width=width, measure=measure)] if rest and most_lines > 0 else lines
+        remaining = remaining[len(line) :].lstrip()
+    return [*lines, cut(remaining, width=width, measure=measure)] if remaining and most_lines > 0 else lines
 
 
 def cut(text: str, *, width: float, measure: Measure) -> str:
@@ -95,17 +95,17 @@ def shaped(text: str) -> str:
     """Arabic letters in the forms in which they join their neighbours, still in the order of speech."""
     if text.isascii():
         return text
-    found, place = [], 0
+    result, place = [], 0
     while place < len(text):
         forms, length = _forms_at(text, place)
         if not forms:
-            found.append(text[place])
+            result.append(text[place])
         else:
             before = _joins_left(_neighbour(text, place, -1))
             after = "initial" in forms and _joins_right(_neighbour(text, place + length - 1, 1))
-            found.append(forms[_POSITIONS[before, after]])
+            result.append(forms[_POSITIONS[before, after]])
         place += length
-    return "".join(found)
+    return "".join(result)
 
 
 _POSITIONS = {
@@ -145,14 +145,14 @@ def _joins_right(letter: str) -> bool:
 @cache
 def _arabic_forms() -> dict[str, dict[str, str]]:
     """By letter, or lam with an alef, the characters that Unicode has for its positions."""
-    found: dict[str, dict[str, str]] = {}
+    result: dict[str, dict[str, str]] = {}
     for number in (*range(0xFB50, 0xFC00), *range(0xFE80, 0xFEFD)):
         position, *letters = unicodedata.decomposition(chr(number)).split() or [""]
         plain = "".join(chr(int(letter, 16)) for letter in letters)
         if len(plain) == 1 or (len(plain) == 2 and plain[0] == LAM and plain[1] in "\u0622\u0623\u0625\u0627"):
-            found.setdefault(plain, {})[position.strip("<>")] = chr(number)
+            result.setdefault(plain, {})[position.strip("<>")] = chr(number)
     # Some have no isolated or final form of their own.
-    return {letter: forms for letter, forms in found.items() if {"isolated", "final"} <= forms.keys()}
+    return {letter: forms for letter, forms in result.items() if {"isolated", "final"} <= forms.keys()}
 
 
 def in_order_of_sight(line: str, *, right_to_left: bool) -> str:

@@ -107,8 +107,8 @@ def write(
 
 def _numbered(images: Iterable[Image]) -> Iterator[tuple[int, list[Image]]]:
     """Chunks of images, each with the number of its first, from 0."""
-    rest, number = iter(images), 0
-    while chunk := list(islice(rest, CHUNK)):
+    remaining, number = iter(images), 0
+    while chunk := list(islice(remaining, CHUNK)):
         yield number, chunk
         number += len(chunk)
 

@@ -65,8 +65,8 @@ class Raster:
 def raster(side: int, size_mm: Decimal, dpi: int = DPI) -> Raster:
     """The smallest whole scale at which the image is at least `size_mm` wide, quiet zone included."""
     modules = side + 2 * QUIET_ZONE
-    wanted = int(size_mm * dpi / MILLIMETRES_PER_INCH)
-    return Raster(side, max(1, -(-wanted // modules)), dpi)
+    pixels = int(size_mm * dpi / MILLIMETRES_PER_INCH)
+    return Raster(side, max(1, -(-pixels // modules)), dpi)
 
 
 def png(*, text: str, size_mm: Decimal = DEFAULT_SIZE_MM, level: Level = Level.M) -> bytes:
@@ -133,12 +133,12 @@ def outline(drawn: Symbol) -> str:
 
 def runs(drawn: Symbol) -> list[tuple[int, int, int]]:
     """Where dark modules stand side by side: x and y of the first, counted with the quiet zone, and how many."""
-    found = []
+    spans = []
     for y, row in enumerate(drawn.rows(), QUIET_ZONE):
         x = row.find("1")
         while x >= 0:
             end = row.find("0", x)
             end = len(row) if end < 0 else end
-            found.append((x + QUIET_ZONE, y, end - x))
+            spans.append((x + QUIET_ZONE, y, end - x))
             x = row.find("1", end)
-    return found
+    return spans

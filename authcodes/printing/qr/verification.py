@@ -75,7 +75,7 @@ def expect(read: str | None, expected: str, code: str = "") -> None:
     if read == expected:
         return
     # By its code alone: what is printed may hold a tag, and this is read in logs.
-    named = code or (found.code if (found := scanned.read(expected)) else "")
+    named = code or (result.code if (result := scanned.read(expected)) else "")
     message = (
         _("The image of code %(code)s cannot be read.")
         if read is None
@@ -101,11 +101,11 @@ def _modules_of(data: bytes) -> Image.Image | None:
     # Of a row that is told, how many follow that are told to be the same.
     heights = [1 + len(same) for same in rows[::stride].split(b"\0")[1:]]
     starts = [stride * above for above in accumulate(heights[:-1], initial=0)]
-    told = [rows[at : at + stride] for at in starts]
+    content = [rows[at : at + stride] for at in starts]
     same = bytes([2, *bytes(stride - 1)])
-    if b"".join([row + same * (height - 1) for row, height in zip(told, heights, strict=True)]) != rows:
+    if b"".join([row + same * (height - 1) for row, height in zip(content, heights, strict=True)]) != rows:
         return None
-    lines = Image.frombytes("1", (width, len(told)), b"".join([row[1:] for row in told]))
+    lines = Image.frombytes("1", (width, len(content)), b"".join([row[1:] for row in content]))
     return _squared(lines.convert("L"), heights)
 
 
@@ -129,19 +129,19 @@ def _chunks(data: bytes) -> list[tuple[bytes, bytes]] | None:
     """A PNG's chunks; None unless all are whole and their checksums right."""
     if data[:8] != b"\x89PNG\r\n\x1a\n":
         return None
-    found, at = [], 8
+    result, at = [], 8
     while at < len(data):
         length = int.from_bytes(data[at : at + 4])
-        kind, body, told = (
+        kind, body, content = (
             data[at + 4 : at + 8],
             data[at + 8 : at + 8 + length],
             data[at + 8 + length : at + 12 + length],
         )
-        if len(told) != 4 or zlib.crc32(kind + body) != int.from_bytes(told):
+        if len(content) != 4 or zlib.crc32(kind + body) != int.from_bytes(content):
             return None
-        found.append((kind, body))
+        result.append((kind, body))
         at += 12 + length
-    return found
+    return result
 
 
 def _inflated(data: bytes, *, most: int) -> bytes | None:
@@ -156,17 +156,17 @@ def _inflated(data: bytes, *, most: int) -> bytes | None:
 def _decoded(modules: Image.Image) -> str | None:
     """What modules say, each a pixel here; nothing has to be searched for."""
     large = modules.resize((modules.width * PIXELS, modules.height * PIXELS), Image.Resampling.NEAREST)
-    found = zxingcpp.read_barcode(
+    result = zxingcpp.read_barcode(
         large, formats=QR_CODE, is_pure=True, try_rotate=False, try_downscale=False, try_invert=False
     )
-    return found.bytes.decode(errors="replace") if found and found.valid else None
+    return result.bytes.decode(errors="replace") if result and result.valid else None
 
 
 def read_image(image: Image.Image) -> str | None:
     """What the QR code in a grey picture says; None where none can be read."""
-    found = zxingcpp.read_barcode(_smaller(image), formats=QR_CODE)
+    result = zxingcpp.read_barcode(_smaller(image), formats=QR_CODE)
     # Its bytes, because which characters bytes beyond ASCII are is a guess in a QR code.
-    return found.bytes.decode(errors="replace") if found and found.valid else None
+    return result.bytes.decode(errors="replace") if result and result.valid else None
 
 
 def _smaller(image: Image.Image) -> Image.Image:

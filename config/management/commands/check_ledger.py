@@ -11,9 +11,9 @@ class Command(BaseCommand):
     help = "Compare balances, ledger, progress, events and scans; exit with 1 and the differences if they disagree."
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
-        found = list(consistency.differences())
-        for each in found:
+        rows = list(consistency.differences())
+        for each in rows:
             self.stdout.write(f"{each.about}: {each.check}: expected {each.expected}, found {each.actual}")
-        if found:
-            raise CommandError(f"{len(found)} differences.")
+        if rows:
+            raise CommandError(f"{len(rows)} differences.")
         self.stdout.write("Balances, ledger, progress, events and scans agree.")

@@ -128,11 +128,14 @@ class BrandSummary:
         }
 
     def text_lines(self) -> list[str]:
-        who = {**{email: role.value for email, role in self.staff.items()}, **dict.fromkeys(self.customers, "customer")}
+        roles_by_email = {
+            **{email: role.value for email, role in self.staff.items()},
+            **dict.fromkeys(self.customers, "customer"),
+        }
         return [
             "",
             f"{self.brand.name}  (brand {self.brand.pk}, origin {self.origin})",
-            *(line(role, email, self.credentials.passwords[email]) for email, role in who.items()),
+            *(line(role, email, self.credentials.passwords[email]) for email, role in roles_by_email.items()),
             line("scan page", self.page, "what a phone opens for this code" if self.is_reached else NOT_FOR_PHONES),
             line("scan", self.codes[0].code, f"its QR image: {image_url(self.codes[0], self.credentials)}"),
         ]

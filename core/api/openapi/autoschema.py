@@ -19,5 +19,5 @@ class Described(AutoSchema):
 
     def _get_examples(self, *where: Any, **more: Any) -> Any:
         """By their titles, which the library would make names of."""
-        found = super()._get_examples(*where, **more)  # type: ignore[no-untyped-call]
-        return {each.get("summary", name): {"value": each["value"]} for name, each in found.items()}
+        result = super()._get_examples(*where, **more)  # type: ignore[no-untyped-call]
+        return {each.get("summary", name): {"value": each["value"]} for name, each in result.items()}

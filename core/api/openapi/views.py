@@ -26,9 +26,9 @@ class Open(APIView):
     http_method_names = ["get", "head"]
 
     def handle_exception(self, exc: Exception) -> Any:
-        refused = super().handle_exception(exc)
-        headers = {**refused.headers, "Content-Type": Json.media_type}
-        return HttpResponse(Json().render(refused.data), status=refused.status_code, headers=headers)
+        rejected = super().handle_exception(exc)
+        headers = {**rejected.headers, "Content-Type": Json.media_type}
+        return HttpResponse(Json().render(rejected.data), status=rejected.status_code, headers=headers)
 
 
 class Schema(Open, SpectacularAPIView):
@@ -51,8 +51,8 @@ def described(renderer: Any) -> bytes:
     """The description as this process makes it once: that takes half a second, and anybody may ask."""
     generator: Any = SchemaGenerator
     with translation.override("en"):
-        found: bytes = renderer().render(generator().get_schema(request=None, public=True))
-    return found
+        result: bytes = renderer().render(generator().get_schema(request=None, public=True))
+    return result
 
 
 class TryOut(Open, SpectacularSwaggerSplitView):

@@ -90,8 +90,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def assume(self) -> None:
         """Take on the role and the brands that are wanted, unless they are taken on already."""
-        wanted = self.required_scope
-        if self._assumed == wanted or not self.is_guarded:
+        requested = self.required_scope
+        if self._assumed == requested or not self.is_guarded:
             return
         assert self.connection is not None  # noqa: S101 - whoever asks has connected
         if self.connection.info.transaction_status == INERROR:
@@ -104,11 +104,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
             except psycopg.errors.InvalidParameterValue as error:
                 message = f"{error.diag.message_primary}. Run `manage.py migrate`: it makes the database's roles."
                 raise psycopg.OperationalError(message) from error
-        self._assumed = wanted
+        self._assumed = requested
 
     def _statement(self, *, local: bool) -> str:
-        words = (psycopg.sql.quote(word) for word in self._session_settings())
-        return ASSUME.format(*words, reach="LOCAL" if local else "SESSION")
+        text = (psycopg.sql.quote(word) for word in self._session_settings())
+        return ASSUME.format(*text, reach="LOCAL" if local else "SESSION")
 
     def _session_settings(self) -> tuple[str, str, str, str]:
         """The role, the brands, the user, and the customer whom rows are narrowed to."""

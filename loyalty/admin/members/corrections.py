@@ -76,7 +76,7 @@ class Corrections(TenantAdmin):
     )
     def change_address(self, request: HttpRequest, object_id: str) -> HttpResponse:
         member: UserPoints = self.get_object(request, object_id)
-        words = [
+        text = [
             _(
                 "The current address is %(email)s. We notify it and send a link to the new address. "
                 "The address changes once the customer opens the link and enters their password, within 30 minutes."
@@ -86,13 +86,13 @@ class Corrections(TenantAdmin):
         waiting = confirmations.waiting_change(user_id=member.user_id, brand_id=member.brand_id, at=timezone.now())
         if change := waiting.first():
             unconfirmed = _("%(email)s is not confirmed yet. Requesting another address cancels its link.")
-            words.append(unconfirmed % {"email": change.email})
+            text.append(unconfirmed % {"email": change.email})
         action = ConfirmedAction(
             page=self,
             request=request,
             row=member,
             title=_("Change the e-mail address of %(member)s") % {"member": name_of(member)},
-            paragraphs=words,
+            paragraphs=text,
             form=AddressForm,
             button=_("Send the link"),
         )

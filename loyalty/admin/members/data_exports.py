@@ -17,8 +17,10 @@ from portal.unfold import action
 
 @cache
 def page() -> Callable[[TenantAdmin, HttpRequest, UserPoints], HttpResponse]:
-    found: Callable[[TenantAdmin, HttpRequest, UserPoints], HttpResponse] = import_string(settings.CUSTOMER_DATA_EXPORT)
-    return found
+    function: Callable[[TenantAdmin, HttpRequest, UserPoints], HttpResponse] = import_string(
+        settings.CUSTOMER_DATA_EXPORT
+    )
+    return function
 
 
 class DataExport(TenantAdmin):

@@ -99,8 +99,8 @@ class Enrolment:
                     addresses=chosen["all"],
                     audit_context=audit_context(request, _("Enrolled manually")),
                 )
-            except DomainError as refusal:
-                form.add_error(None, refusal.message)
+            except DomainError as error:
+                form.add_error(None, error.message)
             else:
                 report(request, result)
                 return redirect("admin:loyalty_userpoints_changelist")
@@ -117,6 +117,6 @@ def report(request: HttpRequest, result: Result) -> None:
     text = _("Enrolled: %(made)d. Already members: %(already)d.")
     messages.success(request, text % {"made": len(result.enrolled), "already": result.already})
     if result.unknown:
-        shown = ", ".join(result.unknown[:MAX_LISTED]) + (" …" if len(result.unknown) > MAX_LISTED else "")
+        listed = ", ".join(result.unknown[:MAX_LISTED]) + (" …" if len(result.unknown) > MAX_LISTED else "")
         text = _("Not registered with this brand: %(count)d (%(shown)s). Ask them to register first.")
-        messages.warning(request, text % {"count": len(result.unknown), "shown": shown})
+        messages.warning(request, text % {"count": len(result.unknown), "shown": listed})

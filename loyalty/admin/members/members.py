@@ -163,16 +163,16 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin, I
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         member = self.get_object(request, unquote(object_id))
-        told = self.notifications_of(request, member)
-        told["panels"] = list(customer_panels.of_customer(request, member.user, member.brand))
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+        cleaned = self.notifications_of(request, member)
+        cleaned["panels"] = list(customer_panels.of_customer(request, member.user, member.brand))
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **cleaned})
 
     def notifications_of(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:
         """What the member wants to hear, and what was sent last; for those who may see that."""
         if member.brand_id not in brand_scope(request.user, VIEW, "loyalty.notificationdelivery"):
             return {}
         notifications = reverse("admin:loyalty_notificationdelivery_changelist")
-        wishes = preferences.read(member.user_id, member.brand_id)
+        choices = preferences.read(member.user_id, member.brand_id)
         sent = NotificationDelivery.objects.filter(user=member.user_id, brand=member.brand_id)
         sent = sent.select_related("user").order_by("-id")[:10]
         return {
@@ -181,10 +181,10 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin, I
                 for row in sent
             ],
             "wishes": [
-                (topic.label, [channel.label for channel in Channel if wishes.allows(topic, channel)])
+                (topic.label, [channel.label for channel in Channel if choices.allows(topic, channel)])
                 for topic in Topic
             ],
-            "language": Language(wishes.language).label if wishes.language else "",
+            "language": Language(choices.language).label if choices.language else "",
             "devices": len(devices.alive(user_id=member.user_id, brand_id=member.brand_id)),
             "zone": member.brand.zone,
             "notifications_address": f"{notifications}?{urlencode({'q': member.user.email})}",
@@ -219,8 +219,8 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin, I
     def first_match(self, request: HttpRequest, rows: QuerySet[UserPoints], text: str) -> QuerySet[UserPoints]:
         """What the portal's search box shows: some whom the words mean."""
         brand_ids = [brand.pk for brand in self.brands_seen(request)]
-        found = rows.filter(user__in=customer_search.some(text, brand_ids, SOME))
-        return found.select_related("user", "brand").order_by("user__email", "pk")
+        matches = rows.filter(user__in=customer_search.some(text, brand_ids, SOME))
+        return matches.select_related("user", "brand").order_by("user__email", "pk")
 
     @admin.action(description=gettext_lazy("Block (no earning, no redeeming)"), permissions=["act"])
     def block(self, request: HttpRequest, queryset: QuerySet[UserPoints]) -> HttpResponse | None:
@@ -325,21 +325,21 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin, I
 
     def adjusted(self, request: HttpRequest, member: UserPoints, form: AdjustmentForm) -> bool:
         """Whether the adjustment stands now; if not, the form says why."""
-        told = form.cleaned_data
+        cleaned = form.cleaned_data
         try:
             made = adjustments.adjust(
                 account=member,
                 points=form.points,
-                key=told["key"],
-                audit_context=audit_context(request, told["reason"]),
+                key=cleaned["key"],
+                audit_context=audit_context(request, cleaned["reason"]),
             )
         except PointsAlreadyClaimed:
             self.message_user(request, _("This adjustment has already been made. It counts once."), messages.WARNING)
             return True
-        except DomainError as refusal:
-            form.add_error(refusal.details.get("field"), refusal.message)
+        except DomainError as error:
+            form.add_error(error.details.get("field"), error.message)
             return False
-        words = _("Adjusted by %(points)s. The balance is now %(balance)s.")
-        told = {"points": format_points(made.points), "balance": format_number(made.new_balance)}
-        self.message_user(request, words % told, messages.SUCCESS)
+        message = _("Adjusted by %(points)s. The balance is now %(balance)s.")
+        cleaned = {"points": format_points(made.points), "balance": format_number(made.new_balance)}
+        self.message_user(request, message % cleaned, messages.SUCCESS)
         return True

@@ -126,9 +126,9 @@ class MemberResource(TenantResource):
         self._check_unique(planned, "external_id", lambda row: row.external_id)
         look_up = member_imports.lock_known if lock else member_imports.known
         addresses = [row.more.address for row in planned if "email" not in row.errors]
-        found = look_up(brand=self.brand, addresses=addresses, source=self._source)
+        result = look_up(brand=self.brand, addresses=addresses, source=self._source)
         for row in planned:
-            self._compare(row, found.get(row.more.address))
+            self._compare(row, result.get(row.more.address))
         self._check_external_ids(planned)
         self._check_points(planned, lock=lock)
         return Plan(table.columns, planned)

@@ -44,8 +44,8 @@ class AddressColumn:
 
 def displayed_address(viewer: Any, row: NotificationDelivery) -> str:
     email: str = row.user.email
-    is_theirs = row.channel == Channel.EMAIL and row.masked_address == masked_mail(email)[:120]
-    return email if is_theirs and sees_members(viewer, row.brand_id) else row.masked_address
+    is_current_address = row.channel == Channel.EMAIL and row.masked_address == masked_mail(email)[:120]
+    return email if is_current_address and sees_members(viewer, row.brand_id) else row.masked_address
 
 
 @admin.register(NotificationDelivery)
@@ -78,9 +78,9 @@ class NotificationDeliveryAdmin(TenantAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """The same rule on the page of one."""
-        first, *others = super().get_fieldsets(request, obj)
+        first, *remaining = super().get_fieldsets(request, obj)
         fields = (("brand", "user"), ("template", "language"), ("channel", AddressColumn(request.user)), "state")
-        return [(first[0], {**first[1], "fields": fields}), *others]
+        return [(first[0], {**first[1], "fields": fields}), *remaining]
 
     @display(description=_("status"), ordering="status")
     def state(self, row: NotificationDelivery) -> SafeString:

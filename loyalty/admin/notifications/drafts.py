@@ -10,13 +10,13 @@ from loyalty.notifications.placeholders import BadText
 
 def names_of(template: str) -> list[tuple[str, str]]:
     """Which names the words of a notice may hold, and what they stand for."""
-    return [(f"{{{name}}}", str(words)) for name, (words, _example) in KINDS[template].slots.items()]
+    return [(f"{{{name}}}", str(description)) for name, (description, _example) in KINDS[template].slots.items()]
 
 
 def draft(*, brand: Any, template: str, channel: str, language: str, texts: MessageText) -> dict[str, Any]:
     """What the page shows of `texts`: filled with made-up facts, or what is wrong with them."""
     ours = catalogue.shipped(template, channel, language)
-    told = {
+    page_context = {
         "names": names_of(template),
         "ours": {"subject": ours.subject, "body": ours.body},
         "direction": catalogue.direction(language),
@@ -25,8 +25,8 @@ def draft(*, brand: Any, template: str, channel: str, language: str, texts: Mess
     try:
         for text, most in zip((texts.subject, texts.body), longest, strict=True):
             placeholders.check(text[: most + 1], known=KINDS[template].slots, needed=frozenset())
-    except BadText as refusal:
-        return {**told, "problem": str(refusal)}
+    except BadText as error:
+        return {**page_context, "problem": str(error)}
     cut = MessageText(texts.subject[: longest[0]], texts.body[: longest[1]])
     composed = rendering.compose(rendering.sample(brand, template, channel, language), cut)
-    return {**told, "subject": composed.subject, "text": composed.text, "html": composed.html}
+    return {**page_context, "subject": composed.subject, "text": composed.text, "html": composed.html}

@@ -62,5 +62,5 @@ class SenderDomainAdmin(TenantAdmin):
     @display(description=gettext_lazy("DNS record"))
     def record(self, domain: SenderDomain) -> SafeString:
         name, value = sender_domains.record_name(domain), sender_domains.record_value(domain)
-        words = _("Add this TXT record to your DNS, then choose “Check the record again” in the list.")
-        return format_html("<code>{}<br>TXT {}</code><br>{}", name, value, words)
+        message = _("Add this TXT record to your DNS, then choose “Check the record again” in the list.")
+        return format_html("<code>{}<br>TXT {}</code><br>{}", name, value, message)

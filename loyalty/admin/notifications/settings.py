@@ -42,13 +42,13 @@ class NotificationSettingsForm(TenantForm):
         return str(self.cleaned_data["twilio_auth_token"].strip() or self.stored["twilio_auth_token"])
 
     def clean_fcm_service_account(self) -> str:
-        given = self.cleaned_data["fcm_service_account"].strip()
-        if given:
+        cleaned = self.cleaned_data["fcm_service_account"].strip()
+        if cleaned:
             try:
-                push.service_account(given)
-            except DomainError as refusal:
-                raise forms.ValidationError(refusal.message) from None
-        return str(given or self.stored["fcm_service_account"])
+                push.service_account(cleaned)
+            except DomainError as error:
+                raise forms.ValidationError(error.message) from None
+        return str(cleaned or self.stored["fcm_service_account"])
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -66,8 +66,8 @@ class NotificationSettingsForm(TenantForm):
     def check_sender_name(self, brand: Brand | None, cleaned: dict[str, Any]) -> None:
         name = cleaned.get("sender_name")
         if brand and name and not sender_names.is_own(brand_name=brand.name, sender_name=name):
-            words = _("Begin with the brand's name, “%(name)s”. Only the operator can change the brand's name.")
-            self.add_error("sender_name", words % {"name": brand.name})
+            message = _("Begin with the brand's name, “%(name)s”. Only the operator can change the brand's name.")
+            self.add_error("sender_name", message % {"name": brand.name})
 
 
 @admin.register(NotificationSettings)
@@ -96,10 +96,10 @@ class NotificationSettingsAdmin(TenantAdmin):
 
     def get_fieldsets(self, request: Any, obj: Any = None) -> Any:
         """Who may only look sees no field of a secret, not even its length."""
-        found = super().get_fieldsets(request, obj)
+        result = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
-            return found
-        return [(title, {**about, "fields": without_secrets(about["fields"])}) for title, about in found]
+            return result
+        return [(title, {**about, "fields": without_secrets(about["fields"])}) for title, about in result]
 
     @display(description=gettext_lazy("state"))
     def state(self, own: NotificationSettings) -> SafeString:

@@ -77,12 +77,12 @@ class NotificationTemplateAdmin(ImportingAdmin):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A brand's own words begin with ours."""
-        found = super().get_changeform_initial_data(request)
-        wanted = [found.get(name, "") for name in CHOICE]
-        if is_choice(*wanted):
-            words = catalogue.shipped(*wanted)
-            found = {**found, "subject": words.subject, "body": words.body}
-        return found
+        result = super().get_changeform_initial_data(request)
+        choice = [result.get(name, "") for name in CHOICE]
+        if is_choice(*choice):
+            message = catalogue.shipped(*choice)
+            result = {**result, "subject": message.subject, "body": message.body}
+        return result
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         return super().changelist_view(request, {**(extra_context or {}), "overview": self.overview(request)})
@@ -98,9 +98,9 @@ class NotificationTemplateAdmin(ImportingAdmin):
                 "name": template.label,
                 "cells": [
                     [
-                        (language.label, self.preview_address(brands[0].pk, *wanted), wanted in own)
+                        (language.label, self.preview_address(brands[0].pk, *choice), choice in own)
                         for language in (Language if channel in KINDS[template].channels else ())
-                        for wanted in [(template.value, channel.value, language.value)]
+                        for choice in [(template.value, channel.value, language.value)]
                     ]
                     for channel in Channel
                 ],
@@ -121,56 +121,58 @@ class NotificationTemplateAdmin(ImportingAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        told = self.about(request, self.get_object(request, unquote(object_id)))
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+        page_context = self.about(request, self.get_object(request, unquote(object_id)))
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **page_context})
 
     def about(self, request: HttpRequest, row: NotificationTemplate | None) -> dict[str, Any]:
         """Which names the words may hold, and where they are previewed."""
         template = row.template if row else request.GET.get("template", "")
         kinds = [template] if template in Template.values else Template.values
         names = dict(name for kind in kinds for name in names_of(kind))
-        told: dict[str, Any] = {"names": list(names.items())}
+        page_context: dict[str, Any] = {"names": list(names.items())}
         if self.brand_scope(request, ADD):
-            told["draft_address"] = reverse("admin:loyalty_notificationtemplate_draft")
+            page_context["draft_address"] = reverse("admin:loyalty_notificationtemplate_draft")
         if row:
-            told["draft_of"] = {"brand": row.brand_id, **{name: getattr(row, name) for name in CHOICE}}
-            told["preview_address"] = self.preview_address(row.brand_id, row.template, row.channel, row.language)
-        return told
+            page_context["draft_of"] = {"brand": row.brand_id, **{name: getattr(row, name) for name in CHOICE}}
+            page_context["preview_address"] = self.preview_address(
+                row.brand_id, row.template, row.channel, row.language
+            )
+        return page_context
 
     def draft(self, request: HttpRequest) -> HttpResponse:
         """How the words of a form read that is not saved, for the page that it stands on."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        given = request.POST
-        template, channel, language = (given.get(name, "") for name in CHOICE)
-        brand = self.brand_seen(request, given.get("brand", ""))
+        values = request.POST
+        template, channel, language = (values.get(name, "") for name in CHOICE)
+        brand = self.brand_seen(request, values.get("brand", ""))
         if (
             brand is None
             or brand.pk not in self.brand_scope(request, ADD)
             or not is_choice(template, channel, language)
         ):
             raise Http404
-        words = MessageText(given.get("subject", ""), given.get("body", ""))
-        return JsonResponse(draft(brand=brand, template=template, channel=channel, language=language, texts=words))
+        message = MessageText(values.get("subject", ""), values.get("body", ""))
+        return JsonResponse(draft(brand=brand, template=template, channel=channel, language=language, texts=message))
 
     def preview(self, request: HttpRequest) -> HttpResponse:
         """How a notice reads, with made-up facts; posted, it is sent to whoever looks at it."""
-        given = request.POST if request.method == "POST" else request.GET
-        wanted = [given.get(name, "") for name in CHOICE]
-        brand = self.brand_seen(request, given.get("brand", ""))
-        if brand is None or not is_choice(*wanted):
+        values = request.POST if request.method == "POST" else request.GET
+        choice = [values.get(name, "") for name in CHOICE]
+        brand = self.brand_seen(request, values.get("brand", ""))
+        if brand is None or not is_choice(*choice):
             raise Http404
         if request.method == "POST":
-            return self.tried(request, brand, wanted)
-        row = NotificationTemplate.objects.filter(brand=brand, **dict(zip(CHOICE, wanted, strict=True))).first()
-        template, channel, language = wanted
+            return self.tried(request, brand, choice)
+        row = NotificationTemplate.objects.filter(brand=brand, **dict(zip(CHOICE, choice, strict=True))).first()
+        template, channel, language = choice
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": f"{Template(template).label}: {Channel(channel).label}, {Language(language).label}",
             "composed": rendering.compose(rendering.sample(brand, template, channel, language)),
             "direction": catalogue.direction(language),
-            "wanted": {"brand": brand.pk, **dict(zip(CHOICE, wanted, strict=True))},
+            "wanted": {"brand": brand.pk, **dict(zip(CHOICE, choice, strict=True))},
             "is_own": row is not None,
             "channel": channel,
             "languages": [
@@ -181,7 +183,7 @@ class NotificationTemplateAdmin(ImportingAdmin):
                 (each.label, self.preview_address(brand.pk, template, each.value, language), each.value == channel)
                 for each in KINDS[template].channels
             ],
-            "edit_address": self.edit_address(request, brand, row, wanted),
+            "edit_address": self.edit_address(request, brand, row, choice),
             "may_send": brand.pk in self.brand_scope(request, ACT),
             "my_address": staff_user(request).email,
         }
@@ -216,11 +218,11 @@ class NotificationTemplateAdmin(ImportingAdmin):
                 phone=request.POST.get("phone", ""),
                 at=timezone.now(),
             )
-        except DomainError as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
         else:
-            words = _("Test message queued. See the list of notifications for its status.")
-            self.message_user(request, words, messages.SUCCESS)
+            message = _("Test message queued. See the list of notifications for its status.")
+            self.message_user(request, message, messages.SUCCESS)
         return redirect(self.preview_address(brand.pk, *choice))
 
 

@@ -85,20 +85,20 @@ class PoolCodeResource(TenantResource):
         cells = [dict(zip(table.columns, (cell.strip() for cell in row.values), strict=True)) for row in table.rows]
         rewards = self._rewards(cells)
         moment = Cell(MomentField(null=True, blank=True).formfield(required=False), is_end=True)
-        for row, mine in zip(planned, cells, strict=True):
-            self._read(row, mine, rewards, moment)
+        for row, rows in zip(planned, cells, strict=True):
+            self._read(row, rows, rewards, moment)
         self._check_repeated_codes(planned)
         self._compare(planned)
         return Plan(table.columns, planned)
 
     def _rewards(self, cells: Sequence[Mapping[str, str]]) -> dict[str, list[Reward]]:
         """The brand's rewards, as files name them."""
-        found: dict[str, list[Reward]] = defaultdict(list)
+        result: dict[str, list[Reward]] = defaultdict(list)
         named = {each["reward"] for each in cells}
         for reward in Reward.objects.filter(brand=self.brand):
             for name in {reward.name, f"#{reward.pk}"} & named:
-                found[name].append(reward)
-        return found
+                result[name].append(reward)
+        return result
 
     def _read(
         self, row: PlannedRow, cells: Mapping[str, str], rewards: Mapping[str, list[Reward]], moment: Cell

@@ -195,11 +195,11 @@ class Programme:
 
     @property
     def expiring(self) -> list[Card]:
-        found = self.figures.expiring
-        most = max(found.values(), default=Decimal(0))
+        result = self.figures.expiring
+        most = max(result.values(), default=Decimal(0))
         return [
             Card(date_format(month, "F Y"), format_number(points), percent=float(100 * points / most) if most else 0)
-            for month, points in found.items()
+            for month, points in result.items()
         ]
 
     @property

@@ -78,16 +78,16 @@ class ProgrammeAdmin(TenantAdmin):
     def programme(self, request: HttpRequest) -> HttpResponse:
         form = self.requested(request)
         brand, (first, last) = form.chosen, form.months
-        found = figures.figures(brand=brand, first=first, last=last, at=form.at)
-        shown = Programme(request, brand, found, several=self.works_for_several(request))
-        query = f"?brand={brand.pk}&first={found.months[0].month:%Y-%m}&last={found.last.month:%Y-%m}"
+        result = figures.figures(brand=brand, first=first, last=last, at=form.at)
+        displayed = Programme(request, brand, result, several=self.works_for_several(request))
+        query = f"?brand={brand.pk}&first={result.months[0].month:%Y-%m}&last={result.last.month:%Y-%m}"
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": _("Programme overview"),
             "form": form,
             "narrowed": any(request.GET.values()),
-            "shown": shown,
+            "shown": displayed,
             "brand": brand,
             "may_set_cost": brand.pk in roles.brand_scope(request.user, ADD, COSTS),
             "downloads": {
@@ -105,8 +105,8 @@ class ProgrammeAdmin(TenantAdmin):
         form = self.requested(request)
         try:
             content = roll_forward.as_pdf(brand=form.chosen, lines=self.lines(form), at=form.at)
-        except DomainError as refusal:
-            self.message_user(request, refusal.message, "ERROR")
+        except DomainError as error:
+            self.message_user(request, error.message, "ERROR")
             return redirect("admin:loyalty_pointsrollup_programme")
         return attachment(content, "application/pdf", f"{self.file_name(form)}.pdf")
 

@@ -90,40 +90,40 @@ class MemberFilter(TenantFilterSet):
     updated_since = SinceFilter(description="Only members changed at this moment or later, to synchronise.")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        asked = self.form.cleaned_data
+        cleaned = self.form.cleaned_data
         brand_id = self.request.brand_access.brand_id
         conditions: dict[str, Any] = {}
-        if asked["user_id"]:
-            conditions["user__in"] = asked["user_id"]
-        if asked["email"]:
-            conditions["user__email"] = asked["email"].strip().lower()
-        if asked["phone"]:
-            named = NotificationPreference.objects.filter(brand=brand_id, phone=asked["phone"]).exclude(phone="")
+        if cleaned["user_id"]:
+            conditions["user__in"] = cleaned["user_id"]
+        if cleaned["email"]:
+            conditions["user__email"] = cleaned["email"].strip().lower()
+        if cleaned["phone"]:
+            named = NotificationPreference.objects.filter(brand=brand_id, phone=cleaned["phone"]).exclude(phone="")
             queryset = queryset.filter(user__in=named.values("user"))
-        if asked["external_id"]:
-            conditions["external_id"] = asked["external_id"]
-        if asked["barcode"]:
-            conditions["pk"] = numbers.read(asked["barcode"])
-        if asked["status"]:
-            conditions["status"] = asked["status"]
-        if asked["updated_since"]:
-            conditions["updated_at__gte"] = asked["updated_since"]
+        if cleaned["external_id"]:
+            conditions["external_id"] = cleaned["external_id"]
+        if cleaned["barcode"]:
+            conditions["pk"] = numbers.read(cleaned["barcode"])
+        if cleaned["status"]:
+            conditions["status"] = cleaned["status"]
+        if cleaned["updated_since"]:
+            conditions["updated_at__gte"] = cleaned["updated_since"]
         return queryset.filter(**conditions)
 
 
 def members_of(brand_id: int) -> QuerySet[UserPoints]:
     """The brand's members, each with their `phone`."""
-    wishes = NotificationPreference.objects.filter(brand=brand_id, user=OuterRef("user")).values("phone")
-    mine = UserPoints.objects.filter(brand=brand_id, user__is_active=True)
-    return mine.select_related("user", "brand").annotate(phone=Coalesce(Subquery(wishes[:1]), Value("")))
+    choices = NotificationPreference.objects.filter(brand=brand_id, user=OuterRef("user")).values("phone")
+    rows = UserPoints.objects.filter(brand=brand_id, user__is_active=True)
+    return rows.select_related("user", "brand").annotate(phone=Coalesce(Subquery(choices[:1]), Value("")))
 
 
 def member_of(brand_id: int, user_id: int) -> UserPoints:
     """Raises UserNotFound for who is no member of the brand."""
-    found = members_of(brand_id).filter(user=user_id).first()
-    if found is None:
+    row = members_of(brand_id).filter(user=user_id).first()
+    if row is None:
         raise UserNotFound
-    return found
+    return row
 
 
 class EnrolInput(Input):
@@ -172,14 +172,14 @@ class BrandMembers(BrandList):
 
         Who is a member already is answered with 200; an `external_id` is noted in both cases.
         """
-        given = EnrolInput.parse(request.data)
-        deed = access.audit_context()
+        data = EnrolInput.parse(request.data)
+        context = access.audit_context()
         member, is_new = enrolment.enrol_one(
-            brand=access.brand, audit_context=deed, user_id=given.get("user_id"), address=given.get("email", "")
+            brand=access.brand, audit_context=context, user_id=data.get("user_id"), address=data.get("email", "")
         )
         access.customer_id = member.user_id
-        if "external_id" in given:
-            changes.set_external_id(member=member, external_id=given["external_id"], audit_context=deed)
+        if "external_id" in data:
+            changes.set_external_id(member=member, external_id=data["external_id"], audit_context=context)
         answer = BrandMemberRowOutput.serialize(member_of(access.brand_id, member.user_id))
         return Response(answer, status=201 if is_new else 200)
 
@@ -226,18 +226,18 @@ class BrandMember(BrandView):
         Names change at once, at this brand only. A new address receives a link and the current one a notice; it takes
         effect when the customer opens the link and enters their password. Who is `blocked` earns and redeems nothing.
         """
-        given = MemberChangeInput.parse(request.data)
-        if "status" in given and not access.may(ApiKey.Scope.MEMBERS, LABEL, ACT):
+        data = MemberChangeInput.parse(request.data)
+        if "status" in data and not access.may(ApiKey.Scope.MEMBERS, LABEL, ACT):
             raise Forbidden("Only managers and owners can block members.")
-        deed = access.audit_context(given["reason"])
+        context = access.audit_context(data["reason"])
         with transaction.atomic():
             member = member_of(access.brand_id, user_id)
             access.customer_id = user_id
-            changes.change_identity(member=member, values=given, audit_context=deed)
-            if "external_id" in given:
-                changes.set_external_id(member=member, external_id=given["external_id"], audit_context=deed)
-            if "status" in given:
-                changes.set_status(member=member, status=given["status"], audit_context=deed)
+            changes.change_identity(member=member, values=data, audit_context=context)
+            if "external_id" in data:
+                changes.set_external_id(member=member, external_id=data["external_id"], audit_context=context)
+            if "status" in data:
+                changes.set_status(member=member, status=data["status"], audit_context=context)
         return Response(BrandMemberRowOutput.serialize(member_of(access.brand_id, user_id)))
 
 
@@ -280,22 +280,22 @@ class MemberAdjustments(BrandView):
         The reason stands in the customer's history. All hub keys of the brand together may add as many points a day as
         100 scans at the brand's most points per scan earn.
         """
-        given = AdjustmentInput.parse(request.data)
+        data = AdjustmentInput.parse(request.data)
         member = member_of(access.brand_id, user_id)
         access.customer_id = user_id
-        if not given["points"]:
+        if not data["points"]:
             raise Invalid("Send points other than 0.", details={"field": "points"})
         made = adjustments.adjust(
             account=member,
-            points=given["points"],
+            points=data["points"],
             key=uuid4(),
-            audit_context=access.audit_context(given["reason"]),
+            audit_context=access.audit_context(data["reason"]),
         )
-        shown = {
+        answer = {
             "user_id": user_id,
             "points": made.points,
             "new_balance": made.new_balance,
             "transaction_id": made.transaction_id,
             "current_level": made.current_level,
         }
-        return Response(AdjustmentRowOutput.serialize(shown), status=201)
+        return Response(AdjustmentRowOutput.serialize(answer), status=201)

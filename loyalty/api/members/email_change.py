@@ -68,11 +68,11 @@ class EmailChange(APIView):
         is opened and the password entered (`confirm_email_change`).
         """
         principal = principal_of(request)
-        given = EmailChangeInput.parse(request.data)
+        data = EmailChangeInput.parse(request.data)
         user = User.objects.get(pk=principal.user_id)
         count_mail(request, principal.brand_id, user.email)
         brand = get_object_or_404(Brand, pk=principal.brand_id)
-        made = confirmations.begin_change(user=user, brand=brand, email=given["email"], at=timezone.now())
+        made = confirmations.begin_change(user=user, brand=brand, email=data["email"], at=timezone.now())
         return Response(EmailChangeOutput.serialize(made), status=202)
 
 
@@ -102,13 +102,13 @@ class ConfirmEmailChange(APIView):
         """
         network = client_address.client_address(request)
         rate_limits.hit("login", "address", network)
-        given = ConfirmEmailChangeInput.parse(request.data)
+        data = ConfirmEmailChangeInput.parse(request.data)
         now, request_id = timezone.now(), getattr(request, "request_id", "")
-        change = confirmations.open_change(given["token"], at=now)
-        door = login_throttle.at_email_change(change.brand_id)
-        attempt = login_throttle.begin(endpoint=door, email=change.previous_email, network=network)
+        change = confirmations.open_change(data["token"], at=now)
+        throttle = login_throttle.at_email_change(change.brand_id)
+        attempt = login_throttle.begin(endpoint=throttle, email=change.previous_email, network=network)
         try:
-            confirmations.finish_change(token=given["token"], password=given["password"], at=now, request_id=request_id)
+            confirmations.finish_change(token=data["token"], password=data["password"], at=now, request_id=request_id)
         except confirmations.WrongPassword:
             login_records.failed_email_change(attempt=attempt, brand=change.brand, at=now, request_id=request_id)
             raise

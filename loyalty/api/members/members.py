@@ -77,13 +77,13 @@ class Members(APIView):
         Needs a hub key with the scope `members`. For brands that do not enrol automatically. Asked again, this answers
         the same with 200. Who did not register with the brand is unknown to it, customers of other brands too.
         """
-        given = EnrolmentInput.parse(request.data)
-        user_id, email = given.get("user_id"), given.get("email")
+        data = EnrolmentInput.parse(request.data)
+        user_id, email = data.get("user_id"), data.get("email")
         if (user_id is not None) == bool(email):
             raise Invalid("Send either user_id or email.", details={"field": "user_id"})
-        deed = AuditContext(None, timezone.now(), getattr(request, "request_id", ""), key_id=caller.key_id)
+        context = AuditContext(None, timezone.now(), getattr(request, "request_id", ""), key_id=caller.key_id)
         brand = Brand.objects.get(pk=caller.brand_id)
-        member, created = enrolment.enrol_one(brand=brand, audit_context=deed, user_id=user_id, address=email or "")
+        member, created = enrolment.enrol_one(brand=brand, audit_context=context, user_id=user_id, address=email or "")
         enrolled = EnrolmentOutput.serialize({"member": member, "created": created})
         return Response(enrolled, status=201 if created else 200)
 
@@ -164,12 +164,12 @@ class MemberView(APIView):
         receives a link and the current one a notice. The address changes once the customer opens the link and enters
         their password, within 30 minutes.
         """
-        given = CorrectionInput.parse(request.data)
+        data = CorrectionInput.parse(request.data)
         at = timezone.now()
-        deed = AuditContext(None, at, getattr(request, "request_id", ""), given["reason"], caller.key_id)
-        found = UserPoints.objects.filter(brand=caller.brand_id, user=user_id, user__is_active=True)
-        member = found.select_related("user", "brand").first()
+        context = AuditContext(None, at, getattr(request, "request_id", ""), data["reason"], caller.key_id)
+        rows = UserPoints.objects.filter(brand=caller.brand_id, user=user_id, user__is_active=True)
+        member = rows.select_related("user", "brand").first()
         if member is None:
             raise UserNotFound
-        member = changes.change_identity(member=member, values=given, audit_context=deed)
+        member = changes.change_identity(member=member, values=data, audit_context=context)
         return Response(CorrectedOutput.serialize(corrections.identity_of(member, at=at)))

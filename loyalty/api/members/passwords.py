@@ -57,10 +57,10 @@ class ForgotPassword(APIView):
         """
         network = client_address.client_address(request)
         rate_limits.hit("login", "address", network)
-        given = ForgotPasswordInput.parse(request.data)
-        brand = brand_of(request, named=named_brand(request, stated=given.get("brand_id")))
-        rate_limits.hit("login", "forgotten", brand.pk, given["email"], network)
-        passwords.forgot(email=given["email"], brand=brand, at=timezone.now())
+        data = ForgotPasswordInput.parse(request.data)
+        brand = brand_of(request, named=named_brand(request, stated=data.get("brand_id")))
+        rate_limits.hit("login", "forgotten", brand.pk, data["email"], network)
+        passwords.forgot(email=data["email"], brand=brand, at=timezone.now())
         return Response(DoneOutput.serialize(None), status=202)
 
 
@@ -88,6 +88,6 @@ class ResetPassword(APIView):
         `password` has at least 10 characters, and is neither common nor like the name or address.
         """
         rate_limits.hit("login", "address", client_address.client_address(request))
-        given = NewPasswordInput.parse(request.data)
-        passwords.reset(token=given["token"], password=given["password"], at=timezone.now())
+        data = NewPasswordInput.parse(request.data)
+        passwords.reset(token=data["token"], password=data["password"], at=timezone.now())
         return Response(DoneOutput.serialize(None))

@@ -98,8 +98,8 @@ class ProfileView(APIView):
         """The customer's name, phone, language, and what they want to hear from the token's brand."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
-        found = profile.read(user_id=principal.user_id, brand_id=principal.brand_id)
-        return Response(ProfileOutput.serialize(found))
+        result = profile.read(user_id=principal.user_id, brand_id=principal.brand_id)
+        return Response(ProfileOutput.serialize(result))
 
     @endpoint(
         "change_profile",
@@ -126,10 +126,10 @@ class ProfileView(APIView):
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         if request.META.get("CONTENT_LENGTH") in {None, "", "0"}:
             raise Invalid(_("Send at least one field to change."))
-        given = ProfileInput.parse(request.data)
-        wishes = given.pop("notifications", None)
+        data = ProfileInput.parse(request.data)
+        choices = data.pop("notifications", None)
         changed = profile.change(
-            user_id=principal.user_id, brand_id=principal.brand_id, fields=given, switches=wishes, at=timezone.now()
+            user_id=principal.user_id, brand_id=principal.brand_id, fields=data, switches=choices, at=timezone.now()
         )
         return Response(ProfileOutput.serialize(changed))
 
@@ -161,16 +161,16 @@ class Me(APIView):
         other brands stays so. A wrong password counts as a failed login.
         """
         principal = principal_of(request)
-        network, door = client_address.client_address(request), login_throttle.at_brand(principal.brand_id)
+        network, throttle = client_address.client_address(request), login_throttle.at_brand(principal.brand_id)
         rate_limits.hit("login_address", network)
-        rate_limits.hit("login", "address", door, network)
-        given = ErasureInput.parse(request.data)
+        rate_limits.hit("login", "address", throttle, network)
+        data = ErasureInput.parse(request.data)
         email = User.objects.values_list("email", flat=True).get(pk=principal.user_id)
         session = principal.session or f"user {principal.user_id}"
-        attempt = login_throttle.begin(endpoint=door, email=email, network=network, session=session)
-        deed = AuditContext(None, timezone.now(), getattr(request, "request_id", ""))
+        attempt = login_throttle.begin(endpoint=throttle, email=email, network=network, session=session)
+        context = AuditContext(None, timezone.now(), getattr(request, "request_id", ""))
         erasure.erase_own(
-            user_id=principal.user_id, brand_id=principal.brand_id, password=given["password"], audit_context=deed
+            user_id=principal.user_id, brand_id=principal.brand_id, password=data["password"], audit_context=context
         )
         attempt.succeeded()
         return Response(status=204)

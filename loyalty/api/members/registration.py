@@ -150,15 +150,15 @@ class Register(APIView):
         Where the installation confirms no addresses, `registration_id` is null and the account is there at once.
         """
         rate_limits.hit("register", client_address.client_address(request))
-        given = RegisterInput.parse(request.data)
-        brand = brand_of(request, named=named_brand(request, stated=given.pop("brand_id", None)))
+        data = RegisterInput.parse(request.data)
+        brand = brand_of(request, named=named_brand(request, stated=data.pop("brand_id", None)))
         if not settings.REGISTRATION_CONFIRMS_EMAIL:
-            made = {"user_id": sessions.register(brand=brand, at=timezone.now(), **given).pk}
+            made = {"user_id": sessions.register(brand=brand, at=timezone.now(), **data).pk}
             return Response(
                 RegisteredOutput.serialize({"confirmation_id": None, "expires_at": None, **made}), status=201
             )
-        count_mail(request, brand.pk, given["email"])
-        begun = sessions.begin_registration(brand=brand, at=timezone.now(), **given)
+        count_mail(request, brand.pk, data["email"])
+        begun = sessions.begin_registration(brand=brand, at=timezone.now(), **data)
         return Response(RegisteredOutput.serialize(begun), status=201)
 
 
@@ -188,15 +188,15 @@ class ConfirmRegistration(APIView):
         A registration takes five tries and lasts 30 minutes.
         """
         rate_limits.hit("login", "address", client_address.client_address(request))
-        given = ConfirmRegistrationInput.parse(request.data)
+        data = ConfirmRegistrationInput.parse(request.data)
         at = timezone.now()
-        if "code" in given:
+        if "code" in data:
             user, brand = confirmations.finish_registration(
-                confirmation_id=given["registration_id"], code=given["code"], at=at
+                confirmation_id=data["registration_id"], code=data["code"], at=at
             )
         else:
             user, brand = confirmations.finish_registration_by_link(
-                token=given["token"], password=given["password"], at=at
+                token=data["token"], password=data["password"], at=at
             )
         pair = sessions.log_in(user=user, brand=brand, channel="app", at=at)
         return answer_tokens(pair, device_of=user, status=201)
@@ -254,14 +254,14 @@ class ConfirmVerification(APIView):
         A code takes five tries and lasts 30 minutes.
         """
         rate_limits.hit("login", "address", client_address.client_address(request))
-        given = ProofInput.parse(request.data)
-        if "token" in given:
-            user = confirmations.confirm_by_link(token=given["token"], at=timezone.now())
+        data = ProofInput.parse(request.data)
+        if "token" in data:
+            user = confirmations.confirm_by_link(token=data["token"], at=timezone.now())
             return Response(VerificationOutput.serialize(user))
         if request.auth is None:
             raise AuthenticationRequired
         principal = principal_of(request)
         user = User.objects.get(pk=principal.user_id)
         if user.email_verified_at is None:
-            user = confirmations.confirm(user=user, brand_id=principal.brand_id, code=given["code"], at=timezone.now())
+            user = confirmations.confirm(user=user, brand_id=principal.brand_id, code=data["code"], at=timezone.now())
         return Response(VerificationOutput.serialize(user))

@@ -105,10 +105,10 @@ def brand_of(request: Request, *, named: int | None, user: User | None = None) -
 
     Raises Invalid where it stays open.
     """
-    found = brand_of_request(request, named=named) or (_only_brand_of(user) if named is None else None)
-    if found is None:
+    result = brand_of_request(request, named=named) or (_only_brand_of(user) if named is None else None)
+    if result is None:
         raise Invalid(_("Name the brand: send brand_id, or the api-key of its app."), details={"field": "brand_id"})
-    return found
+    return result
 
 
 def brand_of_request(request: Request, *, named: int | None) -> Brand | None:
@@ -125,9 +125,9 @@ def _called(request: Request) -> str:
 
 
 def _only_brand_of(user: User | None) -> Brand | None:
-    theirs = Q(members__user=user) | Q(registered_users=user)
-    found = list(Brand.objects.filter(theirs).distinct()[:2]) if user else []
-    return found[0] if len(found) == 1 else None
+    is_customer = Q(members__user=user) | Q(registered_users=user)
+    rows = list(Brand.objects.filter(is_customer).distinct()[:2]) if user else []
+    return rows[0] if len(rows) == 1 else None
 
 
 class Login(APIView):
@@ -166,21 +166,21 @@ class Login(APIView):
         try, until tomorrow or a new password.
         """
         network = client_address.client_address(request)
-        given = LoginInput.parse(request.data)
-        named = named_brand(request, stated=given.get("brand_id"))
-        told = brand_of_request(request, named=named)
-        door = login_throttle.at_brand(told.pk if told else None)
+        data = LoginInput.parse(request.data)
+        named = named_brand(request, stated=data.get("brand_id"))
+        brand_named = brand_of_request(request, named=named)
+        throttle = login_throttle.at_brand(brand_named.pk if brand_named else None)
         rate_limits.hit("login_address", network)
-        rate_limits.hit("login", "address", door, network)
+        rate_limits.hit("login", "address", throttle, network)
         attempt = login_throttle.begin(
-            endpoint=door, email=given["email"], network=network, device=given.get("device_token", "")
+            endpoint=throttle, email=data["email"], network=network, device=data.get("device_token", "")
         )
         try:
-            user = sessions.check_password(email=given["email"], password=given["password"])
+            user = sessions.check_password(email=data["email"], password=data["password"])
         except sessions.LoginRejected:
-            if told:
+            if brand_named:
                 request_id = getattr(request, "request_id", "")
-                login_records.failed(attempt=attempt, brand=told, at=timezone.now(), request_id=request_id)
+                login_records.failed(attempt=attempt, brand=brand_named, at=timezone.now(), request_id=request_id)
             raise
         attempt.succeeded()
         # Only now: whether a brand can be told for an address would tell whether somebody has it.
@@ -215,8 +215,8 @@ class Refresh(APIView):
         logs in again.
         """
         rate_limits.hit("scan", "refresh", client_address.client_address(request))
-        given = RefreshInput.parse(request.data)
-        return answer_tokens(tokens.rotate(refresh=given["refresh"], at=timezone.now()))
+        data = RefreshInput.parse(request.data)
+        return answer_tokens(tokens.rotate(refresh=data["refresh"], at=timezone.now()))
 
 
 class Revoke(APIView):
@@ -240,6 +240,6 @@ class Revoke(APIView):
     def post(self, request: Request) -> Response:
         """End the session of a refresh token, and its access tokens with it."""
         rate_limits.hit("scan", "refresh", client_address.client_address(request))
-        given = RefreshInput.parse(request.data)
-        tokens.revoke(refresh=given["refresh"], at=timezone.now())
+        data = RefreshInput.parse(request.data)
+        tokens.revoke(refresh=data["refresh"], at=timezone.now())
         return Response(status=204)

@@ -20,11 +20,11 @@ class Command(BaseCommand):
         slug = options["brand"]
         if slug and not Brand.objects.filter(slug=slug).exists():
             raise CommandError(f"There is no brand {slug}.", returncode=int(Severity.CRITICAL))
-        found = list(findings(at=timezone.now(), slug=slug))
-        for each in found:
+        rows = list(findings(at=timezone.now(), slug=slug))
+        for each in rows:
             self.stdout.write(str(each))
-        worst = max((each.severity for each in found), default=Severity.OK)
+        worst = max((each.severity for each in rows), default=Severity.OK)
         if worst:
-            count = sum(1 for each in found if each.severity)
+            count = sum(1 for each in rows if each.severity)
             raise CommandError(f"{count} to look at.", returncode=int(worst))
-        self.stdout.write("Wallets are in order." if found else "No brand offers wallet passes.")
+        self.stdout.write("Wallets are in order." if rows else "No brand offers wallet passes.")

@@ -86,8 +86,8 @@ def reason_id_of(source: str) -> str:
 
 def known(*, brand: Brand, addresses: Sequence[str], source: str) -> dict[str, KnownMember]:
     """Whom the brand knows by these addresses. Nobody else's are found, whichever brand has them."""
-    found = FETCH_MEMBERS.all(brand_id=brand.pk, addresses=list(addresses), reason_id=reason_id_of(source))
-    return {each.email: each for each in found}
+    rows = FETCH_MEMBERS.all(brand_id=brand.pk, addresses=list(addresses), reason_id=reason_id_of(source))
+    return {each.email: each for each in rows}
 
 
 def lock_known(*, brand: Brand, addresses: Sequence[str], source: str) -> dict[str, KnownMember]:
@@ -99,8 +99,8 @@ def lock_known(*, brand: Brand, addresses: Sequence[str], source: str) -> dict[s
 
 def taken_external_ids(*, brand: Brand, external_ids: Sequence[str]) -> dict[str, int]:
     """Of these external ids those that members of the brand have, and whose accounts they are."""
-    theirs = UserPoints.objects.filter(brand=brand, external_id__in=external_ids)
-    return dict(theirs.values_list("external_id", "pk"))
+    rows = UserPoints.objects.filter(brand=brand, external_id__in=external_ids)
+    return dict(rows.values_list("external_id", "pk"))
 
 
 def most_points(*, brand: Brand, by: User | None, at: datetime) -> Decimal | None:

@@ -93,7 +93,7 @@ def _events_of(
         )
     if not listened:
         return
-    told = webhook_events.Credit(
+    details = webhook_events.Credit(
         brand_id=brand_id,
         user_id=credit.user_id,
         points_earned=plain(credit.points),
@@ -107,7 +107,9 @@ def _events_of(
         cause=cause,
         at=at,
     )
-    yield from webhook_events.of_credit(told, listened=listened, ids=lambda what: uuid5(FOLLOWING, f"{what}:{cause}"))
+    yield from webhook_events.of_credit(
+        details, listened=listened, ids=lambda what: uuid5(FOLLOWING, f"{what}:{cause}")
+    )
 
 
 def hold(*, brand_id: int, balances: Sequence[tuple[int, Decimal]], reason_id: str, at: datetime) -> None:
@@ -154,13 +156,13 @@ def release_where_not_needed(*, at: datetime) -> int:
     waiting = OpeningBalance.objects.filter(user=OuterRef("user"), brand=OuterRef("brand"))
     here = UserPoints.objects.filter(Exists(waiting), brand__requires_confirmed_email=False)
     ready = here.filter(status=UserPoints.Status.ACTIVE, brand__in=OpeningBalance.objects.values("brand"))
-    found = list(ready.order_by("pk").values_list("pk", flat=True)[:PORTION])
-    for pk in found:
+    rows = list(ready.order_by("pk").values_list("pk", flat=True)[:PORTION])
+    for pk in rows:
         with transaction.atomic():
             account = UserPoints.objects.select_for_update(no_key=True).get(pk=pk)
             if account.status == UserPoints.Status.ACTIVE:
                 _credit_waiting(account, at)
-    return len(found)
+    return len(rows)
 
 
 def _credit_waiting(account: UserPoints, at: datetime) -> None:

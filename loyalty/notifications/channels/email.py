@@ -79,5 +79,5 @@ def is_final(code: int) -> bool:
 
 
 def smtp_error(code: int, said: bytes | str) -> str:
-    words = said.decode(errors="replace") if isinstance(said, bytes) else said
-    return f"SMTP {code} {one_line(words)}"[:500]
+    text = said.decode(errors="replace") if isinstance(said, bytes) else said
+    return f"SMTP {code} {one_line(text)}"[:500]

@@ -54,12 +54,12 @@ def send(message: OutboundMessage) -> str:
     if answer.status == 401:
         google_service_accounts.discard_token(account, scope=SCOPE)
     kind, said = error_of(body)
-    told = f"FCM {answer.status} {kind}: {said}"[:500]
+    error = f"FCM {answer.status} {kind}: {said}"[:500]
     if kind in DEAD_TOKENS or (kind == "INVALID_ARGUMENT" and "registration token" in said):
-        raise AddressBouncedError(told)
+        raise AddressBouncedError(error)
     if answer.status in {401, 403, 408, 429} or answer.status >= 500:
-        raise busy(answer, told)
-    raise Failed(told)
+        raise busy(answer, error)
+    raise Failed(error)
 
 
 def message_of(message: OutboundMessage) -> dict[str, Any]:

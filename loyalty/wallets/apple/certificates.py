@@ -78,7 +78,7 @@ def _pair(upload: Upload) -> tuple[x509.Certificate, RSAPrivateKey]:
     password = upload.password.encode() or None
     if not upload.key:
         with _readable("certificate", _("This is not a PKCS #12 file (.p12), or the password is wrong.")):
-            key, certificate, _others = pkcs12.load_key_and_certificates(upload.certificate, password)
+            key, certificate, _chain = pkcs12.load_key_and_certificates(upload.certificate, password)
         if key is None or certificate is None:
             raise _wrong("key", _("Upload the private key too, or a .p12 file that contains both."))
     else:
@@ -99,8 +99,8 @@ def _check(certificate: x509.Certificate, key: RSAPrivateKey, authority: x509.Ce
     try:
         certificate.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature):
-        words = _("This certificate did not sign the other one. Take the WWDR certificate of the same generation.")
-        raise _wrong("authority", words) from None
+        message = _("This certificate did not sign the other one. Take the WWDR certificate of the same generation.")
+        raise _wrong("authority", message) from None
 
 
 def _check_dates(field: str, certificate: x509.Certificate, at: datetime) -> None:
@@ -149,13 +149,13 @@ def _wrong(field: str, text: str) -> Invalid:
 
 
 def _word(certificate: x509.Certificate, oid: x509.ObjectIdentifier) -> str:
-    found = certificate.subject.get_attributes_for_oid(oid)
-    return str(found[0].value) if found else ""
+    result = certificate.subject.get_attributes_for_oid(oid)
+    return str(result[0].value) if result else ""
 
 
 def _spki(key: Any) -> bytes:
-    found: bytes = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    return found
+    result: bytes = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return result
 
 
 def _pem(certificate: x509.Certificate) -> str:
@@ -163,5 +163,5 @@ def _pem(certificate: x509.Certificate) -> str:
 
 
 def _private(key: Any) -> str:
-    found: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return found.decode()
+    result: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return result.decode()

@@ -33,14 +33,18 @@ def package(*, wallet_pass: WalletPass, card: Card, keys: AppleKeys) -> bytes:
     """The whole file. Needs no database but the first time for a look, to read the brand's logo."""
     with translation.override(card.language):
         content_of_pass = pass_json(wallet_pass, card, keys)
-    told = json.dumps(content_of_pass, ensure_ascii=False, separators=(",", ":")).encode()
+    pass_content = json.dumps(content_of_pass, ensure_ascii=False, separators=(",", ":")).encode()
     shared = images.apple_files(card.design)
     digests = {file.name: file.sha1 for file in shared}
-    digests["pass.json"] = hashlib.sha1(told, usedforsecurity=False).hexdigest()  # Apple asks for SHA-1 here
+    digests["pass.json"] = hashlib.sha1(pass_content, usedforsecurity=False).hexdigest()  # Apple asks for SHA-1 here
     manifest = json.dumps(digests).encode()
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", STORED) as archive:
-        for name, data in (("pass.json", told), ("manifest.json", manifest), ("signature", signature(manifest, keys))):
+        for name, data in (
+            ("pass.json", pass_content),
+            ("manifest.json", manifest),
+            ("signature", signature(manifest, keys)),
+        ):
             archive.writestr(zipfile.ZipInfo(name, EPOCH), data)
         for file in shared:
             archive.writestr(zipfile.ZipInfo(file.name, EPOCH), file.content)
@@ -66,17 +70,17 @@ def signer(certificates: str, private_key: str) -> tuple[x509.Certificate, x509.
 
 def pass_json(wallet_pass: WalletPass, card: Card, keys: AppleKeys) -> dict[str, Any]:
     """Apple's pass.json, a store card."""
-    look = card.design
-    told = {
+    design = card.design
+    pass_content = {
         "formatVersion": 1,
         "passTypeIdentifier": keys.identifier,
         "teamIdentifier": keys.team,
         "serialNumber": str(wallet_pass.serial),
-        "organizationName": look.name,
-        "description": _("%(brand)s loyalty card") % {"brand": look.name},
-        "logoText": look.name,
-        "backgroundColor": rgb(look.background),
-        "foregroundColor": rgb(look.text),
+        "organizationName": design.name,
+        "description": _("%(brand)s loyalty card") % {"brand": design.name},
+        "logoText": design.name,
+        "backgroundColor": rgb(design.background),
+        "foregroundColor": rgb(design.text),
         "labelColor": rgb(label_colour(card)),
         "sharingProhibited": True,
         "barcodes": [
@@ -89,9 +93,9 @@ def pass_json(wallet_pass: WalletPass, card: Card, keys: AppleKeys) -> dict[str,
         ],
         "storeCard": fields(card),
     }
-    if look.address:
-        told |= {"webServiceURL": f"{look.address}{WEB_SERVICE}", "authenticationToken": wallet_pass.token}
-    return told | ({"voided": True} if card.voided else {})
+    if design.address:
+        pass_content |= {"webServiceURL": f"{design.address}{WEB_SERVICE}", "authenticationToken": wallet_pass.token}
+    return pass_content | ({"voided": True} if card.voided else {})
 
 
 def fields(card: Card) -> dict[str, Any]:
@@ -126,9 +130,9 @@ def balance_message(card: Card) -> str:
 
 def label_colour(card: Card) -> str:
     """The accent colour where labels can be read in it."""
-    look = card.design
-    readable = colours.contrast(look.accent, look.background) >= colours.READABLE
-    return look.accent if readable else look.text
+    design = card.design
+    readable = colours.contrast(design.accent, design.background) >= colours.READABLE
+    return design.accent if readable else design.text
 
 
 def rgb(colour: str) -> str:

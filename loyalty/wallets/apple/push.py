@@ -96,10 +96,10 @@ def read(answer: client.Answer, keys: AppleKeys) -> Outcome:
 def _reason(body: bytes) -> tuple[str, datetime | None]:
     """What Apple says, and since when it knows, in milliseconds since 1970."""
     try:
-        found = json.loads(body)
-        moment = found.get("timestamp")
+        data = json.loads(body)
+        moment = data.get("timestamp")
         since = datetime.fromtimestamp(moment / 1000, tz=UTC) if isinstance(moment, int | float) else None
-        return str(found.get("reason", "")), since
+        return str(data.get("reason", "")), since
     except (ValueError, AttributeError, OverflowError, OSError):
         return "", None
 

@@ -24,6 +24,6 @@ class GoogleKeys:
 def read(content: bytes, issuer_id: str) -> GoogleKeys:
     """From a service account's JSON file. Raises Invalid, whose `details` name the field that is wrong."""
     if not ISSUER_ID.fullmatch(issuer_id.strip()):
-        words = _("Enter the issuer id (digits) as the Google Pay & Wallet Console shows it.")
-        raise Invalid(words, details={"field": "issuer_id"})
+        message = _("Enter the issuer id (digits) as the Google Pay & Wallet Console shows it.")
+        raise Invalid(message, details={"field": "issuer_id"})
     return GoogleKeys(issuer_id.strip(), google_service_accounts.read(content, field="service_account"))

@@ -73,12 +73,12 @@ def _send(method: str, path: str, content: dict[str, Any], keys: GoogleKeys) -> 
 def read(answer: client.Answer, what: str) -> dict[str, Any]:
     if answer.status in {200, 201}:
         try:
-            found = json.loads(answer.body)
+            data = json.loads(answer.body)
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            data = None
+        if not isinstance(data, dict):
             raise client.RequestFailedError(f"Google answered {what} with what is no JSON object")
-        return found
+        return data
     why = f"Google answered {answer.status} for {what}: {answer.body[:300].decode(errors='replace')}"
     if "QuotaExceeded" in why:
         raise QuotaExceeded(why)

@@ -97,8 +97,8 @@ def module(name: str, header: str, body: Callable[[str], str]) -> dict[str, Any]
 def in_english(content: Any) -> Any:
     """The same class or object without its translations."""
     if isinstance(content, dict):
-        kept = {name: each for name, each in content.items() if not name.startswith(("localized", "translated"))}
-        return {name: in_english(each) for name, each in kept.items()}
+        english = {name: each for name, each in content.items() if not name.startswith(("localized", "translated"))}
+        return {name: in_english(each) for name, each in english.items()}
     return [in_english(each) for each in content] if isinstance(content, list) else content
 
 
@@ -109,5 +109,5 @@ def said(message: str, language: str) -> str:
 
 def localized(text: Callable[[str], str]) -> dict[str, Any]:
     """A text in each of our languages, of which Google shows the phone's."""
-    others = [{"language": language, "value": text(language)} for language in TRANSLATION_LANGUAGES]
-    return {"defaultValue": {"language": LANGUAGE, "value": text(LANGUAGE)}, "translatedValues": others}
+    translations = [{"language": language, "value": text(language)} for language in TRANSLATION_LANGUAGES]
+    return {"defaultValue": {"language": LANGUAGE, "value": text(LANGUAGE)}, "translatedValues": translations}

@@ -35,6 +35,10 @@ BEGIN
     IF TG_OP = 'INSERT' THEN
         INSERT INTO campaigns_earningrulebudget (rule_id) VALUES (NEW.id) ON CONFLICT DO NOTHING;
     END IF;
+    IF TG_OP = 'DELETE' THEN  -- what it gave went with it, however it was deleted
+        DELETE FROM campaigns_earningrulebudget WHERE rule_id = OLD.id;
+        DELETE FROM campaigns_earningruleuse WHERE rule_id = OLD.id;
+    END IF;
     IF TG_OP = 'UPDATE' AND NEW.limits IS DISTINCT FROM OLD.limits THEN  -- staff hear again when it is used up
         UPDATE campaigns_earningrulebudget SET used_up_at = NULL, told_at = NULL WHERE rule_id = NEW.id;
     END IF;

@@ -130,7 +130,9 @@ def make_scenario(api: Api) -> Scenario:
         job=Job.objects.create(brand=api.brand, kind="generate", title="Generate codes"),
         # These two change what nobody earns here.
         level=factories.level(api.brand, "Gold", threshold=10**6),
-        rule=EarningRule.objects.create(brand=api.brand, kind="log-user-login", reward_value=5, state="draft"),
+        rule=EarningRule.objects.create(
+            brand=api.brand, kind="log-user-login", name="A draft", reward_value=5, state="draft"
+        ),
         recall=recalls.recall_batch(
             batch=factories.batch(api.brand),
             recall_id="R-0",

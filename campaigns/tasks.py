@@ -8,6 +8,6 @@ from core.db.connections import with_fresh_connection
 
 
 @shared_task
-def tell_used_up_budgets() -> int:
+def notify_used_up_budgets() -> int:
     """Every few minutes: mail a brand's owners about budgets of rules that are used up; returns how many."""
-    return with_fresh_connection(lambda: budgets.tell_used_up(at=timezone.now()))
+    return with_fresh_connection(lambda: budgets.notify_used_up(at=timezone.now()))

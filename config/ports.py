@@ -34,11 +34,11 @@ EVENT_HANDLERS = {
     "check-sender-domain": "loyalty.notifications.sender_domains.on_check",
 }
 # What earning rules see of an action, by its kind: a function of the event's payload, its brand, user and moment.
-EVENT_FACTS = {
-    "scan-auth": "authcodes.scanning.scan_events.facts_of",
-    "order-complete": "campaigns.accrual.handlers.order_facts",
-    "log-user-profile-update": "campaigns.accrual.handlers.profile_facts",
-    "log-user-login": "campaigns.accrual.handlers.login_facts",
+EVENT_CONTEXTS = {
+    "scan-auth": "authcodes.scanning.scan_events.context_of",
+    "order-complete": "campaigns.accrual.handlers.order_context",
+    "log-user-profile-update": "campaigns.accrual.handlers.profile_context",
+    "log-user-login": "campaigns.accrual.handlers.login_context",
 }
 # Of these kinds a worker delivers all that it holds at once.
 EVENT_BATCH_HANDLERS = {"scan-auth": "authcodes.scanning.scan_events.on_scan_auth_batch"}

@@ -11,7 +11,7 @@ from config.ports import (  # noqa: F401 - settings
     CELERY_TASK_ROUTES,
     CUSTOMER_PANELS,
     EVENT_BATCH_HANDLERS,
-    EVENT_FACTS,
+    EVENT_CONTEXTS,
     EVENT_HANDLERS,
     EVENT_LANES,
     IMPORT_RESOURCES,
@@ -229,7 +229,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "warn-of-quotas": {"task": "brands.tasks.warn_of_quotas", "schedule": 600, "options": {"expires": 600}},
     "tell-used-up-budgets": {
-        "task": "campaigns.tasks.tell_used_up_budgets",
+        "task": "campaigns.tasks.notify_used_up_budgets",
         "schedule": 300,
         "options": {"expires": 300},
     },

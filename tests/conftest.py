@@ -144,7 +144,7 @@ def no_secrets_in_logs(log_watch: LogWatch) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def no_rules_of_other_tests() -> None:
     """Ids of brands begin anew with the tables: a process must not know the rules of another test's brand."""
-    rules.forget()
+    rules.reset_cache()
 
 
 @pytest.fixture(scope="session")

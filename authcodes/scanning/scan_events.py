@@ -21,7 +21,7 @@ from authcodes.scanning.types import CodeSnapshot, ScanContext, ScanLocation
 from brands.scanned import ParsedCode, read
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue, accrue_batch
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
-from campaigns.earning.facts import Facts, Item, Place, ScanBase
+from campaigns.earning.action_context import ActionContext, Item, Place, ScanBase
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 from core.db.sql import Fragment
@@ -107,20 +107,20 @@ def _request(event: LeasedEvent, code: CodeSnapshot, scan_id: UUID) -> AccrualRe
                 note=_("Points for scanning %(product)s") % {"product": code.title},
             )
         ],
-        facts=scan_facts(event.payload, code, happened_at=event.time),
+        context=scan_action_context(event.payload, code, happened_at=event.time),
         at=timezone.now(),
         own_campaign_id=code.campaign_id,
     )
     return AccrualRequest(event, action, extra_cte=settle)
 
 
-def scan_facts(payload: Mapping[str, Any], code: CodeSnapshot, *, happened_at: datetime) -> Facts:
+def scan_action_context(payload: Mapping[str, Any], code: CodeSnapshot, *, happened_at: datetime) -> ActionContext:
     """A scan as earning rules see it: what its event says, else the catalogue."""
     product = payload["product"]
     price = _price(product.get("retailPrice"), code.retail_price)
     item = Item(code.product_id, code.sku or "", code.category or "", frozenset(code.tags or ()), 1, price)
     place = ScanLocation.of(payload.get("location"))
-    return Facts(
+    return ActionContext(
         kind=EarningRule.Kind.SCAN,
         happened_at=happened_at,
         items=(item,),
@@ -137,13 +137,15 @@ def scan_facts(payload: Mapping[str, Any], code: CodeSnapshot, *, happened_at: d
     )
 
 
-def facts_of(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> Facts | None:
-    """The facts of a scan that is over, by its code as it is now; None where the brand has it no more."""
+def context_of(
+    payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime
+) -> ActionContext | None:
+    """A scan that is over, as rules see it, by its code as it is now; None where the brand has it no more."""
     parsed = read(str(payload["product"]["authCode"]))
     code = snapshot.read(code=parsed.code, user_id=user_id, at=happened_at) if parsed else None
     if code is None or code.brand_id != brand_id:
         return None
-    return scan_facts(payload, code, happened_at=happened_at)
+    return scan_action_context(payload, code, happened_at=happened_at)
 
 
 def check_code(*, snapshot: CodeSnapshot | None, parsed: ParsedCode | None, event: LeasedEvent) -> CodeSnapshot:

@@ -95,7 +95,7 @@ def check_eligible(action: QualifyingAction, state: AccrualSnapshot) -> None:
 
     What neither a rule nor a campaign is for earns nothing; one that a campaign counts may still advance it.
     """
-    if action.facts.base is None and not state.campaigns and not awards(action, state).is_worth:
+    if action.context.base is None and not state.campaigns and not awards(action, state).is_worth:
         raise NotEligible
     if not state.loyalty_active:
         raise LoyaltyDisabled
@@ -120,7 +120,7 @@ def awards(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
     A reason for which a limit of the brand's leaves nothing is left out and can be claimed later.
     """
     standing = state.standing(action.at)
-    base = state.of_member(action.facts)
+    base = state.of_member(action.context)
     result = Awards([], standing, {})
     left = limit.left if limit else None
     for number, reason in enumerate(unclaimed(action, state)):
@@ -144,19 +144,19 @@ def _within(award: Award, left: Decimal, limit: RemainingLimit, standing: Standi
     cut = stacking.trimmed(award, to=left, cut=Cut("brand", "points", limit.period, limit.max))
     for before, after in zip(award.shares, cut.shares, strict=True):
         if before.rule_id is not None and before.points > after.points:
-            standing.take_back(before.rule_id, before.points - after.points)
+            standing.reduce(before.rule_id, before.points - after.points)
     return cut
 
 
-def rule_uses(found: Awards) -> RuleUses:
+def rule_uses(earned: Awards) -> RuleUses:
     """What rules with limits give by this action, as it is written."""
     of_member, of_budgets = [], []
-    for rule_id, used in found.standing.given.items():
+    for rule_id, used in earned.standing.added.items():
         counted: dict[str, Any] = {"rule_id": rule_id, "points": str(used.points), "events": used.events}
-        own = found.limits[rule_id]
+        own = earned.limits[rule_id]
         periods = dict.fromkeys(each.period for each in own if each.per == MEMBER and each.period != EVENT)
         of_member += [
-            counted | {"period": each, "started": found.standing.starts[each].isoformat()} for each in periods
+            counted | {"period": each, "started": earned.standing.starts[each].isoformat()} for each in periods
         ]
         budgets = [each for each in own if each.per == RULE]
         if budgets:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from brands.models.tenants import Brand
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
-from campaigns.earning.facts import Facts, Item
+from campaigns.earning.action_context import ActionContext, Item
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 from campaigns.progress import claims
@@ -34,7 +34,7 @@ def on_order_complete(event: LeasedEvent) -> None:
     """Spec section 6, order-complete: the basis is subtotal minus discount, once per order, for one customer."""
     order = Order.of(event.payload)
     reason = AccrualReason(reason_id=order.reason_id, note=_("Points for order %(order)s") % {"order": order.order_id})
-    snapshot = order_facts(
+    context = order_context(
         event.payload, brand_id=event.brand_id, user_id=event.arguments["user_id"], happened_at=event.time
     )
 
@@ -43,13 +43,13 @@ def on_order_complete(event: LeasedEvent) -> None:
         orders.hold(order, brand_id=event.brand_id, user_id=user_id, event_id=event.event_id, at=timezone.now())
 
     hold = hold_of_orders(Brand.objects.get(pk=event.brand_id))
-    action = replace(_action(event, Campaign.Type.ORDER, [reason], snapshot), hold=hold)
+    action = replace(_action(event, Campaign.Type.ORDER, [reason], context), hold=hold)
     accrue(AccrualRequest(event, action), begin=hold_order)
     if waiting := returns.events_waiting_for(brand_id=event.brand_id, order_id=order.order_id):
         leases.hasten(waiting, at=timezone.now())
 
 
-def order_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> Facts:  # noqa: ARG001
+def order_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> ActionContext:  # noqa: ARG001
     """An order as earning rules see it; its amount is what was paid for goods, in the brand's currency.
 
     Raises CurrencyNotAccepted.
@@ -64,7 +64,7 @@ def order_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happ
         )
         for each in order.get("items") or ()
     )
-    return Facts(
+    return ActionContext(
         kind=Kind.ORDER,
         happened_at=happened_at,
         items=items,
@@ -75,15 +75,17 @@ def order_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happ
     )
 
 
-def login_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> Facts:  # noqa: ARG001
+def login_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> ActionContext:  # noqa: ARG001
     """A login as earning rules see it."""
-    return Facts(kind=Kind.LOGIN, happened_at=happened_at, channel=payload.get("channel") or "", payload=payload)
+    return ActionContext(
+        kind=Kind.LOGIN, happened_at=happened_at, channel=payload.get("channel") or "", payload=payload
+    )
 
 
-def profile_facts(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> Facts:  # noqa: ARG001
+def profile_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> ActionContext:  # noqa: ARG001
     """A profile change as earning rules see it: for one of its fields, the first."""
     fields = payload.get("completedFields") or [""]
-    return Facts(kind=Kind.PROFILE, happened_at=happened_at, profile_field=fields[0], payload=payload)
+    return ActionContext(kind=Kind.PROFILE, happened_at=happened_at, profile_field=fields[0], payload=payload)
 
 
 @raises(*ACCRUAL_ERRORS, NotEligible)
@@ -100,8 +102,8 @@ def on_profile_update(event: LeasedEvent) -> None:
     ]
     if not reasons:
         raise NotEligible(_("No field of the profile was completed."))
-    snapshot = Facts(kind=Kind.PROFILE, happened_at=event.time, payload=event.payload)
-    accrue(AccrualRequest(event, _action(event, Campaign.Type.PROFILE, reasons, snapshot)))
+    context = ActionContext(kind=Kind.PROFILE, happened_at=event.time, payload=event.payload)
+    accrue(AccrualRequest(event, _action(event, Campaign.Type.PROFILE, reasons, context)))
 
 
 @raises(*ACCRUAL_ERRORS, NotEligible)
@@ -111,8 +113,8 @@ def on_login(event: LeasedEvent) -> None:
     day = event.time.astimezone(zone).date()
     reason = AccrualReason(reason_id=f"login:{day}", note=_("Points for logging in"))
     user_id = event.arguments["user_id"]
-    snapshot = login_facts(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
-    accrue(AccrualRequest(event, _action(event, Campaign.Type.LOGIN, [reason], snapshot)))
+    context = login_context(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
+    accrue(AccrualRequest(event, _action(event, Campaign.Type.LOGIN, [reason], context)))
 
 
 def on_reward_claimed(event: LeasedEvent) -> None:
@@ -133,24 +135,26 @@ def on_reward_claimed(event: LeasedEvent) -> None:
 def _credit_reward(event: LeasedEvent) -> None:
     note = _("Reward: %(name)s") % {"name": event.payload["reward_name"]}
     reason = AccrualReason(reason_id=f"{ledger.WON}{event.payload['milestone_id']}", note=note)
-    snapshot = Facts(
+    context = ActionContext(
         kind=Kind.MILESTONE,
         happened_at=event.time,
         campaign_id=event.payload.get("campaign_id"),
-        given=Decimal(event.payload["points"]),
+        fixed_points=Decimal(event.payload["points"]),
         payload=event.payload,
     )
-    action = _action(event, "reward", [reason], snapshot)
+    action = _action(event, "reward", [reason], context)
     unconditional = replace(action, limited=False, needs_approval=False, needs_confirmed_email=False)
     accrue(AccrualRequest(event, unconditional))
 
 
-def _action(event: LeasedEvent, campaign_type: str, reasons: list[AccrualReason], facts: Facts) -> QualifyingAction:
+def _action(
+    event: LeasedEvent, campaign_type: str, reasons: list[AccrualReason], context: ActionContext
+) -> QualifyingAction:
     return QualifyingAction(
         brand_id=event.brand_id,
         user_id=event.arguments["user_id"],
         campaign_type=campaign_type,
         reasons=reasons,
-        facts=facts,
+        context=context,
         at=timezone.now(),
     )

@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 
 from brands.errors import UserNotFound
 from campaigns.earning import rules
-from campaigns.earning.facts import Facts, History, Item
+from campaigns.earning.action_context import ActionContext, History, Item
 from campaigns.earning.fields import ORDER, Needs
 from campaigns.earning.limits import Standing, Used, starts_of
-from campaigns.earning.rules import NOTHING_WANTED, RuleSet, Wanted
+from campaigns.earning.rules import NO_REQUIREMENTS, Requirements, RuleSet
 from campaigns.progress.advance import ActiveCampaign, parse_running
 from core.db.statements import query
 from core.json_values import ENCODER
@@ -41,7 +41,7 @@ class AccrualLookup(Protocol):
     @property
     def reason_ids(self) -> list[str]: ...
     @property
-    def asked_facts(self) -> Sequence[Facts]: ...
+    def requested_contexts(self) -> Sequence[ActionContext]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,10 @@ class AccrualSnapshot:
     def limits_points(self) -> bool:
         return self.daily_point_limit is not None or self.monthly_point_limit is not None
 
-    def of_member(self, facts: Facts) -> Facts:
+    def of_member(self, context: ActionContext) -> ActionContext:
         """The action as this member's."""
         level = levels.current_level(levels=self.levels, name=self.current_level)
-        known = facts.in_catalogue(self.catalogue) if self.catalogue else facts
+        known = context.in_catalogue(self.catalogue) if self.catalogue else context
         return known.of_member(zone=self.zone, level=level, levels=self.levels, history=self.history)
 
     def standing(self, at: datetime) -> Standing:
@@ -165,32 +165,34 @@ def fetch_many(lookups: Sequence[AccrualLookup]) -> list[AccrualSnapshot | None]
 
 def fetch_with(lookup: AccrualLookup, rule_set: RuleSet) -> AccrualSnapshot | None:
     """As if these rules were in force: for who tries them."""
-    rows = FETCH_SNAPSHOTS.all(asked=ENCODER.encode([_asked(0, lookup, rule_set)]))
+    rows = FETCH_SNAPSHOTS.all(asked=ENCODER.encode([_parameters_of(0, lookup, rule_set)]))
     return _snapshot(rows[0], rule_set) if rows else None
 
 
 def _fetch(
-    asked: Sequence[tuple[int, AccrualLookup]], found: list[AccrualSnapshot | None]
+    lookups: Sequence[tuple[int, AccrualLookup]], snapshots: list[AccrualSnapshot | None]
 ) -> list[tuple[int, AccrualLookup]]:
-    """Fill in what is found; returns the look-ups that were made with rules that are no longer in force."""
-    sets = {lookup.brand_id: rules.kept(lookup.brand_id) for _item, lookup in asked}
-    rows = [_asked(item, lookup, sets[lookup.brand_id]) for item, lookup in asked]
-    by_item = dict(asked)
+    """Fill in what there is; returns the look-ups that were made with rules that are no longer in force."""
+    sets = {lookup.brand_id: rules.cached(lookup.brand_id) for _item, lookup in lookups}
+    rows = [_parameters_of(item, lookup, sets[lookup.brand_id]) for item, lookup in lookups]
+    by_item = dict(lookups)
     stale = []
     for row in FETCH_SNAPSHOTS.all(asked=ENCODER.encode(rows)):
         lookup = by_item[row.item]
         rule_set = sets[lookup.brand_id]
         if (row.rules_version or 0) == rule_set.version:
-            found[row.item] = _snapshot(row, rule_set)
+            snapshots[row.item] = _snapshot(row, rule_set)
         else:
             stale.append((row.item, lookup))
     return stale
 
 
-def _asked(item: int, lookup: AccrualLookup, rule_set: RuleSet) -> dict[str, Any]:
-    snapshot = lookup.asked_facts
+def _parameters_of(item: int, lookup: AccrualLookup, rule_set: RuleSet) -> dict[str, Any]:
+    contexts = lookup.requested_contexts
     needed = (
-        reduce(Wanted.and_also, map(rule_set.wanted, snapshot), NOTHING_WANTED) if rule_set.kinds else NOTHING_WANTED
+        reduce(Requirements.and_also, map(rule_set.requirements, contexts), NO_REQUIREMENTS)
+        if rule_set.kinds
+        else NO_REQUIREMENTS
     )
     requested: dict[str, Any] = {
         "item": item,
@@ -203,12 +205,12 @@ def _asked(item: int, lookup: AccrualLookup, rule_set: RuleSet) -> dict[str, Any
     if needed.limited:
         requested["limited"] = needed.limited
     if Needs.EARLIER in needed.needs:
-        requested["counted"] = snapshot[0].kind
+        requested["counted"] = contexts[0].kind
     if Needs.LAST in needed.needs:
         requested["wants_last"] = True
-    if Needs.CATALOGUE in needed.needs and snapshot[0].kind == ORDER:
-        requested["products"] = [each.product_id for each in snapshot[0].items if each.product_id]
-        requested["skus"] = [each.sku for each in snapshot[0].items if each.sku]
+    if Needs.CATALOGUE in needed.needs and contexts[0].kind == ORDER:
+        requested["products"] = [each.product_id for each in contexts[0].items if each.product_id]
+        requested["skus"] = [each.sku for each in contexts[0].items if each.sku]
     return requested
 
 

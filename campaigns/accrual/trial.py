@@ -12,8 +12,8 @@ from campaigns.accrual import decide, snapshot
 from campaigns.accrual.snapshot import AccrualSnapshot
 from campaigns.accrual.types import AccrualReason, QualifyingAction
 from campaigns.earning import conditions, rules
+from campaigns.earning.action_context import ActionContext
 from campaigns.earning.conditions import Row
-from campaigns.earning.facts import Facts
 from campaigns.earning.rules import RuleSet
 from campaigns.earning.stacking import Award
 from campaigns.models.campaigns import Campaign
@@ -48,23 +48,23 @@ def with_rule(brand_id: int, rule: EarningRule) -> RuleSet:
     return rules.compiled([*contents, (own, 0, rules.content_of(rule))])
 
 
-def try_rule(rule: EarningRule, *, user_id: int, facts: Facts, at: datetime | None = None) -> Trial:
+def try_rule(rule: EarningRule, *, user_id: int, context: ActionContext, at: datetime | None = None) -> Trial:
     """Raises UserNotFound, ConditionsError and LimitsError; a rule that was never saved may be tried."""
     action = QualifyingAction(
         brand_id=rule.brand_id,
         user_id=user_id,
-        campaign_type=TYPES.get(facts.kind, "reward"),
-        reasons=[AccrualReason("trial:", "", facts.profile_field)],
-        facts=facts,
+        campaign_type=TYPES.get(context.kind, "reward"),
+        reasons=[AccrualReason("trial:", "", context.profile_field)],
+        context=context,
         at=at or timezone.now(),
     )
     candidate = rules.candidate_of(rule.pk or 0, 0, rules.content_of(rule))
     now, then = (
         _state(action, rule_set) for rule_set in (rules.at_version(rule.brand_id), with_rule(rule.brand_id, rule))
     )
-    failed = conditions.failed(candidate.group, then.of_member(facts))
+    failed = conditions.failed(candidate.group, then.of_member(context))
     awards = [decide.awards(action, state).earned[0][1] for state in (now, then)]
-    return Trial(awards[0], awards[1], failed, candidate.runs_at(facts.happened_at))
+    return Trial(awards[0], awards[1], failed, candidate.runs_at(context.happened_at))
 
 
 def _state(action: QualifyingAction, rule_set: RuleSet) -> AccrualSnapshot:

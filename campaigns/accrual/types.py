@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from campaigns.accrual.snapshot import AccrualSnapshot
-from campaigns.earning.facts import Facts
+from campaigns.earning.action_context import ActionContext
 from campaigns.progress.advance import ProgressStep
 from core import json_values
 from core.db.sql import Fragment
@@ -34,7 +34,7 @@ class AccrualReason:
 
 @dataclass(frozen=True, slots=True)
 class QualifyingAction:
-    """What a customer did, the facts that decide what it earns, and why it counts once.
+    """What a customer did, the context that decide what it earns, and why it counts once.
 
     `happened_at` decides which campaigns and rules were running; `at` is when the points are credited. An action that
     is not `limited` is credited in full, whatever the brand's daily and monthly limits are. `needs_approval`: the
@@ -46,7 +46,7 @@ class QualifyingAction:
     user_id: int
     campaign_type: str
     reasons: Sequence[AccrualReason]
-    facts: Facts
+    context: ActionContext
     at: datetime
     own_campaign_id: int | None = None
     limited: bool = True
@@ -56,20 +56,20 @@ class QualifyingAction:
 
     @property
     def happened_at(self) -> datetime:
-        return self.facts.happened_at
+        return self.context.happened_at
 
     @property
     def reason_ids(self) -> list[str]:
         return [reason.reason_id for reason in self.reasons]
 
     @property
-    def asked_facts(self) -> list[Facts]:
+    def requested_contexts(self) -> list[ActionContext]:
         """What each of the reasons is about."""
-        return [about(reason, self.facts) for reason in self.reasons]
+        return [about(reason, self.context) for reason in self.reasons]
 
 
-def about(reason: AccrualReason, facts: Facts) -> Facts:
-    return replace(facts, profile_field=reason.profile_field) if reason.profile_field else facts
+def about(reason: AccrualReason, context: ActionContext) -> ActionContext:
+    return replace(context, profile_field=reason.profile_field) if reason.profile_field else context
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from events import leases, publishing
 from loyalty.points import ledger
 
 WITHIN_BUDGETS = part("campaigns/accrual/sql/within_budgets.sql")
-GIVEN_BY_RULES = part("campaigns/accrual/sql/given_by_rules.sql")
+COUNT_RULE_USES = part("campaigns/accrual/sql/count_rule_uses.sql")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -101,6 +101,6 @@ def statement_with(parts: Parts) -> Query[int]:
         locked="candidates" if parts.has_budgets else "locked",
         within_budgets=WITHIN_BUDGETS if parts.has_budgets else "",
         insert_events=publishing.insert_events_of("locked"),
-        given_by_rules=GIVEN_BY_RULES if parts.has_uses else "",
+        count_rule_uses=COUNT_RULE_USES if parts.has_uses else "",
         extra_cte=f", extra AS ({parts.extra_cte})" if parts.extra_cte else "",
     )

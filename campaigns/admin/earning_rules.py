@@ -1,4 +1,4 @@
-"""Page: the builder of earning rules, with a test bench beside it, and the states of a rule."""
+"""Page: the builder of earning rules, with a test bench next to it, and the states of a rule."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from brands.models.tenants import Brand
 from campaigns.admin import rule_bench
 from campaigns.admin.earning_rule_resource import EarningRuleResource
 from campaigns.admin.rule_form import EarningRuleForm
-from campaigns.admin.rule_states import COLOURS, WORDS, RuleStates
+from campaigns.admin.rule_states import COLOURS, TEXTS, RuleStates
 from campaigns.earning import choices, limits, sentences
 from campaigns.earning.limits import Limit, LimitsError
 from campaigns.models.earning_rules import EarningRule
@@ -61,7 +61,7 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
             {"fields": (("reward_type", "reward_value"), ("per", "basis"), "limits")},
         ),
         (gettext_lazy("When"), {"fields": ("starts_at", "ends_at", "without_end")}),
-        (gettext_lazy("Beside other rules"), {"fields": (("stacking", "group"), "priority")}),
+        (gettext_lazy("Together with other rules"), {"fields": (("stacking", "group"), "priority")}),
         (gettext_lazy("State"), {"fields": (("state_now", "state_changed"), "budget_now")}),
     )
 
@@ -78,7 +78,7 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
         return [*own, *super().get_urls()]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The sentence is for who may only read; who edits has it beside the form."""
+        """The sentence is for who may only read; who edits has it next to the form."""
         result = super().get_fieldsets(request, obj)
         may = self.has_change_permission(request, obj) if obj else True
         hidden = {"reads_back"} if may else {"conditions", "limits"}
@@ -92,7 +92,7 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
     @display(description=gettext_lazy("state"), ordering="state")
     def state_now(self, rule: EarningRule) -> SafeString:
         state = rule.state_at(timezone.now()) if rule.pk else State.DRAFT.value
-        return badge(COLOURS[state], WORDS[state])
+        return badge(COLOURS[state], TEXTS[state])
 
     @display(description=gettext_lazy("since"))
     def state_changed(self, rule: EarningRule) -> str:
@@ -153,7 +153,7 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
             raise Http404
         ids = [int(each) for each in request.GET.get("ids", "").split(",")[:500] if is_id(each)]
         if "ids" in request.GET:
-            result = [(str(key), text) for key, text in choices.words_of(brand, name, ids).items()]
+            result = [(str(key), text) for key, text in choices.labels_of(brand, name, ids).items()]
         else:
             result = choices.options(brand, name, request.GET.get("q", "").replace("\x00", "")[:80])
         return JsonResponse({"options": result})
@@ -202,7 +202,7 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
             return {"lines": [(_("It cannot be tried"), [_("Name a member of the brand.")])], "events": []}
         if values.get("list"):
             return {"events": rule_bench.past_events(rule.brand, rule.kind, account.user_id)}
-        return {"lines": rule_bench.tried(rule, user_id=account.user_id, given=values)}
+        return {"lines": rule_bench.tried(rule, user_id=account.user_id, entered=values)}
 
     def editable_brands(self, request: HttpRequest, brands: list[Brand]) -> set[int]:
         scopes = [self.brand_scope(request, ADD), self.brand_scope(request, CHANGE)]

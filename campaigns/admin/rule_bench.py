@@ -14,7 +14,7 @@ from brands.models.tenants import Brand
 from campaigns.accrual import trial
 from campaigns.accrual.trial import Trial
 from campaigns.earning import checks, sentences
-from campaigns.earning.facts import Facts, Item, Place, ScanBase
+from campaigns.earning.action_context import ActionContext, Item, Place, ScanBase
 from campaigns.earning.stacking import Award
 from campaigns.models.earning_rules import EarningRule
 from core.errors import DomainError, Invalid
@@ -28,10 +28,10 @@ MOST = Decimal(10) ** 9
 
 def notes_on(rule: EarningRule) -> list[str]:
     """Other active rules that may count for the same action at the same time."""
-    remaining = checks.others_in_force(rule) if rule.brand_id else []
-    message = _("Counts beside “%(name)s”: %(sentence)s")
+    remaining = checks.rules_in_force(rule) if rule.brand_id else []
+    message = _("Counts together with “%(name)s”: %(sentence)s")
     return [message % {"name": each, "sentence": sentences.readable(each)} for each in remaining[:5]] + (
-        [_("And beside %(count)d more.") % {"count": len(remaining) - 5}] if len(remaining) > 5 else []
+        [_("And with %(count)d more.") % {"count": len(remaining) - 5}] if len(remaining) > 5 else []
     )
 
 
@@ -52,14 +52,14 @@ def _described(event: Event, brand: Brand) -> str:
     return f"{event.time.astimezone(brand.zone):%Y-%m-%d %H:%M} {about}".strip()
 
 
-def facts_of(brand: Brand, kind: str, user_id: int, given: Mapping[str, str]) -> Facts:
+def context_of(brand: Brand, kind: str, user_id: int, entered: Mapping[str, str]) -> ActionContext:
     """The action that somebody chose or made up. Raises Invalid."""
-    if given.get("event"):
-        return _past_facts(brand, kind, user_id, given["event"])
-    product = _product(brand, given.get("product", ""))
+    if entered.get("event"):
+        return _past_context(brand, kind, user_id, entered["event"])
+    product = _product(brand, entered.get("product", ""))
     price = getattr(product, "retail_price", None)
-    quantity = int(_number(given.get("quantity") or "1"))
-    amount = _number(given.get("amount") or "0")
+    quantity = int(_number(entered.get("quantity") or "1"))
+    amount = _number(entered.get("amount") or "0")
     items: tuple[Item, ...] = ()
     if product is not None:
         tags = frozenset(product.tags)
@@ -68,22 +68,22 @@ def facts_of(brand: Brand, kind: str, user_id: int, given: Mapping[str, str]) ->
     base = None
     if kind == EarningRule.Kind.SCAN:
         base = ScanBase(getattr(product, "redeem_point_value", None), price, brand.max_points_per_scan)
-    return Facts(
+    return ActionContext(
         kind=kind,
-        happened_at=_moment(brand, given.get("at", "")),
+        happened_at=_moment(brand, entered.get("at", "")),
         items=items,
-        place=Place(city=given.get("city", "").strip()),
-        channel=given.get("channel", "").strip(),
-        profile_field=given.get("profile_field", "").strip() if kind == EarningRule.Kind.PROFILE else "",
+        place=Place(city=entered.get("city", "").strip()),
+        channel=entered.get("channel", "").strip(),
+        profile_field=entered.get("profile_field", "").strip() if kind == EarningRule.Kind.PROFILE else "",
         subtotal=amount if kind == EarningRule.Kind.ORDER else None,
         amount=amount if kind == EarningRule.Kind.ORDER else None,
         base=base,
-        given=amount if kind == EarningRule.Kind.MILESTONE else None,
+        fixed_points=amount if kind == EarningRule.Kind.MILESTONE else None,
     )
 
 
-def _past_facts(brand: Brand, kind: str, user_id: int, event_id: str) -> Facts:
-    path = settings.EVENT_FACTS.get(kind)
+def _past_context(brand: Brand, kind: str, user_id: int, event_id: str) -> ActionContext:
+    path = settings.EVENT_CONTEXTS.get(kind)
     is_id = event_id.isascii() and event_id.isdigit() and len(event_id) < 19
     rows = Event.objects.filter(brand=brand, detail_type=kind, detail__arguments__user_id=user_id)
     event = rows.filter(pk=int(event_id)).first() if is_id and path else None
@@ -92,7 +92,7 @@ def _past_facts(brand: Brand, kind: str, user_id: int, event_id: str) -> Facts:
     function = import_string(path)(event.detail["payload"], brand_id=brand.pk, user_id=user_id, happened_at=event.time)
     if function is None:
         raise Invalid(_("This action is no longer kept. Choose another one."))
-    return cast("Facts", function)
+    return cast("ActionContext", function)
 
 
 def _product(brand: Any, product_id: str) -> Any:
@@ -122,27 +122,27 @@ def _moment(brand: Brand, text: str) -> datetime:
     return result.replace(tzinfo=brand.zone)
 
 
-def tried(rule: EarningRule, *, user_id: int, given: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+def tried(rule: EarningRule, *, user_id: int, entered: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     """What a trial says, as titles with lines."""
     try:
-        result = trial.try_rule(rule, user_id=user_id, facts=facts_of(rule.brand, rule.kind, user_id, given))
+        result = trial.try_rule(rule, user_id=user_id, context=context_of(rule.brand, rule.kind, user_id, entered))
     except DomainError as error:
         return [(_("It cannot be tried"), [error.message])]
     return [
-        (_("With this rule: %(points)s points") % {"points": _shown(result.then.points)}, _lines(result.then)),
-        (_("Without it: %(points)s points") % {"points": _shown(result.now.points)}, _lines(result.now)),
+        (_("With this rule: %(points)s points") % {"points": _display(result.then.points)}, _lines(result.then)),
+        (_("Without it: %(points)s points") % {"points": _display(result.now.points)}, _lines(result.now)),
         *_why_not(rule, result),
     ]
 
 
-def _why_not(rule: EarningRule, found: Trial) -> list[tuple[str, list[str]]]:
+def _why_not(rule: EarningRule, tried_rule: Trial) -> list[tuple[str, list[str]]]:
     reasons = []
-    if not found.runs:
+    if not tried_rule.runs:
         reasons.append(_("The rule does not run at that time."))
-    if found.failed:
+    if tried_rule.failed:
         message = _("Does not hold: %(condition)s")
-        reasons += [message % {"condition": sentences.row_text(row, rule.brand)} for row in found.failed]
-    if not reasons and all(share.rule_id != (rule.pk or 0) for share in found.then.shares):
+        reasons += [message % {"condition": sentences.row_text(row, rule.brand)} for row in tried_rule.failed]
+    if not reasons and all(share.rule_id != (rule.pk or 0) for share in tried_rule.then.shares):
         reasons.append(_("Another rule of its group gives more."))
     return [(_("Why this rule does not count"), reasons)] if reasons else []
 
@@ -152,5 +152,5 @@ def _lines(award: Award) -> list[str]:
     return explanations.texts_of(details, settings.LANGUAGE_CODE) or [_("Nothing.")]
 
 
-def _shown(points: Decimal) -> str:
+def _display(points: Decimal) -> str:
     return f"{points.normalize():,f}"

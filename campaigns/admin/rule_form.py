@@ -75,7 +75,7 @@ def _described(field: Field) -> dict[str, Any]:
         "operators": [
             {"name": each.name, "label": str(each.label), "shape": each.shape}
             for each in OPERATORS[field.type].values()
-            if field.type is not Type.WORDS or field.name in {"sku", "tags"} or each.name in {"in", "not_in", "starts"}
+            if field.type is not Type.TEXTS or field.name in {"sku", "tags"} or each.name in {"in", "not_in", "starts"}
         ],
     }
 

@@ -22,7 +22,7 @@ from portal.unfold import action
 
 State = EarningRule.State
 COLOURS = {"draft": "", "scheduled": "info", "active": "success", "paused": "warning", "ended": ""}
-WORDS = {**dict(State.choices), "scheduled": gettext_lazy("Scheduled")}
+TEXTS = {**dict(State.choices), "scheduled": gettext_lazy("Scheduled")}
 # From which states each action leads where, and the words for it.
 NEXT: dict[str, tuple[set[str], str, Any]] = {
     "activate": ({"draft", "paused"}, State.ACTIVE, gettext_lazy("The rule counts for actions from now on.")),
@@ -98,7 +98,7 @@ class RuleStates(TenantAdmin):
             raise Invalid(" ".join(problems.values()))
         rule.state_changed_by, rule.state_changed_at = staff_user(request), timezone.now()
         rule.save(update_fields=["state", "state_changed_by", "state_changed_at"])
-        self.note(request, [rule], str(WORDS[state]), reason=answers["reason"])
+        self.note(request, [rule], str(TEXTS[state]), reason=answers["reason"])
         self.message_user(request, _("%(rule)s: done.") % {"rule": rule}, messages.SUCCESS)
 
     def duplicated(self, request: HttpRequest, rule_id: int, answers: dict[str, Any]) -> HttpResponse:

@@ -25,18 +25,18 @@ def lock(rule_ids: Sequence[int]) -> None:
         list(rows.select_for_update(no_key=True).values_list("rule_id"))
 
 
-def tell_used_up(*, at: datetime) -> int:
+def notify_used_up(*, at: datetime) -> int:
     """Mail the owners of brands whose rules have given all that there was, once for each budget. Returns how many."""
-    waiting = EarningRuleBudget.objects.filter(used_up_at__isnull=False, told_at__isnull=True)
+    waiting = EarningRuleBudget.objects.filter(used_up_at__isnull=False, notified_at__isnull=True)
     return sum(
-        _tell(rule_id, at) for rule_id in waiting.order_by("used_up_at").values_list("rule_id", flat=True)[:AT_ONCE]
+        _notify(rule_id, at) for rule_id in waiting.order_by("used_up_at").values_list("rule_id", flat=True)[:AT_ONCE]
     )
 
 
-def _tell(rule_id: int, at: datetime) -> int:
+def _notify(rule_id: int, at: datetime) -> int:
     """Who loses the race to note it down mails nothing."""
     with transaction.atomic():
-        if not EarningRuleBudget.objects.filter(rule=rule_id, told_at__isnull=True).update(told_at=at):
+        if not EarningRuleBudget.objects.filter(rule=rule_id, notified_at__isnull=True).update(notified_at=at):
             return 0
         rule = EarningRule.objects.select_related("brand", "budget").get(pk=rule_id)
         message = _("%(brand)s: the rule “%(rule)s” has given %(points)s points, %(events)s times.") % {

@@ -35,7 +35,7 @@ def problems_of(rule: EarningRule) -> Problems:
     if "limits" not in problems:
         problems |= _without_end(rule, result) | _spent(rule, result)
     if not problems and rule.brand_id and rule.is_active:
-        problems |= _beside_others(rule)
+        problems |= _with_other_rules(rule)
     return problems
 
 
@@ -76,17 +76,17 @@ def _dates(rule: EarningRule, group: Group) -> Problems:
     return {}
 
 
-def _without_end(rule: EarningRule, found: tuple[Limit, ...]) -> Problems:
+def _without_end(rule: EarningRule, rule_limits: tuple[Limit, ...]) -> Problems:
     """The simplest rules, such as 5 % of each order, are meant to last; of others somebody has to say so."""
     is_simple = not rule.conditions and rule.reward_type in {Effect.POINTS, Effect.PERCENTAGE}
-    if is_simple or rule.ends_at or found or rule.without_end or rule.state in {"draft", "ended"}:
+    if is_simple or rule.ends_at or rule_limits or rule.without_end or rule.state in {"draft", "ended"}:
         return {}
     return {"ends_at": _("Give the rule an end or a limit, or say that it runs until somebody ends it.")}
 
 
-def _spent(rule: EarningRule, found: tuple[Limit, ...]) -> Problems:
+def _spent(rule: EarningRule, rule_limits: tuple[Limit, ...]) -> Problems:
     """A budget below what has been given already."""
-    own = [each for each in found if each.per == RULE]
+    own = [each for each in rule_limits if each.per == RULE]
     budget = EarningRuleBudget.objects.filter(rule=rule.pk).first() if own and rule.pk else None
     for limit in own if budget else ():
         assert budget is not None  # noqa: S101 - the loop is empty without one
@@ -97,9 +97,9 @@ def _spent(rule: EarningRule, found: tuple[Limit, ...]) -> Problems:
     return {}
 
 
-def _beside_others(rule: EarningRule) -> Problems:
+def _with_other_rules(rule: EarningRule) -> Problems:
     """What cannot be in force together."""
-    for other in others_in_force(rule):
+    for other in rules_in_force(rule):
         if rule.stacking == Stacking.BEST == other.stacking and rule.group == other.group:
             kinds = {stage(rule.reward_type), stage(other.reward_type)}
             if len(kinds) > 1:
@@ -127,7 +127,7 @@ def stage(effect: str) -> str:
     return "points" if effect in {Effect.POINTS, Effect.PERCENTAGE} else effect
 
 
-def others_in_force(rule: EarningRule) -> list[EarningRule]:
+def rules_in_force(rule: EarningRule) -> list[EarningRule]:
     """Other active rules of the brand for the same kind of action whose time overlaps the rule's."""
     remaining = EarningRule.objects.filter(brand=rule.brand_id, kind=rule.kind, state=EarningRule.State.ACTIVE)
     if rule.pk:

@@ -59,7 +59,7 @@ def options(brand: Brand, name: str, query: str = "") -> list[tuple[str, str]]:
     return CHOICES[name](brand, query)
 
 
-def words_of(brand: Brand, name: str, ids: Collection[int]) -> dict[int, str]:
+def labels_of(brand: Brand, name: str, ids: Collection[int]) -> dict[int, str]:
     """What the brand's rows with these ids are called; one that is gone, or another brand's, is not there."""
     of_brand: Any = brand
     return {row.pk: str(row) for row in getattr(of_brand, name).filter(pk__in=ids)} if name in OF_ROWS else {}

@@ -14,10 +14,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.earning.facts import Facts
+from campaigns.earning.action_context import ActionContext
 from campaigns.earning.fields import Field, Type
 
-Test = Callable[[Facts], bool]
+Test = Callable[[ActionContext], bool]
 EARTH_KM = 6371.0088
 MAX_VALUES = 200
 MAX_WORD = 200
@@ -135,8 +135,8 @@ def _circle(value: Any) -> tuple[float, float, float]:
     return latitude, longitude, kilometres
 
 
-def _several(field: Field, facts: Facts) -> Any:
-    result = field.read(facts)
+def _several(field: Field, context: ActionContext) -> Any:
+    result = field.read(context)
     if isinstance(result, list | tuple):
         return result
     return () if result is None else (result,)
@@ -146,70 +146,70 @@ def _folded(value: Any) -> Any:
     return value.casefold() if isinstance(value, str) else value
 
 
-def _in(field: Field, wanted: tuple[Any, ...]) -> Test:
-    known, read = frozenset(wanted), field.read
+def _in(field: Field, expected: tuple[Any, ...]) -> Test:
+    known, read = frozenset(expected), field.read
     if field.type is Type.IDS:
-        return lambda facts: not known.isdisjoint(read(facts))
+        return lambda context: not known.isdisjoint(read(context))
     if field.type is Type.WEEKDAY:
-        return lambda facts: read(facts) in known
-    return lambda facts: any(_folded(each) in known for each in read(facts))
+        return lambda context: read(context) in known
+    return lambda context: any(_folded(each) in known for each in read(context))
 
 
-def _not_in(field: Field, wanted: tuple[Any, ...]) -> Test:
-    has = _in(field, wanted)
-    return lambda facts: not has(facts)
+def _not_in(field: Field, expected: tuple[Any, ...]) -> Test:
+    has = _in(field, expected)
+    return lambda context: not has(context)
 
 
-def _has_all(field: Field, wanted: tuple[Any, ...]) -> Test:
-    known, read = frozenset(wanted), field.read
-    return lambda facts: known <= {_folded(each) for each in read(facts)}
+def _has_all(field: Field, expected: tuple[Any, ...]) -> Test:
+    known, read = frozenset(expected), field.read
+    return lambda context: known <= {_folded(each) for each in read(context)}
 
 
-def _starts(field: Field, wanted: tuple[str, ...]) -> Test:
+def _starts(field: Field, expected: tuple[str, ...]) -> Test:
     read = field.read
-    return lambda facts: any(_folded(each).startswith(wanted) for each in read(facts))
+    return lambda context: any(_folded(each).startswith(expected) for each in read(context))
 
 
 def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[Field, Any], Test]:
-    def test(field: Field, wanted: Any) -> Test:
+    def test(field: Field, expected: Any) -> Test:
         read = field.read
         if field.is_single:
 
-            def one(facts: Facts) -> bool:
-                value = read(facts)
-                return value is not None and compare(value, wanted)
+            def one(context: ActionContext) -> bool:
+                value = read(context)
+                return value is not None and compare(value, expected)
 
             return one
-        return lambda facts: any(compare(value, wanted) for value in read(facts))
+        return lambda context: any(compare(value, expected) for value in read(context))
 
     return test
 
 
-def _time_between(value: time, wanted: tuple[time, time]) -> bool:
+def _time_between(value: time, expected: tuple[time, time]) -> bool:
     """The last minute is no longer in it; from 22:00 to 06:00 goes over midnight."""
-    first, last = wanted
+    first, last = expected
     return first <= value < last if first < last else value >= first or value < last
 
 
-def _level_in(field: Field, wanted: tuple[str, ...]) -> Test:
-    known, read = frozenset(wanted), field.read
+def _level_in(field: Field, expected: tuple[str, ...]) -> Test:
+    known, read = frozenset(expected), field.read
 
-    def test(facts: Facts) -> bool:
-        level = read(facts)
+    def test(context: ActionContext) -> bool:
+        level = read(context)
         return level is not None and level.name.casefold() in known
 
     return test
 
 
-def _level_not_in(field: Field, wanted: tuple[str, ...]) -> Test:
-    has = _level_in(field, wanted)
-    return lambda facts: not has(facts)
+def _level_not_in(field: Field, expected: tuple[str, ...]) -> Test:
+    has = _level_in(field, expected)
+    return lambda context: not has(context)
 
 
-def _level_at_least(_field: Field, wanted: str) -> Test:
-    def test(facts: Facts) -> bool:
-        lowest = next((level for level in facts.levels if level.name.casefold() == wanted), None)
-        return lowest is not None and facts.level is not None and facts.level.threshold >= lowest.threshold
+def _level_at_least(_field: Field, expected: str) -> Test:
+    def test(context: ActionContext) -> bool:
+        lowest = next((level for level in context.levels if level.name.casefold() == expected), None)
+        return lowest is not None and context.level is not None and context.level.threshold >= lowest.threshold
 
     return test
 
@@ -221,22 +221,22 @@ def kilometres_between(first: tuple[float, float], second: tuple[float, float]) 
     return 2 * EARTH_KM * asin(min(1.0, sqrt(a)))
 
 
-def _within(value: tuple[float, float], wanted: tuple[float, float, float]) -> bool:
-    return kilometres_between(value, wanted[:2]) <= wanted[2]
+def _within(value: tuple[float, float], expected: tuple[float, float, float]) -> bool:
+    return kilometres_between(value, expected[:2]) <= expected[2]
 
 
-def _words(value: Any) -> tuple[str, ...]:
+def _texts(value: Any) -> tuple[str, ...]:
     return _listed(value, _word)
 
 
 _L = gettext_lazy
-EQUAL = ("is", _L("is"), lambda value, wanted: value == wanted)
-AT_LEAST = ("at_least", _L("is at least"), lambda value, wanted: value >= wanted)
-AT_MOST = ("at_most", _L("is at most"), lambda value, wanted: value <= wanted)
+EQUAL = ("is", _L("is"), lambda value, expected: value == expected)
+AT_LEAST = ("at_least", _L("is at least"), lambda value, expected: value >= expected)
+AT_MOST = ("at_most", _L("is at most"), lambda value, expected: value <= expected)
 
 
-def _between(value: Any, wanted: tuple[Any, Any]) -> bool:
-    return bool(wanted[0] <= value <= wanted[1])
+def _between(value: Any, expected: tuple[Any, Any]) -> bool:
+    return bool(expected[0] <= value <= expected[1])
 
 
 def _numeric(one: Callable[[Any], Any]) -> list[Operator]:
@@ -254,11 +254,11 @@ OPERATORS: dict[Type, dict[str, Operator]] = {
             Operator("in", _L("is one of"), lambda value: _listed(value, _id), _in, "choices"),
             Operator("not_in", _L("is none of"), lambda value: _listed(value, _id), _not_in, "choices"),
         ],
-        Type.WORDS: [
-            Operator("in", _L("is one of"), _words, _in, "words"),
-            Operator("not_in", _L("is none of"), _words, _not_in, "words"),
-            Operator("all_of", _L("has all of"), _words, _has_all, "words"),
-            Operator("starts", _L("begins with"), _words, _starts, "words"),
+        Type.TEXTS: [
+            Operator("in", _L("is one of"), _texts, _in, "words"),
+            Operator("not_in", _L("is none of"), _texts, _not_in, "words"),
+            Operator("all_of", _L("has all of"), _texts, _has_all, "words"),
+            Operator("starts", _L("begins with"), _texts, _starts, "words"),
         ],
         Type.NUMBER: _numeric(number),
         Type.COUNT: [*_numeric(_count), _EVERY],
@@ -270,13 +270,13 @@ OPERATORS: dict[Type, dict[str, Operator]] = {
             Operator("between", _L("is between"), _pair(_time, may_turn=True), _compared(_time_between), "times")
         ],
         Type.DAY: [
-            Operator("from", _L("is from"), _day, _compared(lambda value, wanted: value >= wanted), "day"),
-            Operator("until", _L("is until"), _day, _compared(lambda value, wanted: value <= wanted), "day"),
+            Operator("from", _L("is from"), _day, _compared(lambda value, expected: value >= expected), "day"),
+            Operator("until", _L("is until"), _day, _compared(lambda value, expected: value <= expected), "day"),
             Operator("between", _L("is between"), _pair(_day), _compared(_between), "days"),
         ],
         Type.LEVEL: [
-            Operator("in", _L("is one of"), _words, _level_in, "words"),
-            Operator("not_in", _L("is none of"), _words, _level_not_in, "words"),
+            Operator("in", _L("is one of"), _texts, _level_in, "words"),
+            Operator("not_in", _L("is none of"), _texts, _level_not_in, "words"),
             Operator("at_least", _L("is at least"), _word, _level_at_least, "word"),
         ],
         Type.PLACE: [

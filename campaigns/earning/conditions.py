@@ -1,4 +1,4 @@
-"""Conditions: groups of rows, all, any or none of which must hold. Read once, compiled to plain functions of facts.
+"""Conditions: groups of rows, all, any or none of which must hold. Read once, compiled to plain functions of context.
 
 As data: `{"all": [{"field": "category", "operator": "in", "value": ["Serums"]}, {"any": [...]}]}`. Nothing in it is
 ever evaluated as text.
@@ -10,8 +10,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from campaigns.earning.action_context import ActionContext
 from campaigns.earning.comparisons import OPERATORS, Test, WrongValueError
-from campaigns.earning.facts import Facts
 from campaigns.earning.fields import FIELDS, Field, Needs, Type
 
 ALL, ANY, NONE = "all", "any", "none"
@@ -45,9 +45,9 @@ class Group:
         if not tests:
             return _always
         if self.kind == ANY:
-            return lambda facts: any(test(facts) for test in tests)
+            return lambda context: any(test(context) for test in tests)
         if self.kind == NONE:
-            return lambda facts: not any(test(facts) for test in tests)
+            return lambda context: not any(test(context) for test in tests)
         if len(tests) == 1:
             return tests[0]
         return _all_of(tests)
@@ -60,13 +60,13 @@ class Group:
                 yield part
 
 
-def _always(_facts: Facts) -> bool:
+def _always(_context: ActionContext) -> bool:
     return True
 
 
 def _all_of(tests: Sequence[Test]) -> Test:
-    def test(facts: Facts) -> bool:
-        return all(each(facts) for each in tests)
+    def test(context: ActionContext) -> bool:
+        return all(each(context) for each in tests)
 
     return test
 
@@ -206,13 +206,13 @@ def anchors_of(group: Group) -> tuple[tuple[str, Any], ...]:
     return tuple((fewest.field.name, value) for value in fewest.value) if fewest else ()
 
 
-def failed(group: Group, facts: Facts) -> list[Row]:
+def failed(group: Group, context: ActionContext) -> list[Row]:
     """Which rows keep the conditions from holding, for who asks why not; empty where they hold."""
-    if group.test()(facts):
+    if group.test()(context):
         return []
     result: list[Row] = []
     for part in group.parts:
-        holds = part.test()(facts)
+        holds = part.test()(context)
         if holds == (group.kind == NONE):
-            result += [part] if isinstance(part, Row) else (failed(part, facts) or list(part.rows()))
+            result += [part] if isinstance(part, Row) else (failed(part, context) or list(part.rows()))
     return result

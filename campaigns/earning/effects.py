@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 from campaigns.earning import points
+from campaigns.earning.action_context import ActionContext, Item
 from campaigns.earning.comparisons import Test
-from campaigns.earning.facts import Facts, Item
 from campaigns.earning.points import MOST
 from campaigns.models.earning_rules import EarningRule
 from loyalty.models.levels import RewardType
@@ -16,7 +16,7 @@ Effect, Per, Basis = EarningRule.Effect, EarningRule.Per, EarningRule.Basis
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Outcome:
     """What an effect gives: how many times it counted, what it was applied to, and the points."""
 
     points: Decimal
@@ -24,13 +24,13 @@ class Given:
     items: int = 1
 
 
-def of_base(facts: Facts) -> Share | None:
+def of_base(context: ActionContext) -> Share | None:
     """What the action is worth without any rule: a scan by its level's four rules, a milestone what it pays."""
-    if facts.given is not None:
-        return Share(REWARD, Effect.POINTS, facts.given, facts.given)
-    if facts.base is None:
+    if context.fixed_points is not None:
+        return Share(REWARD, Effect.POINTS, context.fixed_points, context.fixed_points)
+    if context.base is None:
         return None
-    base, level = facts.base, facts.level
+    base, level = context.base, context.level
     worth = points.for_scan(
         redeem_point_value=base.redeem_point_value,
         reward_type=level.scan_reward_type if level else None,
@@ -47,35 +47,37 @@ def of_base(facts: Facts) -> Share | None:
     return Share(DEFAULT, Effect.POINTS, worth, worth)
 
 
-def of_rule(effect: str, value: Decimal, per: str, basis: str, test: Test, facts: Facts) -> Given:
+def of_rule(effect: str, value: Decimal, per: str, basis: str, test: Test, context: ActionContext) -> Outcome:
     """What points, a percentage or a bonus give; a multiplier depends on the others, see stacking."""
     if effect == Effect.PERCENTAGE:
         is_whole = basis == Basis.WHOLE
-        amount = amount_of(facts, [] if is_whole else matching(test, facts), is_whole=is_whole)
+        amount = amount_of(context, [] if is_whole else matching(test, context), is_whole=is_whole)
         result = points.percentage(of=amount, percent=value)
         # As a level's percentage: whoever states a product's price would set points by it.
-        return Given(min(result, Decimal(facts.base.ceiling)) if facts.base else result, basis=amount)
+        return Outcome(min(result, Decimal(context.base.ceiling)) if context.base else result, basis=amount)
     if per == Per.ITEM:
-        times = sum(item.quantity for item in matching(test, facts))
-        return Given(min(MOST, value * times), items=times)
-    return Given(value)
+        times = sum(item.quantity for item in matching(test, context))
+        return Outcome(min(MOST, value * times), items=times)
+    return Outcome(value)
 
 
-def matching(test: Test, facts: Facts) -> list[Item]:
+def matching(test: Test, context: ActionContext) -> list[Item]:
     """The items that fulfil the rule's conditions, each as if the action were about it alone."""
-    return [item for item in facts.items if test(facts.only(item))]
+    return [item for item in context.items if test(context.only(item))]
 
 
-def amount_of(facts: Facts, items: list[Item], *, is_whole: bool) -> Decimal:
+def amount_of(context: ActionContext, items: list[Item], *, is_whole: bool) -> Decimal:
     """What was paid for these items: of an order's amount their part of the subtotal, so that discounts are shared."""
-    if facts.amount is None:
-        return max(ZERO, sum((item.total for item in (facts.items if is_whole else items)), ZERO))
+    if context.amount is None:
+        return max(ZERO, sum((item.total for item in (context.items if is_whole else items)), ZERO))
     if is_whole:
-        return facts.amount
-    if not facts.subtotal:
+        return context.amount
+    if not context.subtotal:
         return ZERO
     listed = sum((item.total for item in items), ZERO)
-    return min(facts.amount, (facts.amount * listed / facts.subtotal).quantize(Decimal("0.01"), rounding=ROUND_HALF_UP))
+    return min(
+        context.amount, (context.amount * listed / context.subtotal).quantize(Decimal("0.01"), rounding=ROUND_HALF_UP)
+    )
 
 
 def whole(number: Decimal) -> Decimal:

@@ -1,4 +1,4 @@
-"""What conditions may ask about: typed fields, how they are read from facts, and which facts must be fetched for them.
+"""What conditions may ask about: typed fields, how they are read from an action, and what must be fetched for them.
 
 Other fields join by `register`: what a brand's own kinds carry, or a segment that the member is in.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.earning.facts import Facts
+from campaigns.earning.action_context import ActionContext
 from campaigns.models.earning_rules import EarningRule
 
 SCAN, ORDER = EarningRule.Kind.SCAN.value, EarningRule.Kind.ORDER.value
@@ -26,7 +26,7 @@ class Type(Enum):
     """How a field's values are compared, and typed in."""
 
     IDS = "ids"  # rows of the brand, by their ids
-    WORDS = "words"  # texts, of which the action may have several
+    TEXTS = "words"  # texts, of which the action may have several
     NUMBER = "number"
     COUNT = "count"  # a whole number
     WEEKDAY = "weekday"  # 1 is Monday
@@ -55,7 +55,7 @@ class Field:
     name: str
     label: Any
     type: Type
-    read: Callable[[Facts], Any]
+    read: Callable[[ActionContext], Any]
     kinds: frozenset[str] | None = None  # None: every kind
     needs: Needs = Needs.NOTHING
     choices: str = ""
@@ -71,17 +71,17 @@ def _one(value: Any) -> tuple[Any, ...]:
     return () if value in {None, ""} else (value,)
 
 
-def _nth(facts: Facts) -> int | None:
-    return None if facts.history.earlier is None else facts.history.earlier + 1
+def _nth(context: ActionContext) -> int | None:
+    return None if context.history.earlier is None else context.history.earlier + 1
 
 
-def _days_since(facts: Facts) -> int | None:
-    last = facts.history.last_at
-    return None if last is None else max(0, (facts.happened_at - last).days)
+def _days_since(context: ActionContext) -> int | None:
+    last = context.history.last_at
+    return None if last is None else max(0, (context.happened_at - last).days)
 
 
-def _radius(facts: Facts) -> tuple[float, float] | None:
-    place = facts.place
+def _radius(context: ActionContext) -> tuple[float, float] | None:
+    place = context.place
     return None if place.latitude is None or place.longitude is None else (place.latitude, place.longitude)
 
 
@@ -102,7 +102,7 @@ register(
         "product",
         _("product"),
         Type.IDS,
-        lambda facts: [item.product_id for item in facts.items if item.product_id is not None],
+        lambda context: [item.product_id for item in context.items if item.product_id is not None],
         ABOUT_PRODUCTS,
         Needs.CATALOGUE,
         choices="products",
@@ -112,8 +112,8 @@ register(
     Field(
         "sku",
         _("SKU"),
-        Type.WORDS,
-        lambda facts: [item.sku for item in facts.items if item.sku],
+        Type.TEXTS,
+        lambda context: [item.sku for item in context.items if item.sku],
         ABOUT_PRODUCTS,
         Needs.CATALOGUE,
         is_anchor=True,
@@ -122,8 +122,8 @@ register(
     Field(
         "category",
         _("category"),
-        Type.WORDS,
-        lambda facts: [item.category for item in facts.items if item.category],
+        Type.TEXTS,
+        lambda context: [item.category for item in context.items if item.category],
         ABOUT_PRODUCTS,
         Needs.CATALOGUE,
         choices="categories",
@@ -133,8 +133,8 @@ register(
     Field(
         "tags",
         _("tag"),
-        Type.WORDS,
-        lambda facts: [tag for item in facts.items for tag in item.tags],
+        Type.TEXTS,
+        lambda context: [tag for item in context.items for tag in item.tags],
         ABOUT_PRODUCTS,
         Needs.CATALOGUE,
         choices="tags",
@@ -145,7 +145,7 @@ register(
         "batch",
         _("batch"),
         Type.IDS,
-        lambda facts: _one(facts.batch_id),
+        lambda context: _one(context.batch_id),
         frozenset({SCAN}),
         choices="batches",
         is_anchor=True,
@@ -154,33 +154,37 @@ register(
         "campaign",
         _("campaign"),
         Type.IDS,
-        lambda facts: _one(facts.campaign_id),
+        lambda context: _one(context.campaign_id),
         frozenset({SCAN, MILESTONE}),
         choices="campaigns",
         is_anchor=True,
     ),
-    Field("city", _("city"), Type.WORDS, lambda facts: _one(facts.place.city), frozenset({SCAN}), is_anchor=True),
-    Field("region", _("region"), Type.WORDS, lambda facts: _one(facts.place.region), frozenset({SCAN}), is_anchor=True),
+    Field("city", _("city"), Type.TEXTS, lambda context: _one(context.place.city), frozenset({SCAN}), is_anchor=True),
+    Field(
+        "region", _("region"), Type.TEXTS, lambda context: _one(context.place.region), frozenset({SCAN}), is_anchor=True
+    ),
     Field(
         "country",
         _("country (two letters)"),
-        Type.WORDS,
-        lambda facts: _one(facts.place.country),
+        Type.TEXTS,
+        lambda context: _one(context.place.country),
         frozenset({SCAN}),
         is_anchor=True,
     ),
     Field("place", _("place"), Type.PLACE, _radius, frozenset({SCAN})),
-    Field("channel", _("channel"), Type.WORDS, lambda facts: _one(facts.channel), is_anchor=True),
-    Field("level", _("level"), Type.LEVEL, lambda facts: facts.level, choices="levels"),
+    Field("channel", _("channel"), Type.TEXTS, lambda context: _one(context.channel), is_anchor=True),
+    Field("level", _("level"), Type.LEVEL, lambda context: context.level, choices="levels"),
     Field("nth", _("how many times so far, with this one"), Type.COUNT, _nth, ABOUT_PRODUCTS, Needs.EARLIER),
     Field("days_since_last", _("days since points were earned last"), Type.COUNT, _days_since, needs=Needs.LAST),
-    Field("subtotal", _("order's subtotal"), Type.NUMBER, lambda facts: facts.subtotal, frozenset({ORDER})),
-    Field("amount", _("order's amount after discounts"), Type.NUMBER, lambda facts: facts.amount, frozenset({ORDER})),
+    Field("subtotal", _("order's subtotal"), Type.NUMBER, lambda context: context.subtotal, frozenset({ORDER})),
+    Field(
+        "amount", _("order's amount after discounts"), Type.NUMBER, lambda context: context.amount, frozenset({ORDER})
+    ),
     Field(
         "item_quantity",
         _("an item's quantity"),
         Type.COUNT,
-        lambda facts: [item.quantity for item in facts.items],
+        lambda context: [item.quantity for item in context.items],
         frozenset({ORDER}),
         is_single=False,
     ),
@@ -188,18 +192,20 @@ register(
         "item_price",
         _("an item's price"),
         Type.NUMBER,
-        lambda facts: [item.price for item in facts.items if item.price is not None],
+        lambda context: [item.price for item in context.items if item.price is not None],
         ABOUT_PRODUCTS,
         is_single=False,
     ),
-    Field("weekday", _("weekday"), Type.WEEKDAY, lambda facts: facts.local and facts.local.isoweekday()),
-    Field("time", _("time of day"), Type.TIME, lambda facts: facts.local and facts.local.time().replace(tzinfo=None)),
-    Field("day", _("day"), Type.DAY, lambda facts: facts.local and facts.local.date()),
+    Field("weekday", _("weekday"), Type.WEEKDAY, lambda context: context.local and context.local.isoweekday()),
+    Field(
+        "time", _("time of day"), Type.TIME, lambda context: context.local and context.local.time().replace(tzinfo=None)
+    ),
+    Field("day", _("day"), Type.DAY, lambda context: context.local and context.local.date()),
     Field(
         "profile_field",
         _("profile field"),
-        Type.WORDS,
-        lambda facts: _one(facts.profile_field),
+        Type.TEXTS,
+        lambda context: _one(context.profile_field),
         frozenset({PROFILE}),
         is_anchor=True,
     ),

@@ -127,13 +127,13 @@ def starts_of(local: datetime) -> dict[str, date]:
 class Standing:
     """What rules have given one member in the current periods, and in all; it grows while an action is decided.
 
-    `given` has what the action itself adds, in the form in which it is written.
+    `added` has what the action itself adds, in the form in which it is written.
     """
 
     starts: Mapping[str, date]
     uses: dict[UseKey, Used] = field(default_factory=dict)
     budgets: dict[int, Used] = field(default_factory=dict)
-    given: dict[int, Used] = field(default_factory=dict)
+    added: dict[int, Used] = field(default_factory=dict)
 
     def left(self, rule_id: int, limits: Sequence[Limit], share: Decimal) -> tuple[Decimal, Limit | None]:
         """What of a share the limits leave, and the one that cut it."""
@@ -159,19 +159,19 @@ class Standing:
         """Count what a rule gives, where it has limits. A rule that gives nothing uses nothing up."""
         if not points or not limits:
             return
-        self.given[rule_id] = self.given.get(rule_id, NOTHING).plus(points)
+        self.added[rule_id] = self.added.get(rule_id, NOTHING).plus(points)
         self.budgets[rule_id] = self.budgets.get(rule_id, NOTHING).plus(points)
         for period in {limit.period for limit in limits if limit.per == MEMBER and limit.period != EVENT}:
             self.uses[rule_id, period] = self.uses.get((rule_id, period), NOTHING).plus(points)
 
-    def take_back(self, rule_id: int, points: Decimal) -> None:
+    def reduce(self, rule_id: int, points: Decimal) -> None:
         """A limit of the brand's cut what the rule gave just now."""
-        if rule_id not in self.given:
+        if rule_id not in self.added:
             return
-        self.given[rule_id] = self.given[rule_id].plus(-points, events=0)
+        self.added[rule_id] = self.added[rule_id].plus(-points, events=0)
         self.budgets[rule_id] = self.budgets[rule_id].plus(-points, events=0)
         for key in [key for key in self.uses if key[0] == rule_id]:
             self.uses[key] = self.uses[key].plus(-points, events=0)
 
     def copy(self) -> "Standing":
-        return replace(self, uses=dict(self.uses), budgets=dict(self.budgets), given=dict(self.given))
+        return replace(self, uses=dict(self.uses), budgets=dict(self.budgets), added=dict(self.added))

@@ -12,9 +12,9 @@ from decimal import Decimal
 from typing import Any
 
 from campaigns.earning import conditions, limits
+from campaigns.earning.action_context import ActionContext
 from campaigns.earning.comparisons import Test
 from campaigns.earning.conditions import ConditionsError, Group
-from campaigns.earning.facts import Facts
 from campaigns.earning.fields import FIELDS, ORDER, Needs
 from campaigns.earning.limits import LimitsError
 from campaigns.earning.stacking import Rule
@@ -57,28 +57,28 @@ class RulesOfKind:
     def running(self, at: datetime) -> list[Candidate]:
         return [each for each in self.every if each.runs_at(at)]
 
-    def candidates(self, facts: Facts) -> list[Candidate]:
+    def candidates(self, context: ActionContext) -> list[Candidate]:
         """Those that could match, each once, which run at the moment."""
         result = {id(each): each for each in self.always}
         for name, listed in self.by_anchor.items():
-            for value in FIELDS[name].read(facts):
+            for value in FIELDS[name].read(context):
                 key = value.casefold() if isinstance(value, str) else value
                 result.update((id(each), each) for each in listed.get(key, ()))
-        return [each for each in result.values() if each.runs_at(facts.happened_at)]
+        return [each for each in result.values() if each.runs_at(context.happened_at)]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Requirements:
     """What an accrual must read beside the usual: for these rules with limits what they gave, and the member's past."""
 
     limited: tuple[int, ...] = ()
     needs: Needs = Needs.NOTHING
 
-    def and_also(self, other: "Wanted") -> "Wanted":
-        return Wanted(tuple(dict.fromkeys((*self.limited, *other.limited))), self.needs | other.needs)
+    def and_also(self, other: "Requirements") -> "Requirements":
+        return Requirements(tuple(dict.fromkeys((*self.limited, *other.limited))), self.needs | other.needs)
 
 
-NOTHING_WANTED = Wanted()
+NO_REQUIREMENTS = Requirements()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,51 +89,51 @@ class RuleSet:
     kinds: Mapping[str, RulesOfKind] = field(default_factory=dict)
     broken: tuple[int, ...] = ()
 
-    def candidates(self, facts: Facts) -> list[Candidate]:
-        of_kind = self.kinds.get(facts.kind)
-        return of_kind.candidates(facts) if of_kind else []
+    def candidates(self, context: ActionContext) -> list[Candidate]:
+        of_kind = self.kinds.get(context.kind)
+        return of_kind.candidates(context) if of_kind else []
 
-    def wanted(self, facts: Facts) -> Wanted:
+    def requirements(self, context: ActionContext) -> Requirements:
         """Of an order, whose items the catalogue explains first, for every rule that could match then."""
-        of_kind = self.kinds.get(facts.kind)
+        of_kind = self.kinds.get(context.kind)
         if of_kind is None:
-            return NOTHING_WANTED
-        result = of_kind.running(facts.happened_at) if facts.kind == ORDER else of_kind.candidates(facts)
+            return NO_REQUIREMENTS
+        result = of_kind.running(context.happened_at) if context.kind == ORDER else of_kind.candidates(context)
         if not result:
-            return NOTHING_WANTED
+            return NO_REQUIREMENTS
         needs = Needs.NOTHING
         for each in result:
             needs |= each.needs
-        return Wanted(tuple(each.rule.id for each in result if each.rule.limits), needs)
+        return Requirements(tuple(each.rule.id for each in result if each.rule.limits), needs)
 
-    def matching(self, facts: Facts) -> list[Rule]:
+    def matching(self, context: ActionContext) -> list[Rule]:
         """The rules that apply to an action of a member."""
-        return [each.rule for each in self.candidates(facts) if each.rule.test(facts)]
+        return [each.rule for each in self.candidates(context) if each.rule.test(context)]
 
 
 NO_RULES = RuleSet()
 # By brand, the most recently used last.
-_kept: "OrderedDict[int, RuleSet]" = OrderedDict()
+_cached: "OrderedDict[int, RuleSet]" = OrderedDict()
 
 
-def kept(brand_id: int) -> RuleSet:
+def cached(brand_id: int) -> RuleSet:
     """What this process knows of a brand's rules, which may be old; a snapshot tells."""
-    return _kept.get(brand_id, NO_RULES)
+    return _cached.get(brand_id, NO_RULES)
 
 
 def load(brand_id: int) -> RuleSet:
     """The rules that are in force now, from the database; and keep them."""
     result = at_version(brand_id)
-    _kept[brand_id] = result
-    _kept.move_to_end(brand_id)
-    while len(_kept) > MAX_BRANDS:
-        _kept.popitem(last=False)
+    _cached[brand_id] = result
+    _cached.move_to_end(brand_id)
+    while len(_cached) > MAX_BRANDS:
+        _cached.popitem(last=False)
     return result
 
 
-def forget() -> None:
+def reset_cache() -> None:
     """As a process that has just begun."""
-    _kept.clear()
+    _cached.clear()
 
 
 def at_version(brand_id: int, version: int | None = None) -> RuleSet:

@@ -67,7 +67,7 @@ def row_text(row: Row, brand: Brand) -> str:
 def value_text(row: Row, brand: Brand) -> str:
     value, raw = row.value, row.raw
     if row.field.type is Type.IDS:
-        names = choices.words_of(brand, row.field.choices, value)
+        names = choices.labels_of(brand, row.field.choices, value)
         return ", ".join(names.get(each, _("one that is gone")) for each in value)
     if row.field.type is Type.WEEKDAY:
         return ", ".join(str(WEEKDAYS[each - 1]) for each in value)
@@ -97,7 +97,7 @@ def _dates(rule: EarningRule) -> str:
 
 def effect(rule: EarningRule) -> str:
     """Such as "2 x points" or "10 points for each item that matches"."""
-    value = shown(rule.reward_value)
+    value = display(rule.reward_value)
     if rule.reward_type == Effect.MULTIPLIER:
         return _("%(value)s x points") % {"value": value}
     if rule.reward_type == Effect.PERCENTAGE:
@@ -112,11 +112,11 @@ def effect(rule: EarningRule) -> str:
 
 def limit_text(limit: Limit) -> str:
     """Such as "at most 500 points each a month"."""
-    most = shown(limit.most)
+    most = display(limit.most)
     if limit.per == RULE:
         if limit.what == MONEY:
             message = _("%(most)s in money in all, at %(cost)s a point")
-            return message % {"most": most, "cost": shown(limit.point_cost or limit.most)}
+            return message % {"most": most, "cost": display(limit.point_cost or limit.most)}
         return (_("%(most)s times in all") if limit.what == EVENTS else _("%(most)s points in all")) % {"most": most}
     what = (_("%(most)s times each") if limit.what == EVENTS else _("%(most)s points each")) % {"most": most}
     periods = {
@@ -128,6 +128,6 @@ def limit_text(limit: Limit) -> str:
     return periods.get(limit.period, _("at most %(what)s") % {"what": what})
 
 
-def shown(number: Any) -> str:
+def display(number: Any) -> str:
     """Without zeros behind that say nothing."""
     return f"{number.normalize():,f}"

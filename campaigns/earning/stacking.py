@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from campaigns.earning import effects
+from campaigns.earning.action_context import ActionContext
 from campaigns.earning.comparisons import Test
-from campaigns.earning.effects import Effect, Given
-from campaigns.earning.facts import Facts
+from campaigns.earning.effects import Effect, Outcome
 from campaigns.earning.limits import Limit, Standing
 from campaigns.earning.points import MOST
 from campaigns.models.earning_rules import LEVEL_GROUP, EarningRule
@@ -60,22 +60,22 @@ class Award:
 
 @dataclass(slots=True)
 class _Total:
-    """`exact` is what multipliers multiply, `given` what was given: its rounding, and less where a limit cut it."""
+    """`exact` is what multipliers multiply, `awarded` what was awarded: its rounding, and less where a limit cut it."""
 
-    given: Decimal
+    awarded: Decimal
     exact: Decimal
 
     def add(self, share: Share) -> None:
-        self.given += share.points
-        self.exact = self.given
+        self.awarded += share.points
+        self.exact = self.awarded
 
 
-def award(rules: Sequence[Rule], facts: Facts, standing: Standing) -> Award | None:
+def award(rules: Sequence[Rule], context: ActionContext, standing: Standing) -> Award | None:
     """What rules that match give an action together, None where neither a rule nor the action itself is worth anything.
 
     Counts what it gives in `standing`.
     """
-    base = effects.of_base(facts)
+    base = effects.of_base(context)
     if not rules:
         return None if base is None else Award(base.points, (base,))
     rules = sorted(rules, key=lambda rule: rule.order)
@@ -87,8 +87,8 @@ def award(rules: Sequence[Rule], facts: Facts, standing: Standing) -> Award | No
         shares.append(share)
 
     fixed = [rule for rule in rules if rule.effect in {Effect.POINTS, Effect.PERCENTAGE}]
-    chosen = _chosen(fixed, lambda rule: _fixed(rule, facts, standing), base)
-    if base is not None and chosen.keeps_base:
+    chosen = _chosen(fixed, lambda rule: _fixed(rule, context, standing), base)
+    if base is not None and chosen.has_base:
         shares.append(base)
         total.add(base)
     for rule, share in chosen.shares:
@@ -96,18 +96,18 @@ def award(rules: Sequence[Rule], facts: Facts, standing: Standing) -> Award | No
         total.add(share)
     _multiply([rule for rule in rules if rule.effect == Effect.MULTIPLIER], total, standing, take)
     bonuses = _chosen(
-        [rule for rule in rules if rule.effect == Effect.BONUS], lambda rule: _fixed(rule, facts, standing), None
+        [rule for rule in rules if rule.effect == Effect.BONUS], lambda rule: _fixed(rule, context, standing), None
     )
     for rule, share in bonuses.shares:
         take(rule, share)
-        total.given += share.points
-    return _capped(total.given, shares)
+        total.awarded += share.points
+    return _capped(total.awarded, shares)
 
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
     shares: list[tuple[Rule, Share]]
-    keeps_base: bool
+    has_base: bool
 
 
 def _chosen(rules: Sequence[Rule], share_of: Callable[[Rule], Share], base: Share | None) -> _Chosen:
@@ -119,28 +119,28 @@ def _chosen(rules: Sequence[Rule], share_of: Callable[[Rule], Share], base: Shar
             first = best.setdefault(rule.group, at)
             if share.points > result[first][1].points:
                 best[rule.group] = at
-    keeps_base = True
+    has_base = True
     if base is not None and LEVEL_GROUP in best:
-        keeps_base = base.points >= result[best[LEVEL_GROUP]][1].points
-        if keeps_base:
+        has_base = base.points >= result[best[LEVEL_GROUP]][1].points
+        if has_base:
             best[LEVEL_GROUP] = -1
     saved = [each for at, each in enumerate(result) if each[0].stacking != Stacking.BEST or best[each[0].group] == at]
-    return _Chosen(saved, keeps_base)
+    return _Chosen(saved, has_base)
 
 
-def _fixed(rule: Rule, facts: Facts, standing: Standing) -> Share:
-    return _limited(rule, effects.of_rule(rule.effect, rule.value, rule.per, rule.basis, rule.test, facts), standing)
+def _fixed(rule: Rule, context: ActionContext, standing: Standing) -> Share:
+    return _limited(rule, effects.of_rule(rule.effect, rule.value, rule.per, rule.basis, rule.test, context), standing)
 
 
-def _limited(rule: Rule, given: Given, standing: Standing) -> Share:
-    left, limit = standing.left(rule.id, rule.limits, given.points)
+def _limited(rule: Rule, outcome: Outcome, standing: Standing) -> Share:
+    left, limit = standing.left(rule.id, rule.limits, outcome.points)
     return Share(
         source=RULE,
         effect=rule.effect,
         value=rule.value,
         points=left,
-        basis=given.basis,
-        items=given.items,
+        basis=outcome.basis,
+        items=outcome.items,
         name=rule.name,
         names=rule.names,
         rule_id=rule.id,
@@ -151,7 +151,7 @@ def _limited(rule: Rule, given: Given, standing: Standing) -> Share:
 
 def _multiply(rules: Sequence[Rule], total: _Total, standing: Standing, take: Callable[[Rule, Share], None]) -> None:
     """One after the other; a group when its first rule's turn comes, and of it the rule that gives most."""
-    before = total.given
+    before = total.awarded
     done: set[str] = set()
     for rule in rules:
         alike = [rule]
@@ -160,10 +160,12 @@ def _multiply(rules: Sequence[Rule], total: _Total, standing: Standing, take: Ca
                 continue
             done.add(rule.group)
             alike = [each for each in rules if each.stacking == Stacking.BEST and each.group == rule.group]
-        best = max((_multiplied(each, before, total, standing) for each in alike), key=lambda found: found.share.points)
+        best = max(
+            (_multiplied(each, before, total, standing) for each in alike), key=lambda result: result.share.points
+        )
         take(best.rule, best.share)
-        total.given += best.share.points
-        total.exact = total.given if best.share.cut else best.exact
+        total.awarded += best.share.points
+        total.exact = total.awarded if best.share.cut else best.exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +178,9 @@ class _Multiplied:
 def _multiplied(rule: Rule, before: Decimal, total: _Total, standing: Standing) -> _Multiplied:
     adds = rule.stacking == Stacking.ADD
     exact = min(MOST, total.exact + before * (rule.value - 1) if adds else total.exact * rule.value)
-    full = max(ZERO, effects.whole(exact) - total.given)
-    basis = before if adds else total.given
-    return _Multiplied(rule, _limited(rule, Given(full, basis=basis), standing), exact)
+    full = max(ZERO, effects.whole(exact) - total.awarded)
+    basis = before if adds else total.awarded
+    return _Multiplied(rule, _limited(rule, Outcome(full, basis=basis), standing), exact)
 
 
 def _capped(points: Decimal, shares: Sequence[Share]) -> Award:

@@ -40,7 +40,7 @@ BEGIN
         DELETE FROM campaigns_earningruleuse WHERE rule_id = OLD.id;
     END IF;
     IF TG_OP = 'UPDATE' AND NEW.limits IS DISTINCT FROM OLD.limits THEN  -- staff hear again when it is used up
-        UPDATE campaigns_earningrulebudget SET used_up_at = NULL, told_at = NULL WHERE rule_id = NEW.id;
+        UPDATE campaigns_earningrulebudget SET used_up_at = NULL, notified_at = NULL WHERE rule_id = NEW.id;
     END IF;
     IF before IS NOT DISTINCT FROM after THEN
         RETURN NULL;
@@ -91,7 +91,7 @@ class Migration(migrations.Migration):
                 ('points', models.DecimalField(db_default=Decimal('0'), decimal_places=2, default=Decimal('0'), max_digits=14)),
                 ('events', models.PositiveBigIntegerField(db_default=0, default=0)),
                 ('used_up_at', core.moments.MomentField(null=True)),
-                ('told_at', core.moments.MomentField(null=True)),
+                ('notified_at', core.moments.MomentField(null=True)),
             ],
         ),
         migrations.CreateModel(

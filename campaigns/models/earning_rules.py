@@ -67,7 +67,9 @@ class EarningRule(models.Model):
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="earning_rules")
     name = models.CharField(
-        max_length=120, blank=True, help_text=_("Customers read it beside their points. Empty: what the rule is for.")
+        max_length=120,
+        blank=True,
+        help_text=_("Shown to customers next to their points. Leave empty to name the rule after its kind."),
     )
     kind = models.CharField(_("when"), max_length=64, choices=Kind.choices)
     reward_type = models.CharField(_("effect"), max_length=10, choices=Effect.choices, default=Effect.POINTS)
@@ -227,7 +229,7 @@ class EarningRuleVersion(models.Model):
 
 
 class EarningRuleBudget(models.Model):
-    """What a rule has given in all, where it has a limit of its own. `told_at`: when staff heard that it is used up."""
+    """What a rule has given in all, where it has a limit of its own. `notified_at`: when staff were told."""
 
     guarded_by = ("rule",)
 
@@ -235,7 +237,7 @@ class EarningRuleBudget(models.Model):
     points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO, db_default=ZERO)
     events = models.PositiveBigIntegerField(default=0, db_default=0)
     used_up_at = MomentField(null=True)
-    told_at = MomentField(null=True)
+    notified_at = MomentField(null=True)
 
     class Meta:
         constraints = [

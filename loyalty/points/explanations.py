@@ -73,7 +73,11 @@ class Share:
         return f"{text} ({cut_text(self.cut)})" if self.cut else text
 
     def _calculated(self) -> str:
-        places = {"value": _shown(self.value), "basis": _shown(self.basis or Decimal(0)), "points": _shown(self.points)}
+        places = {
+            "value": _display(self.value),
+            "basis": _display(self.basis or Decimal(0)),
+            "points": _display(self.points),
+        }
         if self.effect == "percentage":
             message = _("%(value)s %% of %(basis)s = %(points)s")
         elif self.effect == "multiplier":
@@ -90,7 +94,7 @@ class Share:
 
 def cut_text(cut: Cut) -> str:
     """Which limit cut it."""
-    places = {"most": _shown(cut.most)}
+    places = {"most": _display(cut.most)}
     if cut.per == "brand":
         message = {"day": _("the programme's daily limit"), "month": _("the programme's monthly limit")}
         return message.get(cut.period, _("the programme's limit"))
@@ -149,6 +153,6 @@ def plain_text(number: Decimal) -> str:
     return f"{number.normalize():f}"
 
 
-def _shown(number: Decimal) -> str:
+def _display(number: Decimal) -> str:
     """As a customer reads it: whole, or with two places."""
     return f"{number:.0f}" if number == number.to_integral_value() else f"{number:.2f}"

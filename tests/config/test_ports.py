@@ -10,7 +10,7 @@ from jobs.kinds import JobKind
 PATHS = [
     *ports.EVENT_HANDLERS.values(),
     *ports.EVENT_BATCH_HANDLERS.values(),
-    *ports.EVENT_FACTS.values(),
+    *ports.EVENT_CONTEXTS.values(),
     *ports.PERSONAL_DATA.values(),
     *ports.CUSTOMER_PANELS.values(),
     *ports.CELERY_TASK_ROUTES,

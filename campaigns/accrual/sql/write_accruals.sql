@@ -7,7 +7,7 @@
 --                      ├──> given_rewards         what they reached there
 --                      ├──> finished_events       the events that brought the actions
 --                      ├──> inserted_events       the events that follow
---                      ├──> given_by_rules        what rules with limits gave, where any did
+--                      ├──> count_rule_uses        what rules with limits gave, where any did
 --                      └──> extra_cte             what the caller adds, such as the scan's points
 --
 -- `items` is a JSON array of one row per accrual: its number, account, the account's version (xmin) when its snapshot was
@@ -94,6 +94,6 @@ WITH items AS (
 ), inserted_events AS (
     {insert_events}
 )
-{given_by_rules}
+{count_rule_uses}
 {extra_cte}
 SELECT item FROM locked

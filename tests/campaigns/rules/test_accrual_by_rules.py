@@ -234,7 +234,7 @@ def test_owners_hear_once_that_a_budget_is_used_up(brand, customer):
     made = rule(brand, value=10, effect="bonus", name="Ten", limits=[limit("rule", most=5)])
     scan(brand, customer)
 
-    told = [budgets.tell_used_up(at=timezone.now()) for _ in range(2)]
+    told = [budgets.notify_used_up(at=timezone.now()) for _ in range(2)]
 
     assert told == [1, 0]
     [mail] = StaffMail.objects.filter(user=owner, kind="budget")
@@ -337,7 +337,7 @@ def test_a_rule_that_can_no_longer_be_read_is_left_out(brand, customer):
     rule(brand, value=3)
 
     assert scan(brand, customer) == 3
-    assert len(rules.kept(brand.pk).broken) == 1
+    assert len(rules.cached(brand.pk).broken) == 1
 
 
 def test_rules_that_change_all_the_time_do_not_hang_an_accrual(brand, customer, monkeypatch):
@@ -355,7 +355,7 @@ def test_rules_that_change_all_the_time_do_not_hang_an_accrual(brand, customer, 
                     "campaign_type": "order",
                     "happened_at": timezone.now(),
                     "reason_ids": [],
-                    "asked_facts": [],
+                    "requested_contexts": [],
                 },
             )
         )

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from campaigns.earning import conditions
+from campaigns.earning.action_context import ActionContext, History, Item, Place
 from campaigns.earning.comparisons import OPERATORS
 from campaigns.earning.conditions import ConditionsError
-from campaigns.earning.facts import Facts, History, Item, Place
 from campaigns.earning.fields import FIELDS, Needs
 from loyalty.points.levels import Level
 
@@ -24,7 +24,7 @@ BERLIN = Place("Berlin", "Land Berlin", 52.52, 13.405, lambda _latitude, _longit
 
 
 def scan(**fields):
-    facts = Facts(
+    context = ActionContext(
         **{
             "kind": "scan-auth",
             "happened_at": AT,
@@ -37,15 +37,15 @@ def scan(**fields):
         }
     )
     history = History(earlier=2, last_at=AT - timedelta(days=10, hours=1))
-    return facts.of_member(zone=ZoneInfo("Europe/Berlin"), level=GOLD, levels=(BRONZE, GOLD), history=history)
+    return context.of_member(zone=ZoneInfo("Europe/Berlin"), level=GOLD, levels=(BRONZE, GOLD), history=history)
 
 
 def order(**fields):
     return scan(kind="order-complete", items=(SERUM, SOAP), subtotal=Decimal(110), amount=Decimal("99.50"), **fields)
 
 
-def holds(data, facts):
-    return conditions.read(data, kind=facts.kind).test()(facts)
+def holds(data, context):
+    return conditions.read(data, kind=context.kind).test()(context)
 
 
 def row(field, operator, value):
@@ -158,23 +158,23 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("facts", "field", "operator", "fulfilled", "missed"), CASES)
-def test_a_condition_holds_for_what_it_says_and_nothing_else(facts, field, operator, fulfilled, missed):
+@pytest.mark.parametrize(("context", "field", "operator", "fulfilled", "missed"), CASES)
+def test_a_condition_holds_for_what_it_says_and_nothing_else(context, field, operator, fulfilled, missed):
     for value in fulfilled:
-        assert holds({"all": [row(field, operator, value)]}, facts), value
+        assert holds({"all": [row(field, operator, value)]}, context), value
     for value in missed:
-        assert not holds({"all": [row(field, operator, value)]}, facts), value
+        assert not holds({"all": [row(field, operator, value)]}, context), value
 
 
 def test_every_field_is_tried_with_every_operator():
-    tried = {(field, operator) for _facts, field, operator, *_values in CASES}
+    tried = {(field, operator) for _context, field, operator, *_values in CASES}
 
     assert tried == {(field.name, name) for field in FIELDS.values() for name in OPERATORS[field.type]}
 
 
 @pytest.mark.parametrize(("field", "operator", "value"), [(f, o, v[0]) for f, o, v, _missed in TABLE])
 def test_of_what_is_not_known_only_an_absence_holds(field, operator, value):
-    nothing = Facts("scan-auth", AT)
+    nothing = ActionContext("scan-auth", AT)
 
     assert holds({"all": [row(field, operator, value)]}, nothing) == (operator == "not_in")
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns.earning import limits, stacking
-from campaigns.earning.facts import Facts, Item, ScanBase
+from campaigns.earning.action_context import ActionContext, Item, ScanBase
 from campaigns.earning.limits import BEGINNING, Standing, Used
 from campaigns.earning.points import MOST
 from campaigns.earning.stacking import Award, Rule
@@ -22,7 +22,7 @@ TEN = Level("Gold", Decimal(0), "points", Decimal(10))
 _numbers = count(1)
 
 
-def rule(effect="points", value=5, *, test=lambda _facts: True, at_most=(), **fields):
+def rule(effect="points", value=5, *, test=lambda _context: True, at_most=(), **fields):
     usual = {"per": "event", "basis": "whole", "stacking": "add", "group": "", "priority": 100}
     number = next(_numbers)
     return Rule(
@@ -44,7 +44,7 @@ def rule(effect="points", value=5, *, test=lambda _facts: True, at_most=(), **fi
 def scan(level=TEN, override=None, price="49.90"):
     item = Item(1, "A", "Serums", frozenset(), 1, Decimal(price))
     base = ScanBase(override, Decimal(price), ceiling=1000)
-    return Facts("scan-auth", AT, items=(item,), base=base, level=level)
+    return ActionContext("scan-auth", AT, items=(item,), base=base, level=level)
 
 
 SERUMS = Item(1, "A", "Serums", frozenset(), 2, Decimal(20))
@@ -52,19 +52,19 @@ SOAP = Item(2, "B", "Soaps", frozenset(), 3, Decimal(20))
 
 
 def order(subtotal=100, amount=50):
-    return Facts("order-complete", AT, items=(SERUMS, SOAP), subtotal=Decimal(subtotal), amount=Decimal(amount))
+    return ActionContext("order-complete", AT, items=(SERUMS, SOAP), subtotal=Decimal(subtotal), amount=Decimal(amount))
 
 
-def in_serums(facts):
-    return any(item.category == "Serums" for item in facts.items)
+def in_serums(context):
+    return any(item.category == "Serums" for item in context.items)
 
 
 def standing(**used):
     return Standing(STARTS, **used)
 
 
-def points(*rules, facts=None, with_=None):
-    award = stacking.award(rules, facts or scan(), with_ or standing())
+def points(*rules, context=None, with_=None):
+    award = stacking.award(rules, context or scan(), with_ or standing())
     assert sum(share.points for share in award.shares) == award.points
     return award.points
 
@@ -133,27 +133,27 @@ OF_ORDERS = {
 
 @pytest.mark.parametrize(("rules", "expected"), OF_ORDERS.values(), ids=list(OF_ORDERS))
 def test_rules_of_an_order(rules, expected):
-    assert points(*rules, facts=order()) == expected
+    assert points(*rules, context=order()) == expected
 
 
 def test_a_rule_without_anything_to_multiply_gives_nothing():
-    assert points(rule("multiplier", 3), facts=order()) == 0
+    assert points(rule("multiplier", 3), context=order()) == 0
     assert stacking.award([], order(), standing()) is None
 
 
 def test_the_matching_items_never_earn_more_than_was_paid():
     cheap = order(subtotal=10, amount=10)  # items at 100 in all
 
-    assert points(rule("percentage", 100, basis="matching"), facts=cheap) == 10
+    assert points(rule("percentage", 100, basis="matching"), context=cheap) == 10
 
 
 def test_of_a_scan_a_percentage_pays_no_more_than_the_ceiling():
-    assert points(rule("percentage", 100), facts=scan(price="50000")) == 10 + 1000
+    assert points(rule("percentage", 100), context=scan(price="50000")) == 10 + 1000
 
 
 @pytest.mark.parametrize("override", [3, 300])
 def test_the_product_s_own_points_are_what_rules_count(override):
-    assert points(rule("multiplier", 2), facts=scan(override=override)) == 2 * override
+    assert points(rule("multiplier", 2), context=scan(override=override)) == 2 * override
 
 
 LIMITS = {
@@ -258,8 +258,8 @@ def rules(draw, **fields):
 
 @given(st.lists(rules(), max_size=12), st.sampled_from([scan(), order(), scan(override=99)]))
 @settings(deadline=None, max_examples=300)
-def test_whatever_the_rules_an_award_is_whole_bounded_and_explained(found, facts):
-    award = stacking.award(found, facts, standing())
+def test_whatever_the_rules_an_award_is_whole_bounded_and_explained(found, context):
+    award = stacking.award(found, context, standing())
 
     if award is None:
         assert not found

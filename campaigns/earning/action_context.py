@@ -1,4 +1,4 @@
-"""What rules look at: the facts of one action and of the member, as plain values that a replay can make up as well."""
+"""What rules look at: one action and its member, as plain values that a replay can make up as well."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,11 +68,11 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ActionContext:
     """An action as rules see it. `amount` is its money in the brand's currency, after discounts; `subtotal` before.
 
-    `base`: of a scan, what its level pays by. `given`: points that were fixed before, of a milestone. What comes after
-    `payload` is the member's, known once the snapshot is read: see `of_member`.
+    `base`: of a scan, what its level pays by. `fixed_points`: of a milestone. What
+    comes after `payload` is the member's, known once the snapshot is read: see `of_member`.
     """
 
     kind: str
@@ -86,18 +86,20 @@ class Facts:
     subtotal: Decimal | None = None
     amount: Decimal | None = None
     base: ScanBase | None = None
-    given: Decimal | None = None
+    fixed_points: Decimal | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
     local: datetime | None = None  # `happened_at` by the brand's clock
     level: Level | None = None
     levels: Sequence[Level] = ()
     history: History = History()
 
-    def of_member(self, *, zone: ZoneInfo, level: Level | None, levels: Sequence[Level], history: History) -> "Facts":
+    def of_member(
+        self, *, zone: ZoneInfo, level: Level | None, levels: Sequence[Level], history: History
+    ) -> "ActionContext":
         """The same action, of a member."""
         return replace(self, local=self.happened_at.astimezone(zone), level=level, levels=levels, history=history)
 
-    def in_catalogue(self, products: Sequence[Item]) -> "Facts":
+    def in_catalogue(self, products: Sequence[Item]) -> "ActionContext":
         """The same action, whose items say what the brand's products say of them."""
         by_id = {each.product_id: each for each in products}
         by_sku = {each.sku: each for each in products}
@@ -107,12 +109,12 @@ class Facts:
             items.append(replace(known, quantity=item.quantity, price=item.price) if known else item)
         return replace(self, items=tuple(items))
 
-    def later(self, number: int) -> "Facts":
+    def later(self, number: int) -> "ActionContext":
         """The same action once more, after `number` others that it brought itself."""
         if not number or self.history.earlier is None:
             return self
         return replace(self, history=replace(self.history, earlier=self.history.earlier + number))
 
-    def only(self, item: Item) -> "Facts":
+    def only(self, item: Item) -> "ActionContext":
         """The action as if it were about this item alone."""
         return replace(self, items=(item,))

@@ -48,7 +48,7 @@ from loyalty.models.notifications import (
     SenderDomain,
     SuppressedAddress,
 )
-from loyalty.models.orders import CurrencyRate
+from loyalty.models.orders import CurrencyRate, OrderReturn
 from loyalty.models.programme.costs import PointCost
 from loyalty.models.programme.rollups import PointsRollup
 from loyalty.models.rewards import PoolCode, Redemption
@@ -72,6 +72,7 @@ READ_ONLY = [
     "events.event",
     "loyalty.loyaltytransaction",
     "loyalty.notificationdelivery",
+    "loyalty.orderreturn",
     "loyalty.pointsapproval",
     "loyalty.poolcode",
     "loyalty.pointsrollup",
@@ -212,6 +213,14 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "campaigns.rewardclaim": RewardClaim.objects.create(user=customer, milestone=milestone),
         "loyalty.brandlevel": factories.level(brand, name=f"{marker} level"),
         "loyalty.currencyrate": CurrencyRate.objects.create(brand=brand, currency="USD", rate="1.1"),
+        "loyalty.orderreturn": OrderReturn.objects.create(
+            brand=brand,
+            order_id=f"{marker}-order",
+            return_id=f"{marker}-return",
+            user=customer,
+            kind=OrderReturn.Kind.RETURNED,
+            event=1,
+        ),
         "loyalty.pointcost": PointCost.objects.create(brand=brand, valid_from="2026-01-01", cost="0.01"),
         "loyalty.pointsrollup": PointsRollup.objects.create(
             brand=brand, day="2026-01-01", movement="earned", points=10, entries=1

@@ -38,10 +38,10 @@ ALLOWED_HOSTS = env.listed("ALLOWED_HOSTS", str, "localhost,.localhost,127.0.0.1
 if not ALLOWED_HOSTS:
     message = "ALLOWED_HOSTS is missing: name the hostnames of the portal and of every brand, comma-separated"
     raise ImproperlyConfigured(message)
-if LOCAL and not env.text("HTTPS") and (others := env.not_of_this_machine(ALLOWED_HOSTS)):
+if LOCAL and not env.text("HTTPS") and (public_hosts := env.not_of_this_machine(ALLOWED_HOSTS)):
     message = (
-        f"DATABASE_URL or SECRET_KEY is missing, but ALLOWED_HOSTS names {others[0]}: set both for a service that "
-        "others reach, which runs with HTTPS then; or set HTTPS to 0 or 1 yourself, if this is a local try-out"
+        f"DATABASE_URL or SECRET_KEY is missing, but ALLOWED_HOSTS names {public_hosts[0]}: set both for a service "
+        "that others reach, which runs with HTTPS then; or set HTTPS to 0 or 1 yourself, if this is a local try-out"
     )
     raise ImproperlyConfigured(message)
 CSRF_TRUSTED_ORIGINS = env.listed("CSRF_TRUSTED_ORIGINS", str)

@@ -143,7 +143,7 @@ def split(name: str) -> str:
 
 
 def names_of(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    """Names that a module defines: classes, functions, parameters, attributes, constants; no local variables."""
+    """Names that a module gives: classes, functions, parameters, attributes, constants and local variables."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node, node.name
@@ -151,18 +151,10 @@ def names_of(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
             yield node, node.arg
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node, node.attr
-        if isinstance(node, ast.Module | ast.ClassDef):
-            for statement in node.body:
-                targets = (
-                    statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-                )
-                yield from (
-                    (name, name.id)
-                    for target in targets
-                    if target is not None
-                    for name in ast.walk(target)
-                    if isinstance(name, ast.Name)
-                )
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node, node.id
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            yield node, node.name
 
 
 def texts_of(tree: ast.Module) -> Iterator[str]:

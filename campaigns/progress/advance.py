@@ -12,7 +12,7 @@ from campaigns.models.campaigns import RewardClaim
 
 @dataclass(frozen=True, slots=True)
 class MilestoneState:
-    """A milestone as one customer finds it; `reward_points` in points, `given` says that they had the reward."""
+    """A milestone as one customer finds it; `reward_points` in points."""
 
     milestone_id: int
     threshold: int
@@ -69,8 +69,8 @@ def parse_running(rows: list[dict[str, Any]] | None) -> list[ActiveCampaign]:
             campaign_name=entry["campaign_name"],
             target=entry["target"],
             milestones=tuple(
-                MilestoneState(number, threshold, name, Decimal(points), auto, given)
-                for number, threshold, name, points, auto, given in entry["milestones"] or ()
+                MilestoneState(number, threshold, name, Decimal(points), auto, has_reward)
+                for number, threshold, name, points, auto, has_reward in entry["milestones"] or ()
             ),
             progress=entry["progress"],
             achieved=tuple(entry["achieved"] or ()),

@@ -55,7 +55,7 @@ def amount(order: Order, *, brand_id: int) -> Decimal:
 
 def hold(order: Order, *, brand_id: int, user_id: int, event_id: UUID, at: datetime) -> None:
     """Make the order this customer's, in the caller's transaction. Raises OrderOfAnother."""
-    held = HOLD_ORDER.first(
+    claimed = HOLD_ORDER.first(
         brand_id=brand_id,
         order_id=order.order_id,
         user_id=user_id,
@@ -65,7 +65,7 @@ def hold(order: Order, *, brand_id: int, user_id: int, event_id: UUID, at: datet
         event_id=event_id,
         at=at,
     )
-    if held is None:
+    if claimed is None:
         credited = CreditedOrder.objects.filter(brand_id=brand_id, order_id=order.order_id)
         if credited.exclude(user_id=user_id).exists():
             raise OrderOfAnother

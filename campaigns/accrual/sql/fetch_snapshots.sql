@@ -51,14 +51,14 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
        CASE a.counted
            WHEN 'order-complete' THEN (
                SELECT count(*) FROM loyalty_transaction t
-                WHERE t.user_point_id = m.user_point_id AND t.reason = 'earned' AND t.reason_id LIKE 'order:%%')
+                WHERE t.user_point_id = m.user_point_id AND t.reason IN ('earned', 'pending') AND t.reason_id LIKE 'order:%%')
            WHEN 'scan-auth' THEN (
                SELECT count(*) FROM loyalty_transaction t
-                WHERE t.user_point_id = m.user_point_id AND t.reason = 'earned' AND strpos(t.reason_id, ':') = 0)
+                WHERE t.user_point_id = m.user_point_id AND t.reason IN ('earned', 'pending') AND strpos(t.reason_id, ':') = 0)
        END AS earlier,
        CASE WHEN a.wants_last THEN (
            SELECT t."createdAt" FROM loyalty_transaction t
-            WHERE t.user_point_id = m.user_point_id AND t.reason = 'earned'
+            WHERE t.user_point_id = m.user_point_id AND t.reason IN ('earned', 'pending')
               AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening):'
             ORDER BY t.loyalty_transaction_id DESC LIMIT 1)
        END AS last_at,

@@ -20,6 +20,7 @@ from loyalty.errors import (
     ExternallyRejected,
     LoyaltyDisabled,
     MemberBlocked,
+    NotEligible,
     PointsAlreadyClaimed,
     UserNotEnrolled,
 )
@@ -32,6 +33,7 @@ ACCRUAL_ERRORS = (
     ExternallyRejected,
     LoyaltyDisabled,
     MemberBlocked,
+    NotEligible,
     PointsAlreadyClaimed,
     UserNotEnrolled,
     UserNotFound,

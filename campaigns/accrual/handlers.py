@@ -29,7 +29,7 @@ from loyalty.points.orders import Order
 Kind = EarningRule.Kind
 
 
-@raises(*ACCRUAL_ERRORS, NotEligible, CurrencyNotAccepted, OrderOfAnother)
+@raises(*ACCRUAL_ERRORS, CurrencyNotAccepted, OrderOfAnother)
 def on_order_complete(event: LeasedEvent) -> None:
     """Spec section 6, order-complete: the basis is subtotal minus discount, once per order, for one customer."""
     order = Order.of(event.payload)
@@ -88,7 +88,7 @@ def profile_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, 
     return ActionContext(kind=Kind.PROFILE, happened_at=happened_at, profile_field=fields[0], payload=payload)
 
 
-@raises(*ACCRUAL_ERRORS, NotEligible)
+@raises(*ACCRUAL_ERRORS)
 def on_profile_update(event: LeasedEvent) -> None:
     """Each field earns once, when it is first completed; later changes earn nothing."""
     fields = dict.fromkeys(event.payload.get("completedFields") or ())
@@ -106,7 +106,7 @@ def on_profile_update(event: LeasedEvent) -> None:
     accrue(AccrualRequest(event, _action(event, Campaign.Type.PROFILE, reasons, context)))
 
 
-@raises(*ACCRUAL_ERRORS, NotEligible)
+@raises(*ACCRUAL_ERRORS)
 def on_login(event: LeasedEvent) -> None:
     """The first login of a day, by the brand's clock, earns."""
     zone = ZoneInfo(Brand.objects.values_list("time_zone", flat=True).get(pk=event.brand_id))

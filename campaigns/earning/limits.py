@@ -22,7 +22,7 @@ EVENT, EVER = "event", "ever"
 PERIODS = (EVENT, *EarningRuleUse.Period.values)
 MAX_LIMITS = 8
 MOST = Decimal(10) ** 11
-BEGINNING = date(1, 1, 1)  # of the period that never ends
+BEGINNING = date(1970, 1, 1)  # of the period that never ends
 UseKey = tuple[int, str]  # a rule and a period
 
 

@@ -106,7 +106,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('period', models.CharField(choices=[('day', 'a day'), ('week', 'a week'), ('month', 'a month'), ('ever', 'in all')], max_length=5)),
-                ('started', models.DateField()),
+                ('started', core.moments.DayField()),
                 ('points', models.DecimalField(decimal_places=2, default=Decimal('0'), max_digits=14)),
                 ('events', models.PositiveBigIntegerField(default=0)),
             ],
@@ -165,7 +165,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='earningrule',
             name='name',
-            field=models.CharField(blank=True, help_text='Customers read it beside their points. Empty: what the rule is for.', max_length=120),
+            field=models.CharField(blank=True, help_text='Shown to customers next to their points. Leave empty to name the rule after its kind.', max_length=120),
         ),
         migrations.AddField(
             model_name='earningrule',

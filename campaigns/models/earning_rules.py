@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core.moments import MomentField
+from core.moments import DayField, MomentField
 from core.translations import TranslationsField
 from loyalty.models.accounts import UserPoints
 
@@ -166,7 +166,7 @@ class EarningRule(models.Model):
             self.brand_id
             and EarningRule.objects.filter(brand=self.brand_id, name=self.name).exclude(pk=self.pk).exists()
         ):
-            raise ValidationError({"name": _("Another rule of the brand has this name.")})
+            raise ValidationError({"name": _("An earning rule with this name already exists.")})
 
     def default_name(self) -> str:
         return str(dict(self.Kind.choices).get(self.kind, self.kind))
@@ -262,7 +262,7 @@ class EarningRuleUse(models.Model):
     rule = models.ForeignKey(EarningRule, on_delete=models.CASCADE, related_name="+", db_index=False)
     account = models.ForeignKey(UserPoints, on_delete=models.CASCADE, related_name="+")
     period = models.CharField(max_length=5, choices=Period.choices)
-    started = models.DateField()
+    started = DayField()
     points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO)
     events = models.PositiveBigIntegerField(default=0)
 

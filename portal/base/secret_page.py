@@ -22,6 +22,10 @@ class SecretOnceAdmin(TenantAdmin):
         """Whose it is, and what it is for."""
         raise NotImplementedError
 
+    def next_address(self, row: Any) -> str:
+        """Where to go when the secret has been copied."""
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[row.pk])
+
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
         return self.secret_page(request, obj, obj.text)
 
@@ -35,6 +39,6 @@ class SecretOnceAdmin(TenantAdmin):
             "title": self.secret_title,
             "words": self.secret_text(row),
             "text": text,
-            "next_address": reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[row.pk]),
+            "next_address": self.next_address(row),
         }
         return TemplateResponse(request, "admin/portal/secret_page.html", context)

@@ -10,6 +10,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.formats import date_format
@@ -207,6 +208,9 @@ class ApiKeyAdmin(SecretOnceAdmin):
         )
         made.text = text  # type: ignore[attr-defined] # for the answer to this request, which alone shows it
         return made
+
+    def next_address(self, row: ApiKey) -> str:  # noqa: ARG002 - the base's
+        return reverse("admin:brands_apikey_changelist")
 
     def secret_text(self, row: ApiKey) -> SafeString:
         message = _("This is the key {} of {}. Copy it now. It is shown only once.")

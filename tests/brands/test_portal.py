@@ -229,8 +229,13 @@ def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "campaigns.earningrule": {
             "brand": brand.pk,
             "kind": "order-complete",
+            "name": "Every order",
             "reward_type": "points",
             "reward_value": 1,
+            "per": "event",
+            "basis": "whole",
+            "stacking": "add",
+            "priority": 100,
         },
         "loyalty.walletissuer": {
             "brand": brand.pk,
@@ -288,7 +293,7 @@ RENAMED = [
     ("authcodes.batchrange", "range_name"),
     ("authcodes.printer", "name"),
     ("loyalty.brandlevel", "threshold"),
-    ("campaigns.earningrule", "kind"),
+    ("campaigns.earningrule", "name"),
 ]
 
 

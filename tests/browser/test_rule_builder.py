@@ -44,7 +44,7 @@ def test_a_rule_is_made_read_back_tried_and_activated(window, brand, size):
     sentence = page.locator("[data-part=sentence]")
     words = "When somebody scans a product and category is one of Serums: 2 x points, at most 500 points each a month."
     expect(sentence).to_have_text(words)
-    expect(page.locator("[data-part=overlaps]")).to_contain_text("Counts beside “Hello”")
+    expect(page.locator("[data-part=overlaps]")).to_contain_text("Counts together with “Hello”")
     trial = page.locator("[data-part=trial]")
     trial.locator("[name=member]").fill("ana@example.com")
     trial.locator("[name=product_words]").fill("night")

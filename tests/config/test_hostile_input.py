@@ -26,7 +26,7 @@ def test_door_opens_to_a_good_request(scenario, name):
     """Or else the refusals below would prove nothing."""
     for kind in ("order-complete", "log-user-profile-update"):
         factories.earning_rule(scenario.brand, kind)
-    EarningRule.objects.filter(pk=scenario.rule.pk).update(is_active=True)  # for logins
+    EarningRule.objects.filter(pk=scenario.rule.pk).update(state="active")  # for logins
     scenario.call("scan_code")  # for read_scan to find
 
     assert scenario.call(name).status_code in {200, 201, 202, 204}

@@ -290,7 +290,7 @@ def test_export_has_no_row_of_another_brand_and_no_formula(brand, hub):
 
     found = hub.get("brand/exports/products").content.decode("utf-8-sig")
 
-    assert found.splitlines()[1:] == ["A,'=1+1,,,,yes"]
+    assert found.splitlines()[1:] == ["A,'=1+1,,,,,,yes"]
 
 
 @pytest.mark.parametrize("query", ["file_format=pdf", "file_format=", "content=x", "sku=A", "format=csv"])

@@ -225,7 +225,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "loyalty.pointsrollup": PointsRollup.objects.create(
             brand=brand, day="2026-01-01", movement="earned", points=10, entries=1
         ),
-        "campaigns.earningrule": factories.earning_rule(brand, "log-user-login"),
+        "campaigns.earningrule": factories.earning_rule(brand, "log-user-login", state="draft"),
         "loyalty.userpoints": account,
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(
             user_point=account, points_earned=1, reason="earned", reason_id=f"{marker}:1", note=f"{marker} note"

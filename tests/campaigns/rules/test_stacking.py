@@ -187,7 +187,7 @@ def test_a_limit_cuts_what_a_rule_gives(at_most, used, expected):
 
     assert award.points == Decimal(expected)
     assert (award.shares[0].cut is None) == (award.points == 5)
-    assert (limited.id in now.given) == (award.points > 0)
+    assert (limited.id in now.added) == (award.points > 0)
 
 
 def test_a_cut_says_which_limit_it_was():

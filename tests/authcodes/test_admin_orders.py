@@ -352,7 +352,7 @@ def test_chosen_codes_are_asked_about_before_they_are_switched_off(client, batch
     asked = choose(client, "deactivate", codes)
 
     assert "These 3 codes" in text(asked)
-    assert dict(asked.context["kept"]) == {"action": "deactivate", "_selected_action": str(codes[-1].pk)}
+    assert dict(asked.context["resent"]) == {"action": "deactivate", "_selected_action": str(codes[-1].pk)}
     assert not AuthCode.objects.deactivated().exists()
     assert list(errors(choose(client, "deactivate", codes, reason=" "))) == ["reason"]
 

@@ -371,7 +371,7 @@ def test_a_schedule_is_made_from_a_saved_list(brand, owner):
         ({"weekday": 7}, "weekday"),
         ({"weekday": "٣"}, "weekday"),
         ({"frequency": "hourly"}, "frequency"),
-        ({"file_format": "pdf"}, "file_format"),
+        ({"file_format": "docx"}, "file_format"),
         ({"file_format": "csv\0"}, "file_format"),
         ({"recipients": []}, "recipients"),
         ({"recipients": ["mail@example.com"]}, "recipients"),

@@ -82,6 +82,8 @@ class ExplanationField(serializers.ListField):
     child = serializers.CharField()
 
     def get_attribute(self, instance: LoyaltyTransaction) -> list[str]:
+        if not instance.details:
+            return []
         language = languages.decide()
         with translation.override(language):
             return explanations.texts_of(instance.details, language)

@@ -16,7 +16,7 @@ from authcodes.models.scans import Scan
 from authcodes.recalls import affected, recalls
 from authcodes.reports import columns
 from brands.models.people import StaffRole
-from core.spreadsheets import report, xlsx
+from core.spreadsheets import xlsx
 from core.spreadsheets.csv_files import restored
 from core.spreadsheets.report import Format
 from core.spreadsheets.xlsx import Workbook
@@ -337,7 +337,7 @@ def test_a_crash_half_way_leaves_no_file_on_offer(monkeypatch, files):
     def crash(*_):
         raise MemoryError
 
-    monkeypatch.setattr(report, "write_csv", crash)
+    monkeypatch.setattr(file_exports, "write_csv", crash)
 
     job = export(brand, staff(brand))
 

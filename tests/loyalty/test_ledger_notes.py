@@ -14,7 +14,10 @@ WRITERS = [
     "authcodes/scanning/scan_events.py",
     "campaigns/accrual/handlers.py",
     "loyalty/members/moving_in/opening_balances.py",
+    "loyalty/orders/releases.py",
+    "loyalty/orders/returns.py",
     "loyalty/points/expiry.py",
+    "loyalty/points/ledger.py",
     "loyalty/rewards/redeem.py",
     "loyalty/rewards/returns.py",
 ]

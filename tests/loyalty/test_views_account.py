@@ -113,6 +113,7 @@ def test_line_of_the_ledger_is_shown(mine, brand, customer):
                 "points_pending": 0,
                 "points_cleared": 0,
                 "note": "For you",
+                "explanation": [],
                 "createdAt": "2026-03-14T09:26:53.589Z",
             }
         ],

@@ -35,7 +35,7 @@ FRESH_BATCH = 500
 LOCK = 7_216_004
 
 POINTS, PERCENT = RewardType.POINTS, RewardType.PERCENTAGE
-Kind, Type = EarningRule.Kind, Campaign.Type
+Kind, Effect, Type = EarningRule.Kind, EarningRule.Effect, Campaign.Type
 
 
 class DemoConflictError(Exception):
@@ -69,7 +69,7 @@ class Plan:
     levels: Sequence[tuple[str, int, RewardType, int]]
     products: Sequence[tuple[str, str, str | None, int | None]]
     campaigns: Sequence[Goal]
-    rules: Sequence[tuple[EarningRule.Kind, RewardType, int, bool]]
+    rules: Sequence[tuple[EarningRule.Kind, RewardType | EarningRule.Effect, int, bool]]
 
     @property
     def domain(self) -> str:
@@ -103,7 +103,13 @@ PLANS = [
             Goal("Order three times", Type.ORDER, 3, [(3, "Free delivery", 0, True)]),
         ],
         # The login's is off, so that logging in changes no balance while somebody tries the API.
-        rules=[(Kind.ORDER, PERCENT, 5, True), (Kind.PROFILE, POINTS, 15, True), (Kind.LOGIN, POINTS, 2, False)],
+        rules=[
+            (Kind.ORDER, PERCENT, 5, True),
+            (Kind.PROFILE, POINTS, 15, True),
+            (Kind.LOGIN, POINTS, 2, False),
+            (Kind.SCAN, Effect.MULTIPLIER, 2, False),
+            (Kind.MILESTONE, Effect.BONUS, 10, False),
+        ],
     ),
     Plan(
         name="Bistro Roma",

@@ -30,7 +30,7 @@ def running(brand, customer, campaign_type="authenticator_scan"):
         campaign_type=campaign_type,
         happened_at=timezone.now(),
         reason_ids=[],
-        asked_facts=[],
+        requested_contexts=[],
     )
     return snapshot.fetch_one(lookup).campaigns
 

@@ -13,6 +13,7 @@ from loyalty.models.rewards import PoolCode
 from portal.base.badges import badge
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.import_export.importable import ImportingAdmin
+from portal.lists.filters import OwnRowsFilter
 from portal.unfold import display
 
 
@@ -22,7 +23,7 @@ class PoolCodeAdmin(ImportingAdmin):
     sidebar = SidebarEntry(PROGRAMME, 4, "local_activity")
     resource = PoolCodeResource
     list_display = ("reward", "masked_code", "state", "expires_at", "imported_at")
-    list_filter = ("reward",)
+    list_filter = (("reward", OwnRowsFilter),)
     list_select_related = ("reward", "redemption")
     fieldsets = ((None, {"fields": ("brand", "reward", "masked_code", "state", "expires_at", "imported_at")}),)
 

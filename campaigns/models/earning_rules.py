@@ -252,6 +252,7 @@ class EarningRuleUse(models.Model):
     """What a rule has given one member in the period that began on `started`; the next period begins at nothing."""
 
     guarded_by = ("rule",)
+    customer_by = ("account",)
 
     class Period(models.TextChoices):
         DAY = "day", _("a day")

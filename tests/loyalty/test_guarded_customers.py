@@ -52,13 +52,15 @@ FOREIGN_KEYS_OF_STAFF = {
     "jobs.ReportRecipient",
     "jobs.ReportSchedule",
     "brands.SavedList",
+    "campaigns.EarningRule",
     "loyalty.PointsApproval",
     "staff_login.Invitation",
 }
 FIGURES = {
     "authcodes.UniqueScanner",
     "authcodes.UniqueScannerRollup",
-}  # sums for the dashboard, which customers never read
+    "loyalty.ActiveMember",
+}  # sums for the dashboard and the programme, which customers never read
 
 
 def reads():

@@ -41,7 +41,8 @@ from tests.support.portal import (
 
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
-OF_BATCHES = {("authcodes.printrun", what) for what in ("batch", "batch_preview", "preview")}  # their id is a batch's
+# Pages of print runs whose id is a batch's, or a recall's.
+OF_OTHER_ROWS = {("authcodes.printrun", what) for what in ("batch", "batch_preview", "preview", "notice")}
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +179,7 @@ def test_nothing_can_be_done_with_another_brands_row(client: Client, foreign: An
     row = foreign[1][label]
 
     for what in of_a_row(label):
-        if (label, what) not in OF_BATCHES:
+        if (label, what) not in OF_OTHER_ROWS:
             addresses = [address(label, what, pk) for pk in (row.pk, missing(row))]
             answers = [getattr(client, method)(each, follow=True) for each in addresses]
             assert {answer.status_code for answer in answers} in ({403}, {404}, {405}), what

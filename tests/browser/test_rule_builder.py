@@ -72,3 +72,26 @@ def test_a_rule_is_made_read_back_tried_and_activated(window, brand, size):
     expect(page.get_by_text("Double serums: done.")).to_be_visible()
     rule.refresh_from_db()
     assert rule.state == "active"
+
+
+def test_a_trial_is_answered_although_the_sentence_is_read_anew_meanwhile(window, brand):
+    factories.customer(brand, email="ana@example.com")
+    rule = factories.earning_rule(brand, "log-user-login", 5, name="Hello", state="draft", without_end=True)
+    staff = window("manager")
+    page = staff.page
+    staff.goto(f"campaigns/earningrule/{rule.pk}/change/")
+    page.locator("[data-part=trial] [name=member]").fill("ana@example.com")
+    page.locator("[data-part=trial] [name=member]").blur()
+    slow = []
+
+    def after_the_sentence(route):
+        slow.append(route)
+
+    page.route("**/campaigns/earningrule/try/", after_the_sentence)
+    page.get_by_role("button", name="Try it").click()
+    with page.expect_response("**/campaigns/earningrule/read/"):
+        page.locator("[name=reward_value]").fill("6")
+    [trial] = slow
+    trial.continue_()
+
+    expect(page.locator("[data-part=result]")).to_contain_text("With this rule")

@@ -258,32 +258,42 @@ if (vocabulary && form) {
 
   // --- The sentence and the trial
 
-  let request = new AbortController();
-  const asked = async (address, extra = {}) => {
-    const data = new FormData(form);
-    if (bench.dataset.rule) data.set("rule", bench.dataset.rule);
-    if (!data.get("brand")) data.set("brand", bench.dataset.brand || "");
-    if (!data.get("kind")) data.set("kind", kind());
-    for (const [name, value] of Object.entries(extra)) data.set(`trial_${name}`, value);
-    request.abort();
-    request = new AbortController();
-    const answer = await fetch(address, { method: "POST", body: data, redirect: "error", signal: request.signal });
-    return answer.ok ? answer.json() : null;
+  // Each question is asked with what the form holds, and answers null where it was asked again before its answer came.
+  const question = (address, more = () => ({})) => {
+    let request = new AbortController();
+    return async () => {
+      const data = new FormData(form);
+      if (bench.dataset.rule) data.set("rule", bench.dataset.rule);
+      if (!data.get("brand")) data.set("brand", bench.dataset.brand || "");
+      if (!data.get("kind")) data.set("kind", kind());
+      for (const [name, value] of Object.entries(more())) data.set(`trial_${name}`, value);
+      request.abort();
+      request = new AbortController();
+      try {
+        const answer = await fetch(address, { method: "POST", body: data, redirect: "error", signal: request.signal });
+        return answer.ok ? await answer.json() : null;
+      } catch (error) {
+        if (error.name === "AbortError") return null;
+        throw error;
+      }
+    };
   };
   const part = (name) => bench?.querySelector(`[data-part=${name}]`);
+  const readSentence = bench && question(bench.dataset.read);
   async function readBack() {
-    if (!bench) return;
-    try {
-      const told = await asked(bench.dataset.read);
-      if (!told) return;
-      part("sentence").textContent = told.sentence;
-      part("overlaps").replaceChildren(...told.notes.map((text) => element("li", { textContent: text })));
-    } catch (error) { if (error.name !== "AbortError") throw error; }
+    const answer = await readSentence?.();
+    if (!answer) return;
+    part("sentence").textContent = answer.sentence;
+    part("overlaps").replaceChildren(...answer.notes.map((text) => element("li", { textContent: text })));
   }
 
   if (bench) {
     const trial = part("trial");
     const inputs = Object.fromEntries([...trial.querySelectorAll("input, select")].map((input) => [input.name, input]));
+    const readEvents = question(bench.dataset.try, () => ({ member: inputs.member.value, list: "1" }));
+    const tryRule = question(bench.dataset.try, () => (
+      Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value]))
+    ));
     const show = () => {
       const isMadeUp = !inputs.event.value;
       for (const label of trial.querySelectorAll("[data-made-up]")) {
@@ -299,18 +309,17 @@ if (vocabulary && form) {
       trial.querySelector("datalist").replaceChildren(...offered.map(([, text]) => element("option", { value: text })));
     });
     inputs.member.addEventListener("change", async () => {
-      const told = await asked(bench.dataset.try, { member: inputs.member.value, list: "1" });
+      const answer = await readEvents();
       const first = inputs.event.options[0];
-      inputs.event.replaceChildren(first, ...(told?.events || []).map(([value, text]) => element("option", { value, textContent: text })));
+      inputs.event.replaceChildren(first, ...(answer?.events || []).map(([value, text]) => element("option", { value, textContent: text })));
       show();
     });
     inputs.event.addEventListener("change", show);
     kindField?.addEventListener("change", show);
     part("go").addEventListener("click", async () => {
-      const told = await asked(bench.dataset.try, Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value])));
-      const result = part("result");
-      if (!told) return;
-      result.replaceChildren(...told.lines.map(([title, lines]) => element(
+      const answer = await tryRule();
+      if (!answer) return;
+      part("result").replaceChildren(...answer.lines.map(([title, lines]) => element(
         "div", { className: "mb-2" },
         element("p", { className: "font-semibold", textContent: title }),
         element("ul", { className: "list-disc" }, ...lines.map((text) => element("li", { textContent: text }))),

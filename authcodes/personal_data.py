@@ -11,7 +11,7 @@ from authcodes.models.scans import Scan
 from authcodes.rollups import rollups
 from authcodes.scanning import guest_scans
 from brands.models.people import User
-from brands.personal_data import erase_saved_lists_naming
+from brands.personal_data import erase_answers_naming, erase_saved_lists_naming
 from core.personal_data import Topic, rows, table
 from jobs import erasure as job_erasure
 from jobs import kinds
@@ -35,6 +35,7 @@ def erase_scans(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     history.erase_user(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
     job_erasure.erase_user(user_id=user_id, brand_id=brand_id, to=to, mentions=mentions, pseudonym=pseudonym, at=at)
     erase_saved_lists_naming(brand_id=brand_id, mentions=mentions, lists_of_customers=kinds.lists_of_customers())
+    erase_answers_naming(brand_id=brand_id, mentions=mentions)
     guest_scans.erase(user_id=user_id, brand_id=brand_id, to=to)
     if to != user_id:
         rollups.reassign(user_id=user_id, brand_id=brand_id, to=to)

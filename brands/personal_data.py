@@ -50,6 +50,13 @@ def erase_answers(user_id: int, brand_id: int, *, to: int, at: datetime) -> None
 ANSWERS = Topic(export_answers, erase_answers)
 
 
+def erase_answers_naming(*, brand_id: int, mentions: Mentions) -> None:
+    """Delete the kept answers that tell of many people, such as an import's, and name the person."""
+    kept = IdempotentRequest.objects.filter(brand=brand_id, customer=None).values_list("pk", "answer")
+    naming = [key for key, answer in kept.iterator() if mentions.anywhere.search(answer)]
+    IdempotentRequest.objects.filter(pk__in=naming).delete()
+
+
 def export_saved_lists(user_id: int, brand_id: int) -> list[dict[str, Any]]:
     """As JSON: the lists that the person saved while working for the brand."""
     with row_guard.brand_wide("saved lists are staff's, and no customer's to list"):

@@ -10,6 +10,7 @@ from typing import IO, Any
 from django.core.files import File
 from django.core.files.storage import Storage
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from brands.models.people import User
@@ -122,15 +123,21 @@ def reject(pk: Any, problem: str) -> None:
 
 def release(pk: Any) -> None:
     """Its job ended without a word: a check has to be asked for again, what was confirmed can be confirmed again."""
-    checking = StagedUpload.objects.filter(pk=pk, status=Status.CHECKING)
-    checking.update(status=Status.REJECTED, problem=_("The check did not finish. Upload the file again."))
+    release_checks(StagedUpload.objects.filter(pk=pk))
     StagedUpload.objects.filter(pk=pk, status=Status.IMPORTING).update(status=Status.CHECKED)
 
 
+def release_checks(uploads: QuerySet[StagedUpload]) -> None:
+    """A check that still runs then finds nothing to keep its preview in."""
+    problem = _("The check did not finish. Upload the file again.")
+    uploads.filter(status=Status.CHECKING).update(status=Status.REJECTED, problem=problem)
+
+
 def expire(*, brand_id: int, at: datetime) -> None:
-    """All of a brand's that no job imports at this moment: their files and previews go at the next purge."""
+    """All of a brand's that no job imports at this moment: their previews go now, their files at the next purge."""
     waiting = StagedUpload.objects.filter(brand=brand_id, expires_at__gt=at).exclude(status=Status.IMPORTING)
-    waiting.update(expires_at=at)
+    release_checks(waiting)
+    waiting.update(expires_at=at, preview={})
 
 
 def discard(staged: StagedUpload) -> None:

@@ -23,12 +23,13 @@ from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
 from brands.models.audit import AuditLogEntry
 from brands.models.credentials import LoginSession
+from brands.models.idempotent_requests import IdempotentRequest
 from brands.models.people import StaffRole, User
 from events import erasure as event_erasure
 from events import leases, messages, publishing, worker
 from events.models import Event
 from jobs import files, runner
-from jobs.models import Job
+from jobs.models import Job, StagedUpload
 from loyalty.members import erasure
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
@@ -37,6 +38,7 @@ from loyalty.models.wallets import Platform, WalletDevice, WalletPass
 from loyalty.notifications import preferences
 from loyalty.points import adjustments
 from loyalty.wallets import passes
+from portal.import_export import large_files, tables
 from portal.pages.jobs import is_on_offer
 from tests.support import factories
 from tests.support.concurrency import at_once
@@ -148,6 +150,49 @@ def test_scans_keep_the_city_and_lose_the_coordinates(api, person, brand, delive
     assert list(person.scans.values("latitude", "longitude", "location", "device")) == [
         {"latitude": None, "longitude": None, "location": "Bern, BE", "device": ""}
     ]
+
+
+MEMBERS_FILE = f"email,first_name,last_name,external_id\n{EMAIL},{FIRST},{LAST},CRM-1\nbob@example.com,Bob,,\n"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_neither_previews_of_imports_nor_their_kept_answers_hold_a_name(api, person, brand, settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    hub, path = api.hub(), "brand/imports/members"
+    upload = {"data": MEMBERS_FILE.encode(), "content_type": "text/csv"}
+    found = hub.call("POST", path, **upload).json()["data"]
+    confirmed = hub.post(f"{path}/{found['id']}/confirm", {"digest": found["digest"]}, idempotency_key="once")
+    assert confirmed.status_code == 200, confirmed.content
+    kept = hub.post("brand/products", {"sku": "MUG", "title": "Mug"}, idempotency_key="another")
+    assert kept.status_code == 201, kept.content
+    assert "brands_idempotentrequest" in {table for table, _word in traces(EMAIL)}
+
+    erase(person, brand)
+    deliver_all()
+
+    assert traces(*TRACES) == []
+    assert IdempotentRequest.objects.get().key == "another"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_check_that_runs_during_an_erasure_keeps_no_preview(api, person, brand, settings, tmp_path, monkeypatch):
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(tables, "MAX_ROWS", 1)
+    upload = {"data": MEMBERS_FILE.encode(), "content_type": "text/csv"}
+    answer = api.hub().call("POST", "brand/imports/members", **upload)
+    check = large_files.imports.plans
+
+    def erased_meanwhile(*arguments):
+        yield from check(*arguments)
+        erase(person, brand)
+
+    monkeypatch.setattr(large_files.imports, "plans", erased_meanwhile)
+
+    runner.run(answer.json()["data"]["job_id"])
+    deliver_all()
+
+    assert StagedUpload.objects.get().status == "rejected"
+    assert traces(*TRACES) == []
 
 
 @pytest.mark.django_db(transaction=True)

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 import authcodes.admin.imports  # noqa: F401 - the page under test
 from authcodes.imports import checks, files
+from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import
 from brands.identity import roles
@@ -328,3 +329,68 @@ def test_who_may_not_upload_uploads_nothing_again(brand, owner, product, role, s
 
     assert browser(other).post(address("again", upload.pk), {"file": file}).status_code == status
     assert Import.objects.count() == 1
+
+
+# --- Codes printed elsewhere
+
+PRINTED = "auth_code,payload,inventory_location,notes\nK7F3,https://old.example/p/K7F3,,\nM2XW,,,\n"
+
+
+def test_codes_printed_elsewhere_become_a_batch_as_the_form_says(brand, owner, product):
+    campaign = factories.campaign(brand)
+    fields = {
+        "product": product.pk,
+        "range_name": "Old labels",
+        "points_per_scan": 7,
+        "scan_limit": 3,
+        "expiration_date": "2030-12-31",
+        "campaign": campaign.pk,
+        "after_campaign": "nothing",
+    }
+
+    assert send(owner, brand, PRINTED, **fields).status_code == 302
+    run_jobs()
+    upload = Import.objects.get()
+    page = shown(owner, upload)
+    browser(owner).post(address("commit", upload.pk))
+    run_jobs()
+
+    assert "https://old.example/p/K7F3" in page
+    batch = BatchRange.objects.get(printed_elsewhere=True)
+    told = {name: getattr(batch, name) for name in fields if name not in {"product", "campaign", "expiration_date"}}
+    assert told == {name: fields[name] for name in told}
+    assert (batch.campaign, batch.product, batch.expiration_date.isoformat()) == (campaign, product, "2030-12-31")
+    assert batch.codes.count() == 2
+
+
+def problems(person, brand, **fields):
+    return send(person, brand, PRINTED, **fields).context["adminform"].form.errors
+
+
+def test_what_such_a_batch_cannot_be_is_told_at_its_field(brand, owner, product):
+    factories.batch(brand, quantity=1, range_name="Taken")
+    elsewhere = factories.campaign(factories.brand())
+    given = {"product": product.pk}
+
+    assert list(problems(owner, brand, **given)) == ["range_name"]
+    assert list(problems(owner, brand, range_name="Taken", **given)) == ["range_name"]
+    assert list(problems(owner, brand, range_name="New")) == ["product"]
+    for name, value in [("scan_limit", 0), ("points_per_scan", -1), ("expiration_date", "2030-02-30")]:
+        assert list(problems(owner, brand, range_name="New", **given, **{name: value})) == [name]
+    assert list(problems(owner, brand, range_name="New", campaign=elsewhere.pk, **given)) == ["campaign"]
+    assert not Import.objects.exists()
+
+
+def test_a_printer_is_offered_no_points_limits_or_campaigns(brand, product):
+    printer = staff(brand, role="printer")
+    page = text(browser(printer).get(address("add")))
+
+    assert 'name="range_name"' in page
+    for name in ("points_per_scan", "scan_limit", "expiration_date", "campaign", "after_campaign"):
+        assert f'name="{name}"' not in page
+    sent = {"product": product.pk, "range_name": "Old labels", "points_per_scan": 9}
+    assert send(printer, brand, PRINTED, **sent).status_code == 302
+    run_jobs()
+    browser(printer).post(address("commit", Import.objects.get().pk))
+    run_jobs()
+    assert BatchRange.objects.get(printed_elsewhere=True).points_per_scan is None

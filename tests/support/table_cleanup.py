@@ -1,5 +1,7 @@
 """Empties the tables after a test that committed."""
 
+from contextlib import suppress
+
 from django.db import OperationalError, connection
 from django.test import TransactionTestCase
 
@@ -22,12 +24,11 @@ def empty_tables(_test: TransactionTestCase) -> None:
     """Processes that still serve the test may hold rows in another order than the tables are locked in: the one that
     PostgreSQL chooses to end a deadlock is then perhaps this one, and rows that stayed would fail the tests after it.
     """
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            return delete_rows()
-        except OperationalError:
-            if attempt == ATTEMPTS:
-                raise
+    for _attempt in range(ATTEMPTS - 1):
+        with suppress(OperationalError):
+            delete_rows()
+            return
+    delete_rows()
 
 
 def delete_rows() -> None:

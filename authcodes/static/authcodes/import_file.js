@@ -8,7 +8,7 @@ addEventListener("DOMContentLoaded", () => {
   const columns = JSON.parse(guide.dataset.importColumns);
   const words = document.createElement("p");
   words.setAttribute("role", "status");
-  words.className = "mt-2 text-sm";
+  words.className = "mt-2 mx-3 text-sm";
   file.closest("div").after(words);
   let kind = "";
 

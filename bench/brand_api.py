@@ -67,9 +67,9 @@ UPDATE user_points SET external_id = 'CRM-' || user_point_id, "updatedAt" = now(
 """
 LEDGER = """
 INSERT INTO loyalty_transaction
-       (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note, "createdAt",
+       (brand_id, user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note, "createdAt",
         "updatedAt")
-SELECT user_point_id, 1, 0, 0, 'earned', 'bench:' || user_point_id, 'Bench', "enrolled_at", "enrolled_at"
+SELECT brand_id, user_point_id, 1, 0, 0, 'earned', 'bench:' || user_point_id, 'Bench', "enrolled_at", "enrolled_at"
   FROM user_points WHERE brand_id = %(brand)s ORDER BY user_point_id
 """
 EVENTS = """
@@ -225,8 +225,7 @@ def address(name: str, query: dict[str, Any]) -> str:
 
 def middle(model: Any, brand: Brand, field: str) -> str:
     """The cursor of the page in the middle of a list."""
-    path = "user_point__brand" if model is LoyaltyTransaction else "brand"
-    rows = model.objects.filter(**{path: brand}).order_by(f"-{field}")
+    rows = model.objects.filter(brand=brand).order_by(f"-{field}")
     position = rows[rows.count() // 2]
     value = getattr(position, field)
     return base64.b64encode(urlencode({"p": str(value)}).encode()).decode()

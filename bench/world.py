@@ -58,6 +58,7 @@ ADD_WORDS = fill.insert(
 
 # A ledger line of `past`.
 EARNED = {
+    "brand_id": "%(brand)s",
     "user_point_id": "user_point_id",
     "points_earned": "10",
     "reason": "'earned'",

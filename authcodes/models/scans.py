@@ -96,6 +96,7 @@ class Scan(models.Model):
                 name="scan_of_brand",
                 include=["auth_code", "code", "batch", "product", "campaign", "outcome", "reason", "location"],
             ),
+            models.Index(fields=["batch", "-scanned_at"], name="scan_of_batch"),
             # Scans of guests and unconfirmed customers, to find the one that holds a used-up code. Others do not pay
             # for it.
             models.Index(

@@ -58,7 +58,7 @@ class LedgerAdmin(ExportingAdmin):
     sidebar = SidebarEntry(MEMBERS, 2, "receipt_long")
     list_name = _("points ledger")
     export_kind = "export-ledger"
-    brand_path = "user_point__brand"
+    brand_path = "brand"
     customer_path = "user_point__user"
     pages_by_key = True
     list_display = ("when", "customer", "kind", "points", "reason_id", "note")

@@ -178,9 +178,7 @@ class BrandTransactionFilter(TenantFilterSet):
         cleaned = self.form.cleaned_data
         if cleaned["from_"] or cleaned["to"]:
             brands = [self.request.brand_access.brand]
-            days = local_time.on_days(
-                "created_at", cleaned["from_"], cleaned["to"], brands=brands, path="user_point__brand"
-            )
+            days = local_time.on_days("created_at", cleaned["from_"], cleaned["to"], brands=brands)
             queryset = queryset.filter(days)
         if cleaned["user_id"]:
             queryset = queryset.filter(user_point__user_id=cleaned["user_id"])
@@ -188,7 +186,7 @@ class BrandTransactionFilter(TenantFilterSet):
 
 
 def lines_of(access: BrandAccess) -> QuerySet[LoyaltyTransaction]:
-    return LoyaltyTransaction.objects.select_related("user_point").filter(user_point__brand=access.brand_id)
+    return LoyaltyTransaction.objects.select_related("user_point").filter(brand=access.brand_id)
 
 
 class BrandTransactions(BrandList):

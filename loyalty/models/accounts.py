@@ -26,7 +26,7 @@ class UserPoints(models.Model):
 
     user_point_id = models.BigAutoField(primary_key=True)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="points_rows", db_index=False)
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="members")
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="members", db_index=False)
     points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO, help_text=_("Current balance."))
     points_earned = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO)
     points_redeemed = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO)
@@ -83,6 +83,8 @@ class UserPoints(models.Model):
         ordering = ["-user_point_id"]
         # Finds what changed lately. One that names each row would have to be written by every accrual.
         indexes = [
+            models.Index(fields=["brand", "-user_point_id"], name="members_newest_first"),
+            models.Index(fields=["brand", "-user_point_id"], name="blocked_members", condition=Q(status="blocked")),
             BrinIndex(fields=["updated_at"], name="members_by_change", pages_per_range=4, autosummarize=True),
         ]
         constraints = [

@@ -8,6 +8,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from brands.models.tenants import Brand
 from core.moments import MomentField
 from loyalty.models.accounts import UserPoints
 
@@ -33,10 +34,11 @@ class LoyaltyTransaction(models.Model):
     """A line of the ledger. Lines are added, never changed: a database trigger refuses UPDATE and DELETE.
 
     `points_pending` are those that an order will bring; `points_cleared` those of them that came to an end, because
-    they were released, which earns them, or because the order was returned.
+    they were released, which earns them, or because the order was returned. The database fills in `brand`, the
+    account's.
     """
 
-    guarded_by = ("user_point",)
+    customer_by = ("user_point",)
     append_only = ("note",)  # which an erasure rewrites
 
     class Reason(models.TextChoices):
@@ -49,6 +51,10 @@ class LoyaltyTransaction(models.Model):
         CANCELLED = "cancelled", _("Cancelled")
 
     loyalty_transaction_id = models.BigAutoField(primary_key=True)
+    # For the brand's lists. Not a reference of its own: each new entry would lock the brand's row.
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False, editable=False
+    )
     user_point = models.ForeignKey(UserPoints, on_delete=models.PROTECT, related_name="transactions", db_index=False)
     points_earned = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
     points_redeemed = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
@@ -72,6 +78,7 @@ class LoyaltyTransaction(models.Model):
         ordering = ["-loyalty_transaction_id"]
         indexes = [
             models.Index(fields=["reason_id"], name="ledger_reason_id"),
+            models.Index(fields=["brand", "-loyalty_transaction_id"], name="ledger_of_brand"),
             models.Index(fields=["user_point", "-loyalty_transaction_id"], name="ledger_newest_first"),
             # Lists of a reason that is rare beside what is earned, which pays nothing for it.
             models.Index(

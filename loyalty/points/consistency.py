@@ -6,6 +6,7 @@ from core.consistency import check
 
 CHECKS = {
     "account does not equal its ledger lines": check("loyalty/points/sql/check_accounts_against_ledger.sql"),
+    "ledger line is not its account's brand's": check("loyalty/points/sql/check_brands_of_entries.sql"),
     "balance is not earned minus redeemed, expired and reversed": check("loyalty/points/sql/check_balances.sql"),
     "points owed are not what returned orders took beyond the balance": check(
         "loyalty/points/sql/check_owed_points.sql"

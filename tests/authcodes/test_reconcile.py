@@ -13,6 +13,7 @@ from campaigns.models.campaigns import UserLoyaltyCampaign
 from events import worker
 from events.models import Event
 from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,6 +60,15 @@ def test_a_missing_line_is_found_everywhere_it_is_missed(credited):
         "event is done but its ledger line is missing",
         "scan's points are not those of its ledger line",
     ]
+
+
+def test_a_line_of_another_brand_than_its_account_is_found(credited):
+    account = UserPoints.objects.get()
+    LoyaltyTransaction.objects.create(
+        user_point=account, brand=factories.brand(), points_earned=0, reason="earned", reason_id="other"
+    )
+
+    assert found() == ["ledger line is not its account's brand's"]
 
 
 def test_a_lost_notification_is_found(credited):

@@ -31,6 +31,13 @@ def test_a_credit_writes_a_line_and_moves_balance_and_lifetime(account):
     assert LoyaltyTransaction.objects.get().points_earned == Decimal("12.50")
 
 
+def test_a_line_is_the_brands_whose_account_it_is_of_also_where_nobody_says_so(account):
+    credit(account)
+    account.transactions.create(points_earned=1, reason="earned", reason_id="by hand")
+
+    assert set(LoyaltyTransaction.objects.values_list("brand", flat=True)) == {account.brand_id}
+
+
 def test_the_same_reason_is_refused_and_changes_nothing(account):
     credit(account)
 

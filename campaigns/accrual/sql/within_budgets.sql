@@ -15,7 +15,7 @@
      ORDER BY b.rule_id
        FOR NO KEY UPDATE
 ), locked AS (
-    SELECT c.item, c.account FROM candidates c
+    SELECT c.item, c.account, c.brand_id FROM candidates c
      WHERE NOT EXISTS (
            SELECT FROM taking t LEFT JOIN budgets b USING (rule_id)
             WHERE t.item = c.item

@@ -22,7 +22,7 @@ WITH items AS (
            AS i (item int, account bigint, version text, event_id bigint, attempts int)
      LIMIT 100
 ), {locked} AS (
-    SELECT i.item, a.user_point_id AS account
+    SELECT i.item, a.user_point_id AS account, a.brand_id
       FROM items i
       JOIN user_points a ON a.user_point_id = ANY (ARRAY[i.account]) AND a.xmin = ANY (ARRAY[i.version::xid])
       JOIN events_event e ON e.id = i.event_id AND e.attempts = i.attempts AND e.finished_at IS NULL
@@ -31,9 +31,10 @@ WITH items AS (
 ){within_budgets}, inserted_entries AS (
     -- The unique pair (account, reason_id) is the last word: a second entry for a reason is an error.
     INSERT INTO loyalty_transaction
-           (loyalty_transaction_id, user_point_id, points_earned, points_redeemed, points_expired, points_reversed,
-            points_pending, reason, reason_id, note, details, "createdAt", "updatedAt")
-    SELECT coalesce(entry.number, nextval('loyalty_transaction_loyalty_transaction_id_seq')), locked.account,
+           (loyalty_transaction_id, brand_id, user_point_id, points_earned, points_redeemed, points_expired,
+            points_reversed, points_pending, reason, reason_id, note, details, "createdAt", "updatedAt")
+    SELECT coalesce(entry.number, nextval('loyalty_transaction_loyalty_transaction_id_seq')), locked.brand_id,
+           locked.account,
            CASE entry.reason WHEN 'earned' THEN entry.points ELSE 0 END, 0, 0,
            CASE entry.reason WHEN 'reversed' THEN entry.points ELSE 0 END,
            CASE entry.reason WHEN 'pending' THEN entry.points ELSE 0 END,

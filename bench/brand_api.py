@@ -159,8 +159,10 @@ def cases(brand: Brand) -> dict[str, str]:
             "in the middle": {"cursor": middle(Scan, brand, "scanned_at")},
             **{f"outcome {outcome}": {"outcome": outcome} for outcome in Scan.Outcome.values},
             "of the oldest batch": {"batch_id": batch.pk},
+            "of a product": {"product_id": batch.product_id},
             "a month": month,
-            "of nothing": {"batch_id": 2**40},
+            "of no batch": {"batch_id": 2**40},
+            "of no product": {"product_id": 2**40},
         },
         "members": {
             "first page": {},

@@ -97,6 +97,7 @@ class Scan(models.Model):
                 include=["auth_code", "code", "batch", "product", "campaign", "outcome", "reason", "location"],
             ),
             models.Index(fields=["batch", "-scanned_at"], name="scan_of_batch"),
+            models.Index(fields=["product", "-scanned_at"], name="scan_of_product"),
             # Scans of guests and unconfirmed customers, to find the one that holds a used-up code. Others do not pay
             # for it.
             models.Index(

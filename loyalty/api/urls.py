@@ -4,6 +4,7 @@ from django.urls import path
 
 from loyalty.api import (
     brand_ledger,
+    brand_programme,
     brand_rewards,
     passkit,
     points,
@@ -50,6 +51,7 @@ urlpatterns = [
     path("brand/levels/<id:level_id>", brand_rewards.BrandLevelView.as_view()),
     path("brand/rewards", brand_rewards.BrandRewards.as_view()),
     path("brand/rewards/<id:reward_id>", brand_rewards.BrandReward.as_view()),
+    path("brand/programme", brand_programme.BrandProgramme.as_view()),
     path("brand/redemptions", brand_ledger.BrandRedemptions.as_view()),
     path("brand/redemptions/use", brand_ledger.UseBrandRedemption.as_view()),
     path("brand/redemptions/<id:redemption_id>", brand_ledger.BrandRedemption.as_view()),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.db import transaction
+from django.db.models import Sum
 from django.utils import timezone
 
 from authcodes.models.batches import BatchRange
@@ -87,6 +88,7 @@ FORBIDDEN = {
         *["enrol_brand_member", "change_member", "adjust_points", "create_reward", "change_reward", "list_levels"],
         *["list_brand_rewards", "read_brand_reward", "list_brand_redemptions", "list_brand_transactions"],
         *["read_brand_scan", "read_level", "read_brand_redemption", "use_brand_redemption", "read_brand_transaction"],
+        "read_programme",
         *["list_earning_rules", "read_earning_rule", "list_events", "read_event"],
         *["create_batch"],  # of a batch, what its scans earn
         *["upload_import", "read_import", "download_import_errors", "confirm_import"],
@@ -94,6 +96,7 @@ FORBIDDEN = {
     "support": {
         *["create_product", "change_product", "recall_batch", "create_batch", "change_codes", "enrol_brand_member"],
         *["adjust_points", "create_reward", "change_reward", "change_member", "list_events", "read_event"],
+        "read_programme",
         *["export_resource", "upload_import", "read_import", "download_import_errors", "confirm_import"],
     },
 }
@@ -136,6 +139,9 @@ def test_nothing_of_another_brand_is_reached(scenario, name):
         assert [row for row in response.json()["data"] if row in ours] == []
     elif name in {"create_product", "create_reward", "upload_import"}:
         assert response.status_code == 201
+    elif name == "read_programme":
+        theirs = UserPoints.objects.filter(brand=scenario.other).aggregate(all=Sum("points"))["all"] or 0
+        assert response.json()["data"]["outstanding"] == theirs
     elif name == "export_resource":
         assert scenario.code.product.sku not in response.content.decode()
     else:

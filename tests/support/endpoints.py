@@ -500,6 +500,7 @@ ENDPOINTS = {
     "create_reward": Endpoint("bare_hub", "POST", "brand/rewards", lambda _w: dict(NEW_REWARD)),
     "read_brand_reward": Endpoint("bare_hub", "GET", "brand/rewards/{reward}"),
     "change_reward": Endpoint("bare_hub", "PATCH", "brand/rewards/{reward}", lambda _w: dict(NEW_REWARD)),
+    "read_programme": Endpoint("bare_hub", "GET", "brand/programme"),
     "list_brand_redemptions": Endpoint("bare_hub", "GET", "brand/redemptions"),
     "read_brand_redemption": Endpoint("bare_hub", "GET", "brand/redemptions/{redemption}"),
     "use_brand_redemption": Endpoint(
@@ -517,7 +518,7 @@ ENDPOINTS = {
     "check_alive": Endpoint("guest", "GET", "/healthz"),
 }
 BRAND = [name for name, it in ENDPOINTS.items() if it.path.startswith("brand/") and it.path != CAMPAIGN_EVENT]
-BRAND_LISTS = [name for name in BRAND if ENDPOINTS[name].method == "GET" and "{" not in ENDPOINTS[name].path]
+BRAND_LISTS = [name for name in BRAND if name.startswith("list_")]
 BRAND_WRITES = [name for name in BRAND if ENDPOINTS[name].method != "GET" and not ENDPOINTS[name].file]
 WRITING = [name for name, endpoint in ENDPOINTS.items() if endpoint.method != "GET" and endpoint.body is not nothing]
 LISTS = ["list_transactions", "list_rewards", "list_redemptions", "list_code_scans", "list_qr_codes", *BRAND_LISTS]

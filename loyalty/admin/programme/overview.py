@@ -115,7 +115,7 @@ class Programme:
     # --- Links
 
     def ledger(self, movement: str, first: date, last: date) -> str | None:
-        own = {"user_point__brand__id__exact": self.brand.pk} if self.several else {}
+        own = {"brand__id__exact": self.brand.pk} if self.several else {}
         days = {"created_at_from": first, "created_at_to": last}
         return cards.address(self.request, LEDGER, {"movement": movement, **days, **own})
 

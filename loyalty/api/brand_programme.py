@@ -1,0 +1,155 @@
+"""The programme's books over HTTP: what points were earned, spent and outstanding, for the brand's own reports."""
+
+from datetime import date
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from brands.access.brand_access import BrandAccess, access_of, for_brand
+from brands.access.endpoints import HUB_OR_STAFF, IF_NONE_MATCH, UNCHANGED, BrandView, row_output
+from brands.models.credentials import ApiKey
+from core.api.filters import DayFilter, TenantFilterSet
+from core.api.openapi.endpoint import endpoint
+from core.api.openapi.examples import answer_example
+from core.api.openapi.shared_examples import WHEN
+from core.api.outputs import Output, PointsField, TimestampField
+from core.errors import Invalid
+from loyalty.models.programme.rollups import PointsRollup
+from loyalty.points.expiry_rules import months_later
+from loyalty.programme.figures import MAX_MONTHS, Figures, default_months, figures
+from loyalty.programme.movements import MOVEMENTS
+from loyalty.programme.rollups import month_of
+
+EXAMPLE = {
+    "currency": "EUR",
+    "outstanding": 41_250,
+    "pending": 300,
+    "owed": 12,
+    "liability": 412.5,
+    "redemption_rate": 48.2,
+    "breakage": 6.1,
+    "months": [
+        {
+            "month": "2026-11-01",
+            "last_day": "2026-11-25",
+            "opening": 39_800,
+            "movements": {each.name: 2_150 if each.name == "earned" else 0 for each in MOVEMENTS} | {"redeemed": 700},
+            "closing": 41_250,
+            "pending": 300,
+            "liability": 412.5,
+        }
+    ],
+    "expiring": [{"month": "2026-12-01", "points": 800}],
+    "members": [{"month": "2026-11-01", "enrolled": 120, "active": 640, "lapsed": 75}],
+    "levels": [{"level": "Bronze", "members": 910}, {"level": "Silver", "members": 140}],
+    "counted_at": WHEN,
+}
+
+MovementsOutput = type(
+    "MovementsOutput",
+    (Output,),
+    {
+        "__doc__": "Points, never negative: what each movement added or took, and the two of pending points.",
+        **{each.name: PointsField(help_text=str(each.label)) for each in MOVEMENTS},
+    },
+)
+
+
+class ProgrammeMonthOutput(Output):
+    """A line of the roll-forward: `opening` and what the movements of the balance add and take make `closing`."""
+
+    month = serializers.DateField(help_text="Its first day, by the brand's clock.")
+    last_day = serializers.DateField(help_text="Today, while the month lasts.")
+    opening = PointsField()
+    movements = MovementsOutput(source="points")
+    closing = PointsField()
+    pending = PointsField(help_text="At the end, and no part of the balance.")
+    liability = PointsField(allow_null=True, help_text="What `closing` costs; null where no cost per point is set.")
+
+
+class ExpiringOutput(Output):
+    month = serializers.DateField(help_text="Its first day.")
+    points = PointsField(help_text="That expire in it if nobody spends them before.")
+
+
+class ProgrammeMembersOutput(Output):
+    month = serializers.DateField(help_text="Its first day.")
+    enrolled = serializers.IntegerField()
+    active = serializers.IntegerField(help_text="Earned or redeemed points.")
+    lapsed = serializers.IntegerField(help_text="Did neither for six months.")
+
+
+class HoldersOutput(Output):
+    level = serializers.CharField(allow_blank=True, help_text="Empty: of those who have reached none.")
+    members = serializers.IntegerField()
+
+
+class ProgrammeOutput(Output):
+    """What the portal's programme page shows."""
+
+    currency = serializers.CharField(source="last.currency", help_text="Of `liability`.")
+    outstanding = PointsField(source="last.closing", help_text="On members' balances at the end of the last month.")
+    pending = PointsField(source="last.pending", help_text="Of orders, not yet on balances.")
+    owed = PointsField(help_text="Of returned orders, spent already.")
+    liability = PointsField(source="last.liability", allow_null=True, help_text="What the outstanding points cost.")
+    redemption_rate = serializers.FloatField(allow_null=True, help_text="Percent of the points earned in these months.")
+    breakage = serializers.FloatField(
+        allow_null=True, help_text="Percent of the points redeemed or expired in these months that expired."
+    )
+    months = ProgrammeMonthOutput(many=True, help_text="The earliest first.")
+    expiring = serializers.SerializerMethodField()
+    members = ProgrammeMembersOutput(many=True, help_text="By month; up to yesterday.")
+    levels = HoldersOutput(many=True, help_text="The lowest first.")
+    counted_at = TimestampField(allow_null=True, help_text="When levels and owed points were counted; null: not yet.")
+
+    def get_expiring(self, shown: Figures) -> list[dict[str, Any]]:
+        rows = [{"month": month, "points": points} for month, points in shown.expiring.items()]
+        return [ExpiringOutput.serialize(row) for row in rows]
+
+
+ProgrammeRowOutput = row_output(ProgrammeOutput)
+
+
+class ProgrammeFilter(TenantFilterSet):
+    from_ = DayFilter(description="A day of the first month, by the brand's clock. Left out: the last twelve months.")
+    to = DayFilter(description="A day of the last month, at most five years after the first.")
+
+    @classmethod
+    def months(cls, request: Request, access: BrandAccess) -> tuple[date, date]:
+        """The first and the last month, each by its first day. Raises Invalid, which names the parameter."""
+        cls.reject_unknown(request, {"from", "to"})
+        given = cls.of(request, PointsRollup.objects.none()).form.cleaned_data
+        usual_first, usual_last = default_months(access.brand, timezone.now())
+        last = month_of(given["to"]) if given["to"] else usual_last
+        first = month_of(given["from_"]) if given["from_"] else min(usual_first, last)
+        if first > last:
+            raise Invalid(_("The last month must not be before the first month."), details={"field": "to"})
+        if months_later(first, MAX_MONTHS) <= last:
+            raise Invalid(_("Choose at most %(most)d months.") % {"most": MAX_MONTHS}, details={"field": "from"})
+        return first, last
+
+
+class BrandProgramme(BrandView):
+    """The brand's programme in figures."""
+
+    @endpoint(
+        "read_programme",
+        tag="Brand",
+        summary="Read the programme's books",
+        needs=HUB_OR_STAFF,
+        calls=[access_of],
+        raises=[Invalid],
+        parameters=[*ProgrammeFilter.parameters(), IF_NONE_MATCH],
+        responses={200: ProgrammeRowOutput, 304: UNCHANGED},
+        examples=[answer_example("This month", {"success": True, "data": EXAMPLE})],
+    )
+    @for_brand(ApiKey.Scope.READ, "loyalty.pointsrollup")
+    def get(self, request: Request, access: BrandAccess) -> Response:
+        """Points outstanding, pending and owed, their cost, and each month's roll-forward. Needs the scope `read`."""
+        first, last = ProgrammeFilter.months(request, access)
+        shown = figures(brand=access.brand, first=first, last=last, at=timezone.now())
+        return Response(ProgrammeRowOutput.serialize(shown))

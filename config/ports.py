@@ -33,6 +33,10 @@ EVENT_HANDLERS = {
     "release-opening-balances": "loyalty.members.moving_in.opening_balances.on_release",
     "check-sender-domain": "loyalty.notifications.sender_domains.on_check",
 }
+# The handler of what waits for a worker and is none of these: events of kinds that brands have registered; and the names
+# of all such kinds.
+OWN_KIND_HANDLER = "campaigns.accrual.own_kinds.on_own_kind"
+OWN_KIND_NAMES = "campaigns.intake.own_kinds.names"
 # What earning rules see of an action, by its kind: a function of the event's payload, its brand, user and moment.
 EVENT_CONTEXTS = {
     "scan-auth": "authcodes.scanning.scan_events.context_of",

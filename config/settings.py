@@ -17,6 +17,8 @@ from config.ports import (  # noqa: F401 - settings
     IMPORT_RESOURCES,
     JOB_END_HANDLERS,
     JOB_KINDS,
+    OWN_KIND_HANDLER,
+    OWN_KIND_NAMES,
     PERSONAL_DATA,
     WEBHOOKS,
 )

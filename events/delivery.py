@@ -36,7 +36,7 @@ from events.messages import (
     RerouteEvent,
     RetryLater,
     batch_settings_of,
-    handler_of,
+    delivery_handler_of,
 )
 from events.models import Event
 
@@ -130,7 +130,7 @@ def record_attempt(delivery: LeasedEvent, result: str, seconds: float) -> None:
 
 def _attempt(delivery: LeasedEvent) -> str:
     """Run the handler; returns how that ended, in a word."""
-    handler = handler_of(delivery.kind)
+    handler = delivery_handler_of(delivery.kind)
     try:
         if handler is None:
             leases.finish(delivery, status=Event.Status.IGNORED)

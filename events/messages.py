@@ -150,6 +150,17 @@ def handler_of(kind: str) -> Handler | None:
     return import_string(path) if path else None
 
 
+def delivery_handler_of(kind: str) -> Handler | None:
+    """What handles an event that waits for a worker: of a kind that the service does not know, the brand's own."""
+    return handler_of(kind) or _handler_of_own_kinds()
+
+
+@cache
+def _handler_of_own_kinds() -> Handler | None:
+    path = settings.OWN_KIND_HANDLER
+    return import_string(path) if path else None
+
+
 @cache
 def batch_settings_of(kind: str) -> EventBatch | None:
     """What settings.EVENT_BATCH_HANDLERS names for this detail-type: it finishes many deliveries in one transaction.

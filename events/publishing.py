@@ -112,9 +112,12 @@ def call_worker(lane: str) -> None:
     worker_signals.wake_worker(lane=lane, queue=lane_named(lane).queue)
 
 
-def receive(*, event: Event) -> bool:
-    """Store an event that came from outside, once per brand, source and id. False: it was here already."""
-    event.status = _first_status(is_for_a_worker=handler_of(event.detail_type) is not None)
+def receive(*, event: Event, is_own_kind: bool = False) -> bool:
+    """Store an event that came from outside, once per brand, source and id. False: it was here already.
+
+    `is_own_kind`: settings.OWN_KIND_HANDLER handles it, for the brand has registered its kind.
+    """
+    event.status = _first_status(is_for_a_worker=is_own_kind or handler_of(event.detail_type) is not None)
     event.lane = lane_of(event.detail_type)
     event.request_id = tracing.request_id()
     try:

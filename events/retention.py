@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Case, F, TextField, Value, When
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from core.db.statements import Query, part, query
 from core.redis.client import ask, command
@@ -18,7 +19,7 @@ CRASHES_ALLOWED = 5
 PURGED_TO = "loyalty:events-forgotten-to"
 PAID_PURGED_TO = "loyalty:paid-events-forgotten-to"
 # Kinds whose ledger lines have the same reason whenever the event comes again. A login's is its day by the brand's
-# clock, which staff may change: what paid one stays.
+# clock, which staff may change: what paid one stays. The brands' own kinds pay once for each event.
 PAID_ONCE = ("scan-auth", "order-complete", "log-user-profile-update", "reward-claimed")
 UNHANDLED_KINDS = (*PAID_ONCE, "log-user-login")
 
@@ -54,7 +55,9 @@ def purge(*, before: datetime, chunk: int = 2_000, most_chunks: int = 500) -> in
 
 def purge_paid(*, before: datetime, chunk: int = 2_000, most_chunks: int = 500) -> int:
     """Delete events that earned points, or were refused them, and were over `before`; returns how many."""
-    terms = {"before": before, "limit": chunk, "kinds": list(PAID_ONCE), "refused_kinds": list(UNHANDLED_KINDS)}
+    own = import_string(settings.OWN_KIND_NAMES)()
+    kinds = {"kinds": [*PAID_ONCE, *own], "refused_kinds": [*UNHANDLED_KINDS, *own]}
+    terms = {"before": before, "limit": chunk, **kinds}
     return _purge(DELETE_PAID_EVENTS, terms, mark=PAID_PURGED_TO, most_chunks=most_chunks)
 
 

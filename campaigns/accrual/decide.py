@@ -195,7 +195,7 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
             reason.note,
             kind,
             release_at,
-            explanations.details_of(award.shares, rules_version=state.rules.version),
+            explanations.details_of(award.shares, rules_version=state.rules.version, names=reason.names),
         )
         for number, (reason, award) in zip(state.numbers, result.earned, strict=False)
     )

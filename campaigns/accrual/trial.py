@@ -11,7 +11,7 @@ from brands.errors import UserNotFound
 from campaigns.accrual import decide, snapshot
 from campaigns.accrual.snapshot import AccrualSnapshot
 from campaigns.accrual.types import AccrualReason, QualifyingAction
-from campaigns.earning import conditions, rules
+from campaigns.earning import conditions, own_fields, rules
 from campaigns.earning.action_context import ActionContext
 from campaigns.earning.conditions import Row
 from campaigns.earning.rules import RuleSet
@@ -45,7 +45,7 @@ def with_rule(brand_id: int, rule: EarningRule) -> RuleSet:
     contents: list[tuple[int, int, Any]] = [
         (row.rule_id, row.number, row.content) for row in latest if row.content is not None and row.rule_id != own
     ]
-    return rules.compiled([*contents, (own, 0, rules.content_of(rule))])
+    return rules.compiled([*contents, (own, 0, rules.content_of(rule))], brand_id=brand_id)
 
 
 def try_rule(rule: EarningRule, *, user_id: int, context: ActionContext, at: datetime | None = None) -> Trial:
@@ -58,7 +58,7 @@ def try_rule(rule: EarningRule, *, user_id: int, context: ActionContext, at: dat
         context=context,
         at=at or timezone.now(),
     )
-    candidate = rules.candidate_of(rule.pk or 0, 0, rules.content_of(rule))
+    candidate = rules.candidate_of(rule.pk or 0, 0, rules.content_of(rule), own_fields.of_rule(rule))
     now, then = (
         _state(action, rule_set) for rule_set in (rules.at_version(rule.brand_id), with_rule(rule.brand_id, rule))
     )

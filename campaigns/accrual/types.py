@@ -1,6 +1,6 @@
 """What an accrual is made of: the action, the request, the result."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -24,12 +24,14 @@ ZERO = Decimal(0)
 class AccrualReason:
     """One reason to credit points: `reason_id` is the auth code of a scan, else a namespaced id.
 
-    `profile_field`: of a profile change, the field that this reason is about.
+    `profile_field`: of a profile change, the field that this reason is about. `names`: what values of the note are
+    called in other languages.
     """
 
     reason_id: str
     note: str
     profile_field: str = ""
+    names: Mapping[str, Mapping[str, str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

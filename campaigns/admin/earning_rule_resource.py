@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext_lazy
 from import_export.fields import Field
 
+from brands.models.tenants import Brand
 from campaigns.earning import checks
 from campaigns.models.earning_rules import EarningRule
 from loyalty.admin.ceiling_resource import CeilingResource
@@ -69,7 +70,7 @@ class EarningRuleResource(CeilingResource):
     notes: ClassVar[dict[str, Any]] = {
         "name": gettext_lazy("Finds the rule to change. Left out or empty: what the rule is for."),
         "kind": gettext_lazy(
-            "Required. scan-auth, order-complete, log-user-profile-update, log-user-login or milestone."
+            "Required. scan-auth, order-complete, log-user-profile-update, log-user-login, milestone or your own kind."
         ),
         "reward_type": gettext_lazy("points, percentage (orders and scans), multiplier or bonus."),
         "reward_value": gettext_lazy("Required. Points, percent of the amount, or how many times."),
@@ -100,7 +101,7 @@ class EarningRuleResource(CeilingResource):
     def plan(self, table: Table, *, lock: bool = False) -> Plan:
         """As for any file, in which rules without a name have their usual one."""
         self.check_table(table)
-        return super().plan(with_names(table), lock=lock)
+        return super().plan(with_names(table, self.brand), lock=lock)
 
     def check_rows(self, rows: Sequence[PlannedRow]) -> None:
         """The rules of the page."""
@@ -110,7 +111,7 @@ class EarningRuleResource(CeilingResource):
                 row.add_error(name if name in self.fields else "", text)
 
 
-def with_names(table: Table) -> Table:
+def with_names(table: Table, brand: Brand) -> Table:
     """The same, each row with the name of its rule."""
     kind_at = table.columns.index("kind")
     has_names = "name" in table.columns
@@ -118,7 +119,7 @@ def with_names(table: Table) -> Table:
     rows = []
     for row in table.rows:
         values = list(row.values)
-        usual = EarningRule(kind=values[kind_at].strip()).default_name()
+        usual = EarningRule(brand=brand, kind=values[kind_at].strip()).default_name()
         if not has_names:
             values.insert(0, usual)
         elif not values[name_at].strip():

@@ -20,6 +20,7 @@ from campaigns.admin.rule_form import EarningRuleForm
 from campaigns.admin.rule_states import COLOURS, TEXTS, RuleStates
 from campaigns.earning import choices, limits, sentences
 from campaigns.earning.limits import Limit, LimitsError
+from campaigns.intake import own_kinds
 from campaigns.models.earning_rules import EarningRule
 from loyalty.admin.ceiling import CeilingAdmin
 from loyalty.models.accounts import UserPoints
@@ -28,10 +29,29 @@ from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.importable import ImportingAdmin
+from portal.lists.filters import ValuesFilter
 from portal.lists.live import is_id
 from portal.unfold import ChoicesFilter, display
 
 State = EarningRule.State
+
+
+class KindFilter(ValuesFilter):
+    """The service's kinds of actions, and those that the person's brands have registered."""
+
+    title = gettext_lazy("when")
+    parameter_name = "kind__exact"
+
+    def __init__(self, request: HttpRequest, params: Any, model: Any, model_admin: Any) -> None:
+        self.brand_ids = [brand.pk for brand in model_admin.brands_seen(request)]
+        super().__init__(request, params, model, model_admin)
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        texts = {value: str(label) for value, label in EarningRule.Kind.choices}
+        return [(name, texts.get(name, name)) for name in self.values()]
+
+    def values(self) -> list[str]:
+        return [*EarningRule.Kind.values, *own_kinds.names(self.brand_ids)]
 
 
 @admin.register(EarningRule)
@@ -46,8 +66,8 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
     form = translated_form(EarningRuleForm, EarningRule)
     points_fields = ("reward_value",)
     reward_type_field = "reward_type"
-    list_display = ("name", "kind", "reward_type", "reward_value", "state_now", "budget_now")
-    list_filter = (("kind", ChoicesFilter), ("state", ChoicesFilter))
+    list_display = ("name", "kind_now", "reward_type", "reward_value", "state_now", "budget_now")
+    list_filter = (KindFilter, ("state", ChoicesFilter))
     list_select_related = ("budget",)
     search_fields = ("name",)
     readonly_fields = ("state_now", "state_changed", "budget_now", "reads_back")
@@ -88,6 +108,10 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
         ]
 
     # --- What it shows
+
+    @display(description=gettext_lazy("when"), ordering="kind")
+    def kind_now(self, rule: EarningRule) -> str:
+        return str(rule.get_kind_display())
 
     @display(description=gettext_lazy("state"), ordering="state")
     def state_now(self, rule: EarningRule) -> SafeString:

@@ -9,19 +9,24 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
+from rest_framework.exceptions import ValidationError
 
 from brands.models.tenants import Brand
 from campaigns.accrual import trial
 from campaigns.accrual.trial import Trial
-from campaigns.earning import checks, sentences
+from campaigns.earning import checks, own_fields, sentences
 from campaigns.earning.action_context import ActionContext, Item, Place, ScanBase
 from campaigns.earning.stacking import Award
-from campaigns.models.earning_rules import EarningRule
+from campaigns.intake import own_kinds
+from campaigns.models.earning_rules import EarningRule, is_own_kind
+from campaigns.models.event_kinds import EventKindField
 from core.errors import DomainError, Invalid
+from core.json_values import plain_json
 from events.models import Event
 from loyalty.points import explanations
 
 ZERO = Decimal(0)
+FieldType = EventKindField.Type
 LATEST = 20
 MOST = Decimal(10) ** 9
 
@@ -49,6 +54,8 @@ def _described(event: Event, brand: Brand) -> str:
         or ", ".join(map(str, payload.get("completedFields") or ()))
         or payload.get("channel", "")
     )
+    if is_own_kind(event.detail_type):
+        about = ", ".join(f"{name}: {value}" for name, value in list(payload.items())[:3])
     return f"{event.time.astimezone(brand.zone):%Y-%m-%d %H:%M} {about}".strip()
 
 
@@ -56,6 +63,9 @@ def context_of(brand: Brand, kind: str, user_id: int, entered: Mapping[str, str]
     """The action that somebody chose or made up. Raises Invalid."""
     if entered.get("event"):
         return _past_context(brand, kind, user_id, entered["event"])
+    if is_own_kind(kind):
+        payload = _own_payload(brand, kind, entered)
+        return ActionContext(kind=kind, happened_at=_moment(brand, entered.get("at", "")), payload=payload)
     product = _product(brand, entered.get("product", ""))
     price = getattr(product, "retail_price", None)
     quantity = int(_number(entered.get("quantity") or "1"))
@@ -84,15 +94,49 @@ def context_of(brand: Brand, kind: str, user_id: int, entered: Mapping[str, str]
 
 def _past_context(brand: Brand, kind: str, user_id: int, event_id: str) -> ActionContext:
     path = settings.EVENT_CONTEXTS.get(kind)
+    is_own = is_own_kind(kind)
     is_id = event_id.isascii() and event_id.isdigit() and len(event_id) < 19
     rows = Event.objects.filter(brand=brand, detail_type=kind, detail__arguments__user_id=user_id)
-    event = rows.filter(pk=int(event_id)).first() if is_id and path else None
-    if event is None or path is None:
+    event = rows.filter(pk=int(event_id)).first() if is_id and (path or is_own) else None
+    if event is None:
         raise Invalid(_("This action is no longer kept. Choose another one."))
-    function = import_string(path)(event.detail["payload"], brand_id=brand.pk, user_id=user_id, happened_at=event.time)
+    payload = event.detail["payload"]
+    if path is None:
+        return ActionContext(kind=kind, happened_at=event.time, payload=payload)
+    function = import_string(path)(payload, brand_id=brand.pk, user_id=user_id, happened_at=event.time)
     if function is None:
         raise Invalid(_("This action is no longer kept. Choose another one."))
     return cast("ActionContext", function)
+
+
+def _own_payload(brand: Brand, kind: str, entered: Mapping[str, str]) -> dict[str, Any]:
+    """The payload that somebody made up, checked as one that is sent. Raises Invalid."""
+    registered = own_kinds.registered(brand, kind)
+    if registered is None:
+        raise Invalid(_("Events of this kind are switched off."))
+    rows = {row.name: row for row in registered.fields.all()}
+    values = {name: entered.get(f"{own_fields.PREFIX}{name}", "").strip() for name in rows}
+    try:
+        sent = {name: _as_sent(rows[name].type, text) for name, text in values.items() if text}
+        return plain_json(own_kinds.parse(sent, registered))
+    except ValidationError as error:
+        problems: Any = error.detail
+        texts = [f"{rows[name].label}: {' '.join(map(str, messages))}" for name, messages in problems.items()]
+        raise Invalid(" ".join(texts)) from error
+
+
+def _as_sent(type_: str, text: str) -> Any:
+    """What somebody typed, as JSON would have it; as it is where it is no such value."""
+    if type_ == FieldType.SWITCH:
+        return {"true": True, "false": False}.get(text, text)
+    if type_ == FieldType.WHOLE or (type_ == FieldType.PRODUCT and len(text) < 19):
+        return int(text) if text.isascii() and text.lstrip("-").isdigit() and len(text) < 19 else text
+    if type_ == FieldType.DECIMAL:
+        try:
+            return float(text) if text.isascii() else text
+        except ValueError:
+            return text
+    return text
 
 
 def _product(brand: Any, product_id: str) -> Any:

@@ -1,5 +1,6 @@
 """The form of an earning rule: rows for conditions and limits, which read back as a sentence."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -7,25 +8,40 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from campaigns.earning import checks
+from campaigns.earning import checks, own_fields
 from campaigns.earning.comparisons import OPERATORS
 from campaigns.earning.fields import FIELDS, Field, Type
 from campaigns.models.earning_rules import EarningRule
+from campaigns.models.event_kinds import EventKind
 from portal.base.forms import TenantForm
+from portal.unfold import SelectWidget
 
 MAX_BYTES = 60_000
+MAX_KINDS = 200  # of brands' own, in one form
 WEEKDAYS = [_("Monday"), _("Tuesday"), _("Wednesday"), _("Thursday"), _("Friday"), _("Saturday"), _("Sunday")]
 
 
-def vocabulary() -> dict[str, Any]:
-    """What the rows of the builder offer: fields by kind of action, operators by field, and their words."""
+def vocabulary(own: Sequence[EventKind] = ()) -> dict[str, Any]:
+    """What the rows of the builder offer: fields by kind of action, operators by field, and their words.
+
+    `own`: the kinds that brands registered, with their fields.
+    """
     return {
-        "fields": [_described(field) for field in FIELDS.values()],
+        "fields": [
+            *(_described(field) for field in FIELDS.values() if not field.own_too),
+            *(_described(field, [kind.name for kind in own]) for field in FIELDS.values() if field.own_too),
+            *(
+                {**_described(own_fields.field_of(row, kind=kind.name)), "brand": kind.brand_id, "entry": row.type}
+                for kind in own
+                for row in kind.fields.all()
+            ),
+        ],
         "groups": {
             "all": _("all of these hold"),
             "any": _("any of these holds"),
             "none": _("none of these holds"),
         },
+        "own": [kind.name for kind in own],
         "weekdays": WEEKDAYS,
         "limits": {
             "per": {"member": _("each member"), "rule": _("the rule in all")},
@@ -61,16 +77,19 @@ def vocabulary() -> dict[str, Any]:
             "no_limits": _("No limits."),
             "search": _("Type to search"),
             "unnamed": _("one that is gone"),
+            "yes": _("yes"),
+            "no": _("no"),
         },
     }
 
 
-def _described(field: Field) -> dict[str, Any]:
+def _described(field: Field, own: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "name": field.name,
         "label": str(field.label),
         "type": field.type.value,
-        "kinds": sorted(field.kinds) if field.kinds is not None else None,
+        "kinds": sorted({*field.kinds, *own}) if field.kinds is not None else None,
+        "options": field.options,
         "choices": field.choices,
         "operators": [
             {"name": each.name, "label": str(each.label), "shape": each.shape}
@@ -86,6 +105,7 @@ class RowsWidget(forms.HiddenInput):
     def __init__(self, part: str) -> None:
         super().__init__(attrs={"data-rule-part": part})
         self.part = part
+        self.own: Sequence[EventKind] = ()
 
     @property
     def is_hidden(self) -> bool:
@@ -94,7 +114,9 @@ class RowsWidget(forms.HiddenInput):
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         field = super().render(name, value, attrs, renderer)
-        about = {"field": field, "part": self.part, "vocabulary": vocabulary() if self.part == "conditions" else None}
+        about: dict[str, Any] = {"field": field, "part": self.part, "vocabulary": None}
+        if self.part == "conditions":
+            about["vocabulary"] = vocabulary(self.own)
         return SafeString(render_to_string("admin/campaigns/rule_rows.html", about))
 
 
@@ -119,6 +141,7 @@ class RowsField(forms.JSONField):
 class EarningRuleForm(TenantForm):
     """Refuses what could not be: see campaigns/earning/checks.py."""
 
+    kind = forms.ChoiceField(label=_("When"), choices=EarningRule.Kind.choices, widget=SelectWidget)
     conditions = RowsField(part="conditions", empty={})
     limits = RowsField(part="limits", empty=[])
 
@@ -126,11 +149,31 @@ class EarningRuleForm(TenantForm):
         model = EarningRule
         fields = "__all__"
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        own = self.own_kinds()
+        if "kind" in self.fields:
+            off = _("switched off")
+            known = {kind.name: f"{kind} ({kind.name if kind.is_active else off})" for kind in own}
+            field: Any = self.fields["kind"]
+            field.choices = [*EarningRule.Kind.choices, *known.items()]
+        if "conditions" in self.fields:
+            self.fields["conditions"].widget.own = own
+
+    def own_kinds(self) -> list[EventKind]:
+        """Those of the rule's brand; for a new rule, of each brand that it could be for."""
+        rows = EventKind.objects.prefetch_related("fields")
+        brand: Any = self.fields.get("brand")
+        if self.instance.brand_id or brand is None:
+            return list(rows.filter(brand=self.instance.brand_id))
+        return list(rows.filter(brand__in=brand.queryset)[:MAX_KINDS])
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         kind = cleaned.get("kind")
         if kind and not cleaned.get("name") and "name" in self.fields:
-            cleaned["name"] = EarningRule(kind=kind).default_name()
+            brand = cleaned.get("brand") or getattr(self.instance, "brand", None)
+            cleaned["name"] = EarningRule(kind=kind, brand=brand).default_name()
         return cleaned
 
     def _post_clean(self) -> None:

@@ -17,7 +17,7 @@ from brands.access.endpoints import (
 from brands.models.credentials import ApiKey
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
-from core.api.filters import ChoiceFilter, SwitchFilter, TenantFilterSet
+from core.api.filters import ChoiceFilter, SwitchFilter, TenantFilterSet, TextFilter
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField
 
@@ -109,10 +109,13 @@ class BrandCampaign(BrandView):
         )
 
 
+KIND_TEXT = f"The event that earns: {', '.join(EarningRule.Kind.values)}, or a kind of the brand's own."
+
+
 class BrandRuleOutput(Output):
     id = serializers.IntegerField()
     name = serializers.CharField()
-    kind = serializers.ChoiceField(choices=EarningRule.Kind.values, help_text="The event that earns.")
+    kind = serializers.CharField(help_text=KIND_TEXT)
     conditions = serializers.DictField(help_text="Groups of conditions: all, any or none of them must hold.")
     reward_type = serializers.ChoiceField(choices=EarningRule.Effect.values)
     reward_value = PointsField(help_text="Points, percent of the amount, or how many times.")
@@ -133,7 +136,7 @@ BrandRuleRowOutput = row_output(BrandRuleOutput)
 
 
 class BrandRuleFilter(TenantFilterSet):
-    kind = ChoiceFilter(values=EarningRule.Kind.values, description="Only rules for this event.")
+    kind = TextFilter(max_length=64, description="Only rules for this event.")
 
 
 class BrandRules(BrandList):

@@ -70,6 +70,10 @@ INGEST_EVENT_EXAMPLES = [
     request_example(
         "log-user-login", example_envelope("log-user-login", {"type": "login", "sessionId": "b2f3", "channel": "web"})
     ),
+    request_example(
+        "A kind of the brand's own",
+        example_envelope("store-visit", {"store": "Bern", "minutes": 25}),
+    ),
     answer_example("Taken in", {"event_id": EVENT_ID, "status": "accepted"}),
     answer_example("Known already", {"event_id": EVENT_ID, "status": "duplicate"}),
 ]
@@ -97,8 +101,10 @@ class Ingest(APIView):
         """Store an event, to be worked on a moment later. Needs a hub key with the scope `events`.
 
         Kinds that earn: `scan-auth`, `order-complete`, `log-user-profile-update` and `log-user-login`, each with its
-        payload; any other kind is kept and credits nothing. An `id` is taken in once per source: again, the answer is
-        `duplicate`. `detail.arguments.authorization` is verified and then dropped; it is stored nowhere.
+        payload, and the kinds that the brand has registered (`GET /brand/event-kinds`), whose payloads are checked by
+        their fields; what has no field is dropped. Any other kind is kept and credits nothing. An `id` is taken in once
+        per source: again, the answer is `duplicate`. `detail.arguments.authorization` is verified and then dropped; it
+        is stored nowhere.
         """
         envelope = EnvelopeInput.parse(request.data)
         if envelope["detail"]["arguments"]["brand_id"] != caller.brand_id:

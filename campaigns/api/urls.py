@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from campaigns.api import brand_campaigns, brand_events, campaign_event, campaigns, events, reward_claims
+from campaigns.api import (
+    brand_campaigns,
+    brand_events,
+    campaign_event,
+    campaigns,
+    event_kinds,
+    events,
+    reward_claims,
+)
 
 urlpatterns = [
     path("brand/loyalty/campaign/event", campaign_event.CampaignEvent.as_view()),
@@ -14,6 +22,8 @@ urlpatterns = [
     path("brand/campaigns/<id:campaign_id>", brand_campaigns.BrandCampaign.as_view()),
     path("brand/earning-rules", brand_campaigns.BrandRules.as_view()),
     path("brand/earning-rules/<id:rule_id>", brand_campaigns.BrandRule.as_view()),
+    path("brand/event-kinds", event_kinds.EventKinds.as_view()),
+    path("brand/event-kinds/<id:kind_id>", event_kinds.EventKindRow.as_view()),
     path("brand/events", brand_events.BrandEvents.as_view()),
     path("brand/events/<id:event_number>", brand_events.BrandEvent.as_view()),
 ]

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from campaigns.earning import conditions, limits
+from campaigns.earning import conditions, limits, own_fields
 from campaigns.earning.conditions import ConditionsError, Group
 from campaigns.earning.fields import Type
 from campaigns.earning.limits import EVENTS, RULE, Limit, LimitsError
@@ -22,7 +22,7 @@ def problems_of(rule: EarningRule) -> Problems:
     group: Group | None = None
     result: tuple[Limit, ...] = ()
     try:
-        group = conditions.read(rule.conditions, kind=rule.kind)
+        group = conditions.read(rule.conditions, kind=rule.kind, own=own_fields.of_rule(rule))
     except ConditionsError as error:
         problems["conditions"] = str(error)
     try:

@@ -82,6 +82,19 @@ def _count(value: Any) -> int:
     return int(result)
 
 
+def _whole(value: Any) -> int:
+    result = number(value)
+    if result != result.to_integral_value():
+        raise WrongValueError(_("Write a whole number, such as 3."))
+    return int(result)
+
+
+def _switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise WrongValueError(_("Choose yes or no."))
+    return value
+
+
 def _step(value: Any) -> int:
     result = _count(value)
     if result < 1:
@@ -261,7 +274,13 @@ OPERATORS: dict[Type, dict[str, Operator]] = {
             Operator("starts", _L("begins with"), _texts, _starts, "words"),
         ],
         Type.NUMBER: _numeric(number),
+        Type.WHOLE: _numeric(_whole),
         Type.COUNT: [*_numeric(_count), _EVERY],
+        Type.SWITCH: [Operator(EQUAL[0], EQUAL[1], _switch, _compared(EQUAL[2]), "switch")],
+        Type.OPTION: [
+            Operator("in", _L("is one of"), _texts, _in, "options"),
+            Operator("not_in", _L("is none of"), _texts, _not_in, "options"),
+        ],
         Type.WEEKDAY: [
             Operator("in", _L("is one of"), lambda value: _listed(value, _weekday), _in, "weekdays"),
             Operator("not_in", _L("is none of"), lambda value: _listed(value, _weekday), _not_in, "weekdays"),

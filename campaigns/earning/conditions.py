@@ -82,10 +82,25 @@ class ConditionsError(Exception):
         super().__init__("; ".join(f"{path}: {message}" if path else message for path, message in problems.items()))
 
 
-def read(data: Any, *, kind: str) -> Group:
-    """The conditions of a rule of this kind. Raises ConditionsError."""
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What conditions may ask about: the fields for a kind of action, and those that only a brand's own kind has."""
+
+    kind: str
+    own: Mapping[str, Field]
+
+    def field(self, name: str) -> Field | None:
+        field = self.own.get(name) or FIELDS.get(name)
+        return field if field is not None and field.is_for(self.kind) else None
+
+
+NO_FIELDS: Mapping[str, Field] = {}
+
+
+def read(data: Any, *, kind: str, own: Mapping[str, Field] = NO_FIELDS) -> Group:
+    """The conditions of a rule of this kind; `own`: the fields that only this kind has. Raises ConditionsError."""
     problems: dict[str, str] = {}
-    result = _group(data, kind, "", 1, problems) if data else EVERYTHING
+    result = _group(data, _Known(kind, own), "", 1, problems) if data else EVERYTHING
     if not problems and result is not None and sum(1 for _row in result.rows()) > MAX_ROWS:
         problems[""] = _("At most %(most)d conditions.") % {"most": MAX_ROWS}
     if problems or result is None:
@@ -93,7 +108,7 @@ def read(data: Any, *, kind: str) -> Group:
     return result
 
 
-def _group(data: Any, kind: str, path: str, depth: int, problems: dict[str, str]) -> Group | None:
+def _group(data: Any, known: _Known, path: str, depth: int, problems: dict[str, str]) -> Group | None:
     if not isinstance(data, Mapping) or len(data) != 1 or next(iter(data)) not in GROUPS:
         problems[path] = _("A group is all, any or none of a list of conditions.")
         return None
@@ -109,36 +124,44 @@ def _group(data: Any, kind: str, path: str, depth: int, problems: dict[str, str]
     for number, part in enumerate(parts):
         place = f"{here}[{number}]"
         is_row = isinstance(part, Mapping) and "field" in part
-        result.append(_row(part, kind, place, problems) if is_row else _group(part, kind, place, depth + 1, problems))
+        result.append(_row(part, known, place, problems) if is_row else _group(part, known, place, depth + 1, problems))
     if name == ALL and depth == 1 and None not in result:
         problems.update(_contradictions([part for part in result if isinstance(part, Row)], here))
     return Group(str(name), tuple(part for part in result if part is not None))
 
 
-def _row(data: Mapping[str, Any], kind: str, path: str, problems: dict[str, str]) -> Row | None:
+def _row(data: Mapping[str, Any], known: _Known, path: str, problems: dict[str, str]) -> Row | None:
     unknown = set(data) - {"field", "operator", "value"}
     if unknown:
         problems[path] = _("A condition has a field, an operator and a value, and no %(name)s.") % {
             "name": min(map(str, unknown))
         }
         return None
-    field = FIELDS.get(str(data["field"]))
-    if field is None or not field.is_for(kind):
+    field = known.field(str(data["field"]))
+    if field is None:
         message = _("There is no field %(name)s for this kind of action.")
         problems[f"{path}.field"] = message % {"name": str(data["field"])[:60]}
         return None
     operator = OPERATORS[field.type].get(str(data.get("operator")))
     if operator is None:
         message = _("%(field)s takes one of: %(known)s.")
-        known = ", ".join(OPERATORS[field.type])
-        problems[f"{path}.operator"] = message % {"field": field.name, "known": known}
+        problems[f"{path}.operator"] = message % {"field": field.name, "known": ", ".join(OPERATORS[field.type])}
         return None
     try:
         value = operator.read(data.get("value"))
+        _check_options(field, value)
     except WrongValueError as error:
         problems[f"{path}.value"] = str(error)
         return None
     return Row(field, operator.name, value, data.get("value"))
+
+
+def _check_options(field: Field, value: Any) -> None:
+    """Of a field that has one of a list, only what is in the list can be compared. Raises WrongValueError."""
+    unknown = set(value) - {each.casefold() for each in field.options} if field.options else ()
+    if unknown:
+        message = _("%(value)s is none of: %(options)s.")
+        raise WrongValueError(message % {"value": min(unknown), "options": ", ".join(field.options)})
 
 
 def _contradictions(rows: Sequence[Row], path: str) -> dict[str, str]:
@@ -154,11 +177,14 @@ def _contradictions(rows: Sequence[Row], path: str) -> dict[str, str]:
     return {}
 
 
+RANGES = {Type.NUMBER, Type.WHOLE, Type.COUNT, Type.DAY, Type.SWITCH}
+
+
 def _no_range(rows: Sequence[Row]) -> bool:
     low: Any = None
     high: Any = None
     for row in rows:
-        if row.field.type not in {Type.NUMBER, Type.COUNT, Type.DAY} or row.operator == "every":
+        if row.field.type not in RANGES or row.operator == "every":
             continue
         first, last = range_of(row)
         low = first if low is None or (first is not None and first > low) else low

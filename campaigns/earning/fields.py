@@ -1,6 +1,7 @@
 """What conditions may ask about: typed fields, how they are read from an action, and what must be fetched for them.
 
-Other fields join by `register`: what a brand's own kinds carry, or a segment that the member is in.
+Other fields join by `register`, such as a segment that the member is in. What a brand's own kinds carry is the brand's:
+see own_fields.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.earning.action_context import ActionContext
-from campaigns.models.earning_rules import EarningRule
+from campaigns.models.earning_rules import EarningRule, is_own_kind
 
 SCAN, ORDER = EarningRule.Kind.SCAN.value, EarningRule.Kind.ORDER.value
 PROFILE, LOGIN, MILESTONE = (
@@ -28,12 +29,15 @@ class Type(Enum):
     IDS = "ids"  # rows of the brand, by their ids
     TEXTS = "words"  # texts, of which the action may have several
     NUMBER = "number"
+    WHOLE = "whole"  # a number without a fraction, below 0 too
     COUNT = "count"  # a whole number
     WEEKDAY = "weekday"  # 1 is Monday
     TIME = "time"
     DAY = "day"
     LEVEL = "level"
     PLACE = "place"  # a circle
+    SWITCH = "switch"  # yes or no
+    OPTION = "option"  # one of the field's `options`
 
 
 class Needs(Flag):
@@ -49,7 +53,8 @@ class Needs(Flag):
 class Field:
     """`read` gives what the action has: a list for fields that it may have several of, else one value or None.
 
-    `choices` names where a form finds its values. `is_anchor`: rules are found by it instead of being tried.
+    `choices` names where a form finds its values. `is_anchor`: rules are found by it instead of being tried. `own_too`:
+    besides its `kinds` it is for those that brands register.
     """
 
     name: str
@@ -62,9 +67,11 @@ class Field:
     is_anchor: bool = False
     is_single: bool = True
     unit: Any = ""
+    options: tuple[str, ...] = ()
+    own_too: bool = False
 
     def is_for(self, kind: str) -> bool:
-        return self.kinds is None or kind in self.kinds
+        return self.kinds is None or kind in self.kinds or (self.own_too and is_own_kind(kind))
 
 
 def _one(value: Any) -> tuple[Any, ...]:
@@ -172,9 +179,24 @@ register(
         is_anchor=True,
     ),
     Field("place", _("place"), Type.PLACE, _radius, frozenset({SCAN})),
-    Field("channel", _("channel"), Type.TEXTS, lambda context: _one(context.channel), is_anchor=True),
+    Field(
+        "channel",
+        _("channel"),
+        Type.TEXTS,
+        lambda context: _one(context.channel),
+        frozenset(EarningRule.Kind.values),
+        is_anchor=True,
+    ),
     Field("level", _("level"), Type.LEVEL, lambda context: context.level, choices="levels"),
-    Field("nth", _("how many times so far, with this one"), Type.COUNT, _nth, ABOUT_PRODUCTS, Needs.EARLIER),
+    Field(
+        "nth",
+        _("how many times so far, with this one"),
+        Type.COUNT,
+        _nth,
+        ABOUT_PRODUCTS,
+        Needs.EARLIER,
+        own_too=True,
+    ),
     Field("days_since_last", _("days since points were earned last"), Type.COUNT, _days_since, needs=Needs.LAST),
     Field("subtotal", _("order's subtotal"), Type.NUMBER, lambda context: context.subtotal, frozenset({ORDER})),
     Field(

@@ -11,11 +11,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from campaigns.earning import conditions, limits
+from campaigns.earning import conditions, limits, own_fields
 from campaigns.earning.action_context import ActionContext
 from campaigns.earning.comparisons import Test
 from campaigns.earning.conditions import ConditionsError, Group
-from campaigns.earning.fields import FIELDS, ORDER, Needs
+from campaigns.earning.fields import FIELDS, ORDER, Field, Needs
 from campaigns.earning.limits import LimitsError
 from campaigns.earning.stacking import Rule
 from campaigns.models.earning_rules import EarningRule, EarningRuleVersion
@@ -144,16 +144,23 @@ def at_version(brand_id: int, version: int | None = None) -> RuleSet:
     latest = list(rows.order_by("rule_id", "-set_version").distinct("rule_id"))
     number = max((row.set_version for row in latest), default=0)
     contents = [(row.rule_id, row.number, row.content) for row in latest if row.content is not None]
-    return compiled(contents, version=number)
+    return compiled(contents, brand_id=brand_id, version=number)
 
 
-def compiled(contents: Iterable[tuple[int, int, Mapping[str, Any]]], *, version: int = 0) -> RuleSet:
-    """A set of rules, given as their id, version and content. What cannot be read any more is left out."""
+def compiled(
+    contents: Iterable[tuple[int, int, Mapping[str, Any]]], *, brand_id: int | None = None, version: int = 0
+) -> RuleSet:
+    """A set of rules, given as their id, version and content. What cannot be read any more is left out.
+
+    `brand_id`: whose own kinds they may be for. A kind's fields only ever become more, so they fit each version.
+    """
     kinds: dict[str, RulesOfKind] = {}
     broken = []
+    contents = list(contents)
+    own = own_fields.of_kinds(brand_id, (content["kind"] for _id, _number, content in contents)) if brand_id else {}
     for rule_id, number, content in contents:
         try:
-            candidate = candidate_of(rule_id, number, content)
+            candidate = candidate_of(rule_id, number, content, own.get(content["kind"], {}))
         except (ConditionsError, LimitsError):
             broken.append(rule_id)
             continue
@@ -161,9 +168,11 @@ def compiled(contents: Iterable[tuple[int, int, Mapping[str, Any]]], *, version:
     return RuleSet(version, kinds, tuple(broken))
 
 
-def candidate_of(rule_id: int, number: int, content: Mapping[str, Any]) -> Candidate:
-    """Raises ConditionsError or LimitsError."""
-    group = conditions.read(content["conditions"], kind=content["kind"])
+def candidate_of(
+    rule_id: int, number: int, content: Mapping[str, Any], own: Mapping[str, Field] = conditions.NO_FIELDS
+) -> Candidate:
+    """`own`: the fields that only the rule's kind has. Raises ConditionsError or LimitsError."""
+    group = conditions.read(content["conditions"], kind=content["kind"], own=own)
     test: Test = group.test()
     result = limits.read(content["limits"])
     rule = Rule(

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from brands.models.tenants import Brand
-from campaigns.earning import choices, conditions, limits
+from campaigns.earning import choices, conditions, limits, own_fields
 from campaigns.earning.comparisons import OPERATORS
 from campaigns.earning.conditions import ANY, NONE, ConditionsError, Group, Row
 from campaigns.earning.fields import Type
@@ -20,8 +20,8 @@ Effect, Per, Basis, Kind = EarningRule.Effect, EarningRule.Per, EarningRule.Basi
 
 def sentence(rule: EarningRule) -> str:
     """Raises ConditionsError or LimitsError where the rule cannot be read."""
-    group = conditions.read(rule.conditions, kind=rule.kind)
-    parts = [_when(rule.kind)]
+    group = conditions.read(rule.conditions, kind=rule.kind, own=own_fields.of_rule(rule))
+    parts = [_when(rule)]
     if group.parts:
         parts.append(_group(group, rule.brand, is_first=True))
     if dates := _dates(rule):
@@ -38,7 +38,7 @@ def readable(rule: EarningRule) -> str:
         return str(error)
 
 
-def _when(kind: str) -> str:
+def _when(rule: EarningRule) -> str:
     texts: dict[str, str] = {
         Kind.SCAN: _("When somebody scans a product"),
         Kind.ORDER: _("When somebody orders"),
@@ -46,7 +46,7 @@ def _when(kind: str) -> str:
         Kind.LOGIN: _("When somebody logs in for the first time in a day"),
         Kind.MILESTONE: _("When a milestone pays points"),
     }
-    return texts.get(kind, kind)
+    return texts.get(rule.kind) or _("When “%(event)s” happens") % {"event": rule.kind_title}
 
 
 def _group(group: Group, brand: Brand, *, is_first: bool = False) -> str:
@@ -77,6 +77,8 @@ def value_text(row: Row, brand: Brand) -> str:
     if row.field.type is Type.PLACE:
         message = _("%(kilometres)g km around %(latitude)g, %(longitude)g")
         return message % {"latitude": value[0], "longitude": value[1], "kilometres": value[2]}
+    if row.field.type is Type.SWITCH:
+        return _("yes") if value else _("no")
     if isinstance(raw, list | tuple):
         return (_(" and ") if row.operator == "between" else ", ").join(str(each) for each in raw)
     return str(raw)

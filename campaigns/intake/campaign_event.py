@@ -117,11 +117,18 @@ def _answer(event: Event) -> dict[str, Any]:
 
 
 def ingest(
-    *, brand: Brand, user_id: int, token_verified: bool, envelope: dict[str, Any], payload: dict[str, Any]
+    *,
+    brand: Brand,
+    user_id: int,
+    token_verified: bool,
+    envelope: dict[str, Any],
+    payload: dict[str, Any],
+    is_own_kind: bool = False,
 ) -> bool:
     """Store a hub's event for delivery; False: it was delivered before. Raises UserNotFound.
 
     `token_verified`: the event carried the user's own access token. The token itself goes no further than that.
+    `is_own_kind`: the brand has registered its kind.
     """
     if not token_verified and accounts.find(brand=brand, user_id=user_id) is None:
         raise UserNotFound
@@ -135,4 +142,4 @@ def ingest(
         time=envelope["time"],
         detail={"arguments": {"brand_id": brand.pk, "user_id": user_id}, "payload": plain_json(payload)},
     )
-    return publishing.receive(event=event)
+    return publishing.receive(event=event, is_own_kind=is_own_kind)

@@ -10,7 +10,7 @@ from brands.errors import BrandMismatch, UserNotFound
 from brands.identity import tokens
 from brands.identity.authentication import active_user, bearer
 from brands.models.tenants import Brand
-from campaigns.intake import campaign_event
+from campaigns.intake import campaign_event, own_kinds
 from campaigns.intake.payloads import PAYLOADS
 from core.api.inputs import ID, Input, MomentInput, one_line
 from core.db import row_guard
@@ -73,11 +73,14 @@ def store_event(envelope: dict[str, Any], *, tokens_may_be_old: bool = False) ->
         payload = PAYLOADS[kind].parse(payload)
     elif kind in settings.EVENT_HANDLERS:
         raise Invalid("The service publishes this kind itself.", details={"field": "detail-type"})
-    else:
-        payload = without_tokens(payload)
     brand = Brand.objects.filter(pk=arguments["brand_id"]).first()
     if brand is None:
         raise BrandMismatch
+    own_kind = None if kind in PAYLOADS else own_kinds.registered(brand, kind)
+    if own_kind is not None:
+        payload = own_kinds.parse(payload, own_kind)
+    elif kind not in PAYLOADS:
+        payload = without_tokens(payload)
     try:
         token_verified = is_token_verified(arguments)
     except TokenInvalid:
@@ -85,7 +88,12 @@ def store_event(envelope: dict[str, Any], *, tokens_may_be_old: bool = False) ->
             raise
         token_verified = False
     return campaign_event.ingest(
-        brand=brand, user_id=arguments["user_id"], token_verified=token_verified, envelope=envelope, payload=payload
+        brand=brand,
+        user_id=arguments["user_id"],
+        token_verified=token_verified,
+        envelope=envelope,
+        payload=payload,
+        is_own_kind=own_kind is not None,
     )
 
 

@@ -8,6 +8,7 @@ from campaigns.models.earning_rules import (
     EarningRuleUse,
     EarningRuleVersion,
 )
+from campaigns.models.event_kinds import EventKind, EventKindField
 
 __all__ = [
     "Campaign",
@@ -16,6 +17,8 @@ __all__ = [
     "EarningRuleSet",
     "EarningRuleUse",
     "EarningRuleVersion",
+    "EventKind",
+    "EventKindField",
     "Milestone",
     "RewardClaim",
     "UserLoyaltyCampaign",

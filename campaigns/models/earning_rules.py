@@ -1,5 +1,7 @@
 """What an action earns: a brand's rules, each version of them that was in force, and what their limits have given."""
 
+import re
+from collections.abc import Collection
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -13,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from campaigns.models.event_kinds import KIND_NAME, EventKind
 from core.moments import DayField, MomentField
 from core.translations import TranslationsField
 from loyalty.models.accounts import UserPoints
@@ -152,15 +155,21 @@ class EarningRule(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name or str(self.get_kind_display())
+        return self.name or self.kind_title
 
     def save(self, *args: Any, **options: Any) -> None:
         self.name = self.name or self.default_name()
         super().save(*args, **options)
 
+    def clean_fields(self, exclude: Collection[str] | None = None) -> None:
+        """As for any row; a brand's own kind is not among the choices, see `clean`."""
+        super().clean_fields({*(exclude or ()), *({"kind"} if is_own_kind(self.kind) else ())})
+
     def clean(self) -> None:
         """As for any row; and a rule without a name gets what it is for. Raises ValidationError."""
         super().clean()
+        if self.brand_id and is_own_kind(self.kind) and self.own_kind is None:
+            raise ValidationError({"kind": _("Select a valid choice. The brand has no kind “%s”.") % self.kind})
         self.name = self.name.strip() or self.default_name()
         if (
             self.brand_id
@@ -169,7 +178,19 @@ class EarningRule(models.Model):
             raise ValidationError({"name": _("An earning rule with this name already exists.")})
 
     def default_name(self) -> str:
-        return str(dict(self.Kind.choices).get(self.kind, self.kind))
+        return self.kind_title
+
+    @property
+    def own_kind(self) -> EventKind | None:
+        """The brand's own kind of event that the rule is for; None for the service's kinds."""
+        if not is_own_kind(self.kind):
+            return None
+        return EventKind.objects.filter(brand=self.brand_id, name=self.kind).first()
+
+    @property
+    def kind_title(self) -> str:
+        """What the kind is called; its name where nobody called it anything."""
+        return str(dict(self.Kind.choices).get(self.kind) or self.own_kind or self.kind)
 
     @property
     def is_active(self) -> bool:
@@ -191,6 +212,11 @@ class EarningRule(models.Model):
         if self.state in {self.State.ACTIVE, self.State.PAUSED} and self.ends_at and at >= self.ends_at:
             return str(self.State.ENDED)
         return self.state
+
+
+def is_own_kind(kind: str) -> bool:
+    """Whether a kind is none of the service's, so that only the brand can know it."""
+    return kind not in EarningRule.Kind.values and re.match(KIND_NAME, kind) is not None
 
 
 class EarningRuleSet(models.Model):

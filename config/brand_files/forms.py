@@ -11,7 +11,9 @@ from django.forms import modelform_factory
 
 from brands.models.tenants import Brand
 from campaigns.admin.campaigns import above_ceiling, above_goal
+from campaigns.admin.event_kinds import EventKindFieldForm
 from campaigns.models.campaigns import Milestone
+from campaigns.models.event_kinds import EventKindField
 from config.brand_files.sections import ListSection, Section
 from core.errors import DomainError
 from loyalty.models.levels import RewardType
@@ -33,7 +35,7 @@ def wrong_kinds(section: Section, values: Mapping[str, Any]) -> Problems:
         elif isinstance(field, JSONField):
             if not isinstance(value, list | dict):
                 result[name] = "must be a list or a mapping"
-        elif name == "types":
+        elif name in {"types", "options"}:
             if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
                 result[name] = "must be a list of names"
         elif not isinstance(value, SCALAR) or isinstance(value, bool):
@@ -52,9 +54,11 @@ def fill(section: Section, row: Any, values: Mapping[str, Any]) -> Problems:
     sent = {
         name: json.dumps(sent[name]) if isinstance(_field(section, name), JSONField) else sent[name] for name in sent
     }
-    with_brand = [] if isinstance(row, Brand | Milestone) else ["brand"]
+    with_brand = [] if isinstance(row, Brand | Milestone | EventKindField) else ["brand"]
     form = _form_class(section, row, [*with_brand, *names])
     filled = form(data={**sent, **({"brand": row.brand_id} if with_brand else {})}, instance=row)
+    if isinstance(row, EventKindField) and row.pk and sent["type"] != row.type:
+        problems["type"] = f"is {row.type} and never changes; add a field with another name"
     if not filled.is_valid():
         for name, messages in filled.errors.items():
             problems.setdefault(name if name in section.fields else "", " ".join(map(str, messages)))
@@ -68,8 +72,9 @@ def _field(section: Section, name: str) -> "Field[Any, Any] | None":
 
 
 def _form_class(section: Section, row: Any, names: list[str]) -> Any:
-    if isinstance(row, Milestone):
-        return modelform_factory(section.model, form=RowForm, fields=names)
+    if isinstance(row, Milestone | EventKindField):
+        form_of_row = EventKindFieldForm if isinstance(row, EventKindField) else RowForm
+        return modelform_factory(section.model, form=form_of_row, fields=names)
     page: Any = admin.site.get_model_admin(section.model)
     form: Any = modelform_factory(section.model, form=page.form, fields=names)
     if isinstance(row, Brand):

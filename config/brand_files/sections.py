@@ -10,6 +10,7 @@ from brands.models.tenants import Brand
 from brands.tenants import callable_urls
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
 from campaigns.models.earning_rules import EarningRule
+from campaigns.models.event_kinds import EventKind, EventKindField
 from config.brand_files.reading import BrandFileError
 from core.errors import DomainError
 from loyalty.models.accounts import UserPoints
@@ -128,6 +129,18 @@ def _rule_with_name_and_state(item: Mapping[str, Any]) -> Mapping[str, Any]:
     return result
 
 
+def _field_stays(_field: EventKindField) -> bool:
+    return True
+
+
+EVENT_FIELDS = ListSection(
+    path="fields",
+    model=EventKindField,
+    key=("name",),
+    fields=("name", "label", "type", "required", "options"),
+    above="kind",
+    is_in_use=_field_stays,
+)
 MILESTONES = ListSection(
     path="milestones",
     model=Milestone,
@@ -174,6 +187,14 @@ SECTIONS: tuple[Section, ...] = (
         points_type="scan_reward_type",
     ),
     ListSection(path="currency_rates", model=CurrencyRate, key=("currency",), fields=("currency", "rate")),
+    ListSection(
+        path="event_kinds",
+        model=EventKind,
+        key=("name",),
+        fields=("name", "title", "is_active"),
+        off={"is_active": False},
+        parts=(EVENT_FIELDS,),
+    ),
     ListSection(
         path="earning_rules",
         model=EarningRule,

@@ -73,7 +73,7 @@ class NoteField(serializers.CharField):
     def get_attribute(self, instance: LoyaltyTransaction) -> str:
         if instance.reason_id.startswith(ADJUSTED) or not ledger_notes.parsed(instance.note):
             return instance.note
-        return ledger_notes.text_in(instance.note, languages.decide())
+        return ledger_notes.text_in(instance.note, languages.decide(), (instance.details or {}).get("names"))
 
 
 class ExplanationField(serializers.ListField):

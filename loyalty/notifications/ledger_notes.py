@@ -14,6 +14,7 @@ SYSTEM_NOTES = (
     "Points for order %(order)s",
     "Points for completing your profile: %(field)s",
     "Points for logging in",
+    "Points for: %(event)s",
     "Reward: %(name)s",
     "Redeemed: %(reward)s",
     "Cancelled: %(reward)s",
@@ -45,12 +46,13 @@ def parsed(note: str) -> tuple[str, Mapping[str, str]] | None:
     return None
 
 
-def text_in(note: str, language: str) -> str:
-    """The note in a language, if it is the system's own."""
+def text_in(note: str, language: str, names: Mapping[str, Mapping[str, str]] | None = None) -> str:
+    """The note in a language, if it is the system's own. `names`: what its values are called there, by language."""
     result = parsed(note)
     if result is None or language == settings.LANGUAGE_CODE:
         return note
     text, values = result
     with translation.override(language):
         said = {name: pgettext(CONTEXT, value) if value in FIELDS else value for name, value in values.items()}
+        said |= (names or {}).get(language, {})
         return pgettext(CONTEXT, text) % said

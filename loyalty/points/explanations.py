@@ -116,9 +116,15 @@ def cut_text(cut: Cut) -> str:
     return message.get(cut.period, _("at most %(most)s in all")) % places
 
 
-def details_of(shares: Sequence[Share], *, rules_version: int) -> dict[str, Any]:
-    """As a ledger entry keeps it: with which version of the brand's rules it was decided, and each share."""
-    return {"rules": rules_version, "shares": [share.as_json() for share in shares]}
+def details_of(
+    shares: Sequence[Share], *, rules_version: int, names: Mapping[str, Mapping[str, str]] | None = None
+) -> dict[str, Any]:
+    """As a ledger entry keeps it: with which version of the brand's rules it was decided, and each share.
+
+    `names`: what values of the entry's note are called in other languages.
+    """
+    details = {"rules": rules_version, "shares": [share.as_json() for share in shares]}
+    return {**details, "names": names} if names else details
 
 
 def shares_of(details: Mapping[str, Any] | None) -> list[Share]:

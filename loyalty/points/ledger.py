@@ -20,6 +20,8 @@ from loyalty.models.ledger import LoyaltyTransaction
 # members brought along from another programme.
 RETURNED, ADJUSTED, WON, OPENING = "redeem-undo:", "adjust:", "milestone:", "opening:"
 # Of what points that came in settled, and of what orders' returns took: from the balance, and from pending points.
+# Of what a brand's own event earned, followed by its kind.
+OWN_EVENT = "event:"
 SETTLED, REVERSED, CANCELLED = "owed:", "return:", "cancel:"
 ZERO = Decimal(0)
 Reason = LoyaltyTransaction.Reason

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -29,8 +30,13 @@ class KindFilter(ValuesFilter):
     title = gettext_lazy("kind")
     parameter_name = "detail_type"
 
+    def __init__(self, request: HttpRequest, params: Any, model: Any, model_admin: Any) -> None:
+        self.brand_ids = [brand.pk for brand in model_admin.brands_seen(request)]
+        super().__init__(request, params, model, model_admin)
+
     def values(self) -> list[str]:
-        return list(settings.EVENT_HANDLERS)
+        """The service's kinds, and those that the person's brands have registered."""
+        return [*settings.EVENT_HANDLERS, *import_string(settings.OWN_KIND_NAMES)(self.brand_ids)]
 
 
 @admin.register(Event)

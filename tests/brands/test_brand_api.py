@@ -89,7 +89,14 @@ FORBIDDEN = {
         *["list_brand_rewards", "read_brand_reward", "list_brand_redemptions", "list_brand_transactions"],
         *["read_brand_scan", "read_level", "read_brand_redemption", "use_brand_redemption", "read_brand_transaction"],
         "read_programme",
-        *["list_earning_rules", "read_earning_rule", "list_events", "read_event"],
+        *[
+            "list_earning_rules",
+            "read_earning_rule",
+            "list_events",
+            "read_event",
+            "list_event_kinds",
+            "read_event_kind",
+        ],
         *["create_batch"],  # of a batch, what its scans earn
         *["upload_import", "read_import", "download_import_errors", "confirm_import"],
     },
@@ -199,7 +206,8 @@ FILTERS = {
     "list_brand_redemptions": ["status=x", "user_id=0"],
     "list_jobs": ["status=x"],
     "list_brand_campaigns": ["type=x", "is_active=1"],
-    "list_earning_rules": ["kind=x"],
+    "list_earning_rules": ["kind="],
+    "list_event_kinds": ["is_active=1"],
     "list_events": ["status=x", "event_id=x", "event_id=", "kind=%00", "source=shop.customer-app", f"event_id={ID}"],
 }
 

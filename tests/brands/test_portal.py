@@ -238,6 +238,13 @@ def new_rows(brand: Brand, its: dict[str, Any]) -> dict[str, dict[str, Any]]:
             "stacking": "add",
             "priority": 100,
         },
+        "campaigns.eventkind": {
+            "brand": brand.pk,
+            "name": "shop-visit",
+            "title": "n",
+            "fields-TOTAL_FORMS": 0,
+            "fields-INITIAL_FORMS": 0,
+        },
         "loyalty.walletissuer": {
             "brand": brand.pk,
             "platform": "google",

@@ -38,7 +38,9 @@ def full(db):
     gold = factories.level(brand, "Gold", "100.50", value="12.25")
     factories.level(brand, "100", 0)
     CurrencyRate.objects.create(brand=brand, currency="USD", rate=Decimal("0.91"))
+    factories.event_kind(brand, store=["Zug", "Bern"], minutes="whole")
     EarningRule.objects.create(brand=brand, kind="order-complete", reward_type="percentage", reward_value=5)
+    EarningRule.objects.create(brand=brand, kind="store-visit", reward_value=5, state="draft")
     five = Campaign.objects.create(
         brand=brand, campaign_name="Fünf: “fresh” # scans", target_value=5, ends_at=datetime(2030, 1, 2, 3, tzinfo=UTC)
     )
@@ -176,6 +178,8 @@ def test_every_change_is_in_the_audit_log(full):
         "brands.brand",
         "campaigns.campaign",
         "campaigns.earningrule",
+        "campaigns.eventkind",
+        "campaigns.eventkindfield",
         "campaigns.milestone",
         "loyalty.brandlevel",
         "loyalty.currencyrate",
@@ -202,7 +206,7 @@ def test_what_the_file_lacks_is_left_alone(full):
 
 def test_pruning_switches_off_or_deletes_what_nothing_refers_to(full):
     Reward.objects.update(is_active=True)
-    empty = ["levels", "currency_rates", "earning_rules", "campaigns", "rewards", "webhooks"]
+    empty = ["levels", "currency_rates", "event_kinds", "earning_rules", "campaigns", "rewards", "webhooks"]
     lines = "".join(f"{name}: []\n" for name in empty)
 
     steps = apply(full, f"format: 1\n{lines}notifications: {{templates: []}}\n", prune=True)
@@ -214,6 +218,8 @@ def test_pruning_switches_off_or_deletes_what_nothing_refers_to(full):
         ("in use", "levels “Gold”"),
         ("switch off", "campaigns “Fünf: “fresh” # scans”"),
         ("switch off", "earning_rules “Order completed”"),
+        ("switch off", "earning_rules “Store visit”"),
+        ("switch off", "event_kinds “store-visit”"),
         ("switch off", "rewards “Mug”"),
         ("switch off", "webhooks “https://hooks.example.com/a”"),
     ]
@@ -295,6 +301,9 @@ REFUSED = {
     "format: 1\nlevels: [{name: A, threshold: ٥}]": "levels[0].threshold (line 2): Use the digits 0 to 9.",
     "format: 1\nlevels: [{name: A, scan_reward_value: 1001}]": "levels[0].scan_reward_value (line 2): At most 1,000",
     "format: 1\nearning_rules: [{kind: x, reward_value: 1}]": "earning_rules[0].kind (line 2): Select a valid choice",
+    "format: 1\nevent_kinds: [{name: scan-auth, title: A}]": "event_kinds[0].name (line 2): The service has a kind",
+    "format: 1\nevent_kinds: [{name: a, title: A, fields: [{name: b, label: B, type: x}]}]": "type (line 2): Select",
+    "format: 1\nevent_kinds: [{name: a, title: A, fields: [{name: b, label: B, options: c}]}]": "must be a list of",
     "format: 1\nearning_rules: [{kind: log-user-login, reward_value: 1, is_active: 'no'}]": "(line 2): is not known",
     "format: 1\ncampaigns: [{campaign_name: A}]": "campaigns[0].target_value (line 2): This field is required.",
     f"{CAMPAIGN}  - threshold: 6\n    reward_name: B": "milestones[0].threshold (line 6): Progress stops at the goal",

@@ -265,6 +265,7 @@ def known_values(shop, customer, scan_id):
         "path.user_id": [member.pk],
         "path.level_id": [shop.levels.get().pk],
         "path.rule_id": [EarningRule.objects.filter(brand=shop).earliest("pk").pk],
+        "path.kind_id": [factories.event_kind(shop, floor="whole").pk],
         "path.redemption_id": [taken.pk],
         "path.transaction_id": [LoyaltyTransaction.objects.earliest("pk").pk],
         "path.event_number": [factories.handed_in(shop, customer).pk],

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 WRITERS = [
     "authcodes/scanning/scan_events.py",
     "campaigns/accrual/handlers.py",
+    "campaigns/accrual/own_kinds.py",
     "loyalty/members/moving_in/opening_balances.py",
     "loyalty/orders/releases.py",
     "loyalty/orders/returns.py",
@@ -39,7 +40,9 @@ def test_every_note_is_written_as_it_is_read():
 @pytest.mark.parametrize("language", ["de", "ar"])
 @pytest.mark.parametrize("text", ledger_notes.SYSTEM_NOTES)
 def test_every_note_is_translated(text, language):
-    values = dict.fromkeys(("product", "order", "field", "name", "reward"), "Ärmel %s (x)") | {"day": "2026-03-01"}
+    values = dict.fromkeys(("product", "order", "field", "name", "reward", "event"), "Ärmel %s (x)") | {
+        "day": "2026-03-01"
+    }
     note = text % values
 
     said = ledger_notes.text_in(note, language)

@@ -27,6 +27,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from campaigns.models.earning_rules import EarningRule
+from campaigns.models.event_kinds import EventKind
 from core.errors import DomainError
 from events.models import Event
 from jobs.models import Job, StagedUpload
@@ -74,6 +75,7 @@ class Scenario:
     job: Job
     level: BrandLevel
     rule: EarningRule
+    event_kind: EventKind
     recall: Recall
     event: Event
     registration: Begun
@@ -133,6 +135,7 @@ def make_scenario(api: Api) -> Scenario:
         rule=EarningRule.objects.create(
             brand=api.brand, kind="log-user-login", name="A draft", reward_value=5, state="draft"
         ),
+        event_kind=factories.event_kind(api.brand, store=["Bern", "Basel"], minutes="whole"),
         recall=recalls.recall_batch(
             batch=factories.batch(api.brand),
             recall_id="R-0",
@@ -181,6 +184,7 @@ class Endpoint:
             job=scenario.job.pk,
             level=scenario.level.pk,
             rule=scenario.rule.pk,
+            event_kind=scenario.event_kind.pk,
             recalled=scenario.recall.batch_id,
             event=scenario.event.pk,
             line=LoyaltyTransaction.objects.filter(user_point__user=scenario.customer).earliest("pk").pk,
@@ -483,6 +487,8 @@ ENDPOINTS = {
     "read_brand_campaign": Endpoint("bare_hub", "GET", "brand/campaigns/{campaign}"),
     "list_earning_rules": Endpoint("bare_hub", "GET", "brand/earning-rules"),
     "read_earning_rule": Endpoint("bare_hub", "GET", "brand/earning-rules/{rule}"),
+    "list_event_kinds": Endpoint("bare_hub", "GET", "brand/event-kinds"),
+    "read_event_kind": Endpoint("bare_hub", "GET", "brand/event-kinds/{event_kind}"),
     "list_events": Endpoint("bare_hub", "GET", "brand/events"),
     "read_event": Endpoint("bare_hub", "GET", "brand/events/{event}"),
     "list_members": Endpoint("bare_hub", "GET", "brand/members"),

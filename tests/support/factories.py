@@ -17,6 +17,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand, BrandHostname
 from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.models.earning_rules import EarningRule
+from campaigns.models.event_kinds import EventKind, EventKindField
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
@@ -108,6 +109,16 @@ def earning_rule(brand: Brand, kind: str, value: Any = 5, reward_type: str = "po
 def reward(brand: Brand, *, cost: Any = 10, **fields: Any) -> Reward:
     number = next(_number)
     return Reward.objects.create(brand=brand, cost=Decimal(str(cost)), **{"name": f"Reward {number}", **fields})
+
+
+def event_kind(brand: Brand, name: str = "store-visit", title: str = "Store visit", **types: Any) -> EventKind:
+    """A kind of the brand's own with a field of each type; `types`: of each field its type, or its options."""
+    kind = EventKind.objects.create(brand=brand, name=name, title=title)
+    for field, about in types.items():
+        options = list(about) if isinstance(about, list | tuple) else []
+        type_ = "option" if options else about
+        EventKindField.objects.create(kind=kind, name=field, label=field.capitalize(), type=type_, options=options)
+    return kind
 
 
 def handed_in(brand: Brand, customer: User) -> Event:

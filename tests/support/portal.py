@@ -226,6 +226,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
             brand=brand, day="2026-01-01", movement="earned", points=10, entries=1
         ),
         "campaigns.earningrule": factories.earning_rule(brand, "log-user-login", state="draft"),
+        "campaigns.eventkind": factories.event_kind(brand, f"{marker}-visit", f"{marker} visit", floor="whole"),
         "loyalty.userpoints": account,
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(
             user_point=account, points_earned=1, reason="earned", reason_id=f"{marker}:1", note=f"{marker} note"

@@ -48,18 +48,23 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
        (SELECT n.is_active FROM loyalty_notificationsettings n WHERE n.brand_id = b.id) AS sends_notifications,
        b.requires_confirmed_email AND u.email_verified_at IS NULL AS unconfirmed,
        (SELECT r.version FROM campaigns_earningruleset r WHERE r.brand_id = b.id) AS rules_version,
-       CASE a.counted
-           WHEN 'order-complete' THEN (
+       CASE
+           WHEN a.counted IS NULL THEN NULL
+           WHEN a.counted = 'order-complete' THEN (
                SELECT count(*) FROM loyalty_transaction t
                 WHERE t.user_point_id = m.user_point_id AND t.reason IN ('earned', 'pending') AND t.reason_id LIKE 'order:%%')
-           WHEN 'scan-auth' THEN (
+           WHEN a.counted = 'scan-auth' THEN (
                SELECT count(*) FROM loyalty_transaction t
                 WHERE t.user_point_id = m.user_point_id AND t.reason IN ('earned', 'pending') AND strpos(t.reason_id, ':') = 0)
+           ELSE (  -- a kind of the brand's own
+               SELECT count(*) FROM loyalty_transaction t
+                WHERE t.user_point_id = m.user_point_id AND t.reason = 'earned'
+                  AND t.reason_id LIKE 'event:' || a.counted || ':%%')
        END AS earlier,
        CASE WHEN a.wants_last THEN (
            SELECT t."createdAt" FROM loyalty_transaction t
             WHERE t.user_point_id = m.user_point_id AND t.reason IN ('earned', 'pending')
-              AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening):'
+              AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening|transfer):'
             ORDER BY t.loyalty_transaction_id DESC LIMIT 1)
        END AS last_at,
        CASE WHEN a.limited IS NOT NULL THEN json_build_object(

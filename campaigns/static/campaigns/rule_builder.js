@@ -22,9 +22,12 @@ if (vocabulary && form) {
   const words = vocabulary.words;
   const kindField = form.elements.kind;
   const kind = () => kindField?.value || form.querySelector("[data-kind]")?.dataset.kind || "scan-auth";
-  const fieldsNow = () => vocabulary.fields.filter((field) => !field.kinds || field.kinds.includes(kind()));
-  const fieldNamed = (name) => vocabulary.fields.find((field) => field.name === name);
   const brand = () => form.elements.brand?.value || bench?.dataset.brand || "";
+  // Fields of a brand's own kinds are that brand's.
+  const isBrands = (field) => !field.brand || !brand() || String(field.brand) === brand();
+  const isForKind = (field) => !field.kinds || field.kinds.includes(kind());
+  const fieldsNow = () => vocabulary.fields.filter((field) => isForKind(field) && isBrands(field));
+  const fieldNamed = (name) => fieldsNow().find((field) => field.name === name) || vocabulary.fields.find((field) => field.name === name);
   const parts = Object.fromEntries([...form.querySelectorAll("[data-rule-part]")].map((input) => [input.dataset.rulePart, input]));
   const read = (part, empty) => {
     try { return JSON.parse(parts[part].value || "null") || empty; } catch { return empty; }
@@ -130,6 +133,26 @@ if (vocabulary && form) {
     });
     return [days];
   };
+  const yesOrNo = (row) => {
+    if (typeof row.value !== "boolean") { row.value = true; changed(); }
+    return [choice([["yes", words.yes], ["no", words.no]], row.value ? "yes" : "no", words.value, (value) => {
+      row.value = value === "yes";
+      changed();
+    })];
+  };
+  const listOfOptions = (row, field) => {
+    if (!Array.isArray(row.value)) row.value = [];
+    const boxes = element("fieldset", { className: "rule-days" }, element("legend", { className: "sr-only", textContent: words.value }));
+    field.options.forEach((name) => {
+      const box = element("input", { type: "checkbox", checked: row.value.includes(name) });
+      box.addEventListener("change", () => {
+        row.value = field.options.filter((each) => (each === name ? box.checked : row.value.includes(each)));
+        changed();
+      });
+      boxes.append(element("label", {}, box, name));
+    });
+    return [boxes];
+  };
   const circle = (row) => {
     if (typeof row.value !== "object" || Array.isArray(row.value) || !row.value) row.value = { latitude: "", longitude: "", kilometres: "10" };
     return ["latitude", "longitude", "kilometres"].map((name) => {
@@ -149,6 +172,8 @@ if (vocabulary && form) {
     day: (row) => [typed(row, "date", words.value)],
     days: (row) => pair(row, "date"),
     circle,
+    switch: yesOrNo,
+    options: listOfOptions,
   };
 
   // --- Rows and groups
@@ -294,10 +319,34 @@ if (vocabulary && form) {
     const tryRule = question(bench.dataset.try, () => (
       Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value]))
     ));
+    // Of a brand's own kind, what its payload would carry.
+    const ENTRIES = { date: "date", time: "time", whole: "number", decimal: "number" };
+    const entryOf = (field) => {
+      const several = { switch: [["true", words.yes], ["false", words.no]], option: field.options.map((name) => [name, name]) }[field.entry];
+      const made = several
+        ? element("select", { name: field.name }, element("option", { value: "" }), ...several.map(([value, text]) => element("option", { value, textContent: text })))
+        : element("input", { name: field.name, type: ENTRIES[field.entry] || "text", step: field.entry === "decimal" ? "any" : "" });
+      const label = labelled(field.label, made);
+      label.dataset.madeUp = label.dataset.own = "";
+      return label;
+    };
+    const ownEntries = () => {
+      for (const label of trial.querySelectorAll("[data-own]")) {
+        delete inputs[label.querySelector("input, select").name];
+        label.remove();
+      }
+      for (const field of fieldsNow().filter((each) => each.entry)) {
+        const label = entryOf(field);
+        inputs[field.name] = label.querySelector("input, select");
+        trial.append(label);
+      }
+    };
     const show = () => {
       const isMadeUp = !inputs.event.value;
+      const isOwn = Boolean(vocabulary.own.includes(kind()));
       for (const label of trial.querySelectorAll("[data-made-up]")) {
-        label.hidden = !isMadeUp || Boolean(label.dataset.for && label.dataset.for !== kind());
+        const isOther = label.dataset.for && !label.dataset.for.split(" ").includes(kind());
+        label.hidden = !isMadeUp || Boolean(isOther) || (isOwn && "general" in label.dataset);
       }
     };
     let offered = [];
@@ -315,7 +364,9 @@ if (vocabulary && form) {
       show();
     });
     inputs.event.addEventListener("change", show);
-    kindField?.addEventListener("change", show);
+    const renew = () => { ownEntries(); show(); };
+    kindField?.addEventListener("change", renew);
+    form.elements.brand?.addEventListener?.("change", renew);
     part("go").addEventListener("click", async () => {
       const answer = await tryRule();
       if (!answer) return;
@@ -325,7 +376,7 @@ if (vocabulary && form) {
         element("ul", { className: "list-disc" }, ...lines.map((text) => element("li", { textContent: text }))),
       )));
     });
-    show();
+    renew();
   }
   redraw();
 }

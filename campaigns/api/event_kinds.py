@@ -1,0 +1,93 @@
+"""The brand's own kinds of events over HTTP, for the systems that send them: the fields that a payload takes."""
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from brands.access.brand_access import BrandAccess, for_brand
+from brands.access.endpoints import (
+    BrandList,
+    BrandView,
+    list_endpoint,
+    list_output,
+    row_endpoint,
+    row_of,
+    row_output,
+)
+from brands.models.credentials import ApiKey
+from campaigns.models.event_kinds import EventKind, EventKindField
+from core.api.filters import SwitchFilter, TenantFilterSet
+from core.api.openapi.shared_examples import WHEN
+from core.api.outputs import Output, TimestampField
+
+LABEL = "campaigns.eventkind"
+EXAMPLE = {
+    "id": 4,
+    "name": "store-visit",
+    "title": "Store visit",
+    "is_active": True,
+    "fields": [
+        {"name": "store", "label": "Store", "type": "option", "required": True, "options": ["Bern", "Basel"]},
+        {"name": "minutes", "label": "Minutes", "type": "whole", "required": False, "options": []},
+    ],
+    "created_at": WHEN,
+}
+TYPE_TEXT = (
+    "text: up to 500 characters. whole, decimal: JSON numbers. switch: true or false. date: YYYY-MM-DD. time: HH:MM. "
+    "product: a product's id as a number, or its SKU as a text. option: one of `options`."
+)
+
+
+class EventKindFieldOutput(Output):
+    name = serializers.CharField(help_text="The field's name in the payload.")
+    label = serializers.CharField()  # type: ignore[assignment]
+    type = serializers.ChoiceField(choices=EventKindField.Type.values, help_text=TYPE_TEXT)
+    required = serializers.BooleanField()  # type: ignore[assignment]
+    options = serializers.ListField(child=serializers.CharField(), help_text="Of the type option: what it may be.")
+
+
+class EventKindOutput(Output):
+    id = serializers.IntegerField()
+    name = serializers.CharField(help_text="The event's `detail-type`.")
+    title = serializers.CharField()
+    is_active = serializers.BooleanField(help_text="Whether its events are checked and can earn.")
+    fields = EventKindFieldOutput(many=True, source="fields.all")  # type: ignore[assignment]
+    created_at = TimestampField()
+
+
+EventKindListOutput = list_output(EventKindOutput)
+EventKindRowOutput = row_output(EventKindOutput)
+
+
+class EventKindFilter(TenantFilterSet):
+    is_active = SwitchFilter(description="Only kinds that accept events, or only those that do not.")
+
+
+class EventKinds(BrandList):
+    """The brand's own kinds of events."""
+
+    filterset_class = EventKindFilter
+    output = EventKindListOutput
+
+    @list_endpoint(
+        "list_event_kinds", "List own kinds of events", EventKindListOutput, EXAMPLE, filters=EventKindFilter
+    )
+    @for_brand(ApiKey.Scope.READ, LABEL)
+    def get(self, _request: Request, access: BrandAccess) -> Response:
+        """List the kinds that the brand has registered, with the fields of their payloads. Needs the scope `read`.
+
+        `POST /events` takes events of these kinds, checks their payloads, and rules reward them.
+        """
+        return self.listed(EventKind.objects.filter(brand=access.brand_id).prefetch_related("fields"))
+
+
+class EventKindRow(BrandView):
+    """One of the brand's own kinds of events."""
+
+    @row_endpoint("read_event_kind", "Read an own kind of event", EventKindRowOutput, EXAMPLE)
+    @for_brand(ApiKey.Scope.READ, LABEL)
+    def get(self, _request: Request, access: BrandAccess, kind_id: int) -> Response:
+        """A kind with the fields of its payload as it is now. Needs the scope `read`."""
+        return Response(
+            EventKindRowOutput.serialize(row_of(EventKind.objects.filter(brand=access.brand_id), pk=kind_id))
+        )

@@ -1,0 +1,124 @@
+"""Events of a brand's own kinds: which it has registered, and whether a payload is what the kind says."""
+
+from collections.abc import Callable, Collection
+from datetime import date, time
+from typing import Any
+
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+
+from brands.models.tenants import Brand
+from campaigns.models.event_kinds import EventKind, EventKindField
+from core import moments
+from core.api.inputs import Input, SwitchField, one_line
+
+MAX_TEXT = 500
+BIGGEST = 10**12
+Type = EventKindField.Type
+
+
+def registered(brand: Brand, name: str) -> EventKind | None:
+    """The brand's kind of this name, if it accepts events."""
+    rows = EventKind.objects.filter(brand=brand, name=name, is_active=True)
+    return rows.select_related("brand").prefetch_related("fields").first()
+
+
+def names(brand_ids: Collection[int] | None = None) -> list[str]:
+    """What own kinds are called at these brands, or at any."""
+    rows = EventKind.objects.all() if brand_ids is None else EventKind.objects.filter(brand__in=brand_ids)
+    return list(rows.order_by("name").values_list("name", flat=True).distinct())
+
+
+def parse(payload: Any, kind: EventKind) -> dict[str, Any]:
+    """The payload's registered fields, a product as its id; others are dropped. Raises DRF's ValidationError."""
+    result: dict[str, Any] = OwnPayload(kind).run_validation(payload)
+    return {name: value for name, value in result.items() if value is not None}
+
+
+class DayInput(serializers.Field[str, str, str, Any]):
+    """A day as YYYY-MM-DD."""
+
+    def to_internal_value(self, data: Any) -> str:
+        try:
+            if not isinstance(data, str) or len(data) != len("YYYY-MM-DD") or not moments.is_within(_day(data)):
+                raise ValueError
+        except ValueError:
+            message = _("Send a day as YYYY-MM-DD, such as 2026-12-31.")
+            raise serializers.ValidationError(message) from None
+        return data
+
+    def to_representation(self, value: Any) -> str:
+        return str(value)
+
+
+class TimeInput(serializers.Field[str, str, str, Any]):
+    """A time of day as HH:MM."""
+
+    def to_internal_value(self, data: Any) -> str:
+        try:
+            if not isinstance(data, str) or not data.isascii() or len(data) != len("HH:MM"):
+                raise ValueError
+            return time.fromisoformat(data).isoformat("minutes")
+        except ValueError:
+            raise serializers.ValidationError(_("Send a time as HH:MM, such as 18:00.")) from None
+
+    def to_representation(self, value: Any) -> str:
+        return str(value)
+
+
+class ProductInput(serializers.Field[int, Any, int, Any]):
+    """One of the brand's products, by its id or its SKU; read as its id."""
+
+    def __init__(self, brand: Any, **options: Any) -> None:
+        super().__init__(**options)
+        self.products = brand.products  # rows of a higher app, which the brand leads to
+
+    def to_internal_value(self, data: Any) -> int:
+        is_id = isinstance(data, int) and not isinstance(data, bool) and 0 < data < 2**63
+        is_sku = isinstance(data, str) and 0 < len(data) <= 64 and data.isprintable()
+        if not is_id and not is_sku:
+            raise serializers.ValidationError(_("Send a product's id as a number, or its SKU as a text."))
+        rows = self.products.filter(pk=data) if is_id else self.products.filter(sku=data)
+        product: int | None = rows.values_list("pk", flat=True).first()
+        if product is None:
+            message = _("The brand has no product %(product)s.")
+            raise serializers.ValidationError(message % {"product": data})
+        return product
+
+    def to_representation(self, value: Any) -> int:
+        return int(value)
+
+
+def _day(text: str) -> date:
+    if not text.isascii():
+        raise ValueError
+    return date.fromisoformat(text)
+
+
+INPUTS: dict[str, Callable[[EventKindField, dict[str, Any]], Any]] = {
+    Type.TEXT: lambda _row, options: serializers.CharField(max_length=MAX_TEXT, validators=[one_line], **options),
+    Type.WHOLE: lambda _row, options: serializers.IntegerField(min_value=-BIGGEST, max_value=BIGGEST, **options),
+    Type.DECIMAL: lambda _row, options: serializers.DecimalField(
+        max_digits=16, decimal_places=4, min_value=-BIGGEST, max_value=BIGGEST, **options
+    ),
+    Type.SWITCH: lambda _row, options: SwitchField(**options),
+    Type.DATE: lambda _row, options: DayInput(**options),
+    Type.TIME: lambda _row, options: TimeInput(**options),
+    Type.PRODUCT: lambda row, options: ProductInput(row.kind.brand, **options),
+    Type.OPTION: lambda row, options: serializers.ChoiceField(choices=row.options, **options),
+}
+
+
+class OwnPayload(Input):
+    """A payload as its kind says."""
+
+    def __init__(self, kind: EventKind) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        result = {}
+        for row in self.kind.fields.all():
+            row.kind = self.kind
+            result[row.name] = INPUTS[row.type](row, {"required": row.required, "allow_null": not row.required})
+        return result

@@ -1,0 +1,138 @@
+"""A brand's own kinds of events: what they are called, and what their payload carries, field by field.
+
+Both are append-only, so that stored events and rules stay valid: names and types never change, options are only added,
+and a field goes only with its kind, which no rule may be for. Triggers see to it.
+"""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models.tenants import Brand
+from core.moments import MomentField
+from core.translations import TranslationsField
+
+MAX_FIELDS = 40
+MAX_OPTIONS = 100
+KIND_NAME = r"^[a-z][a-z0-9]*(-[a-z0-9]+)*\Z"
+FIELD_NAME = r"^[a-z][a-z0-9_]*\Z"
+# Kinds that exist without any event from outside.
+INTERNAL_NAMES = frozenset({"milestone", "reward", "scan", "order", "profile", "login"})
+
+
+# Payloads carry no tokens; and `type` is what an erasure leaves of a payload.
+RESERVED_FIELDS = frozenset({"type", "authorization", "access_token", "refresh_token", "token"})
+
+
+def validate_field_name(name: str) -> None:
+    """Some names of fields are not for a brand to give."""
+    if name in RESERVED_FIELDS:
+        raise ValidationError(_("“%(name)s” is reserved. Choose another name."), params={"name": name})
+
+
+def validate_kind_name(name: str) -> None:
+    """The service's own kinds keep their names."""
+    if name in settings.EVENT_HANDLERS or name in INTERNAL_NAMES:
+        message = _("The service has a kind “%(name)s” itself. Choose another name.")
+        raise ValidationError(message, params={"name": name})
+
+
+class EventKind(models.Model):
+    """An event of the brand's own, such as a store visit, which its systems send and its rules reward."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="event_kinds", db_index=False)
+    name = models.CharField(
+        max_length=60,
+        validators=[
+            RegexValidator(
+                KIND_NAME, _("Use lower-case letters and digits with hyphens between, such as store-visit.")
+            ),
+            validate_kind_name,
+        ],
+        help_text=_("The event's detail-type, such as store-visit. It never changes."),
+    )
+    title = models.CharField(max_length=80, help_text=_("Shown to customers next to their points."))
+    is_active = models.BooleanField(
+        _("accepts events"),
+        default=True,
+        help_text=_("If not ticked, events of this kind are stored and earn nothing."),
+    )
+    created_at = MomentField(default=timezone.now, editable=False)
+    translations = TranslationsField(of=("title",))
+
+    class Meta:
+        ordering = ["brand_id", "name"]
+        constraints = [models.UniqueConstraint(fields=["brand", "name"], name="event_kind_once_per_brand")]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class EventKindField(models.Model):
+    """One field of the payload: its name in JSON, what staff read, its type, and whether each event has it."""
+
+    guarded_by = ("kind",)
+
+    class Type(models.TextChoices):
+        TEXT = "text", _("Text")
+        WHOLE = "whole", _("Whole number")
+        DECIMAL = "decimal", _("Decimal number")
+        SWITCH = "switch", _("Yes or no")
+        DATE = "date", _("Date")
+        TIME = "time", _("Time of day")
+        PRODUCT = "product", _("Product")
+        OPTION = "option", _("One of a list")
+
+    kind = models.ForeignKey(EventKind, on_delete=models.CASCADE, related_name="fields", db_index=False)
+    name = models.CharField(
+        max_length=40,
+        validators=[
+            RegexValidator(FIELD_NAME, _("Use lower-case letters, digits and underscores, such as visit_minutes.")),
+            validate_field_name,
+        ],
+    )
+    label = models.CharField(max_length=80)
+    type = models.CharField(max_length=8, choices=Type.choices, default=Type.TEXT)
+    required = models.BooleanField(default=False)
+    options = ArrayField(models.CharField(max_length=80), default=list, db_default=[], blank=True, size=MAX_OPTIONS)
+
+    class Meta:
+        ordering = ["kind_id", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "name"], name="event_field_once_per_kind"),
+            models.CheckConstraint(
+                condition=Q(type__in=["text", "whole", "decimal", "switch", "date", "time", "product", "option"]),
+                name="event_field_type_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+    def clean(self) -> None:
+        """Raises ValidationError for a list without options, and for options that nobody could choose."""
+        super().clean()
+        self.options = [each.strip() for each in self.options or ()]
+        if self.type != self.Type.OPTION:
+            if self.options:
+                raise ValidationError({"options": _("Only a field of the type “One of a list” has options.")})
+            return
+        if not self.options or not all(self.options):
+            raise ValidationError({"options": _("List the options, separated by commas.")})
+        if len({each.casefold() for each in self.options}) < len(self.options):
+            raise ValidationError({"options": _("An option is listed twice.")})
+        missing = set(self.stored_options()) - set(self.options)
+        if missing:
+            message = _("Stored events may have the option “%(option)s”. Add options; do not remove any.")
+            raise ValidationError({"options": message % {"option": min(missing)}})
+
+    def stored_options(self) -> list[str]:
+        """As the database has them; none for a new field."""
+        if self.pk is None:
+            return []
+        return EventKindField.objects.filter(pk=self.pk).values_list("options", flat=True).first() or []

@@ -33,8 +33,8 @@ EVENT_HANDLERS = {
     "release-opening-balances": "loyalty.members.moving_in.opening_balances.on_release",
     "check-sender-domain": "loyalty.notifications.sender_domains.on_check",
 }
-# The handler of what waits for a worker and is none of these: events of kinds that brands have registered; and the names
-# of all such kinds.
+# The handler of what waits for a worker and is none of these: events of kinds that brands have registered; and the
+# names of all such kinds.
 OWN_KIND_HANDLER = "campaigns.accrual.own_kinds.on_own_kind"
 OWN_KIND_NAMES = "campaigns.intake.own_kinds.names"
 # What earning rules see of an action, by its kind: a function of the event's payload, its brand, user and moment.
@@ -139,6 +139,7 @@ WEBHOOKS = [
     "loyalty.api.webhooks.POINTS_ADJUSTED",
     "loyalty.api.webhooks.POINTS_EXPIRED",
     "loyalty.api.webhooks.POINTS_RETURNED",
+    "loyalty.api.webhooks.POINTS_TRANSFERRED",
     "loyalty.api.webhooks.POINTS_REVERSED",
     "loyalty.api.webhooks.POINTS_PENDING",
     "loyalty.api.webhooks.POINTS_RELEASED",

@@ -324,6 +324,7 @@ RATE_LIMITS = env.changed(
         "account_mail_mailbox": "10/hour",
         "fake_report": "10/hour",
         "redeem": "30/minute",
+        "transfer": "30/hour",
         "data_export": "5/day",
         "name_correction": "20/day",
         "read": "300/minute",

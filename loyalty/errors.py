@@ -108,6 +108,24 @@ class NotEnoughPointsForReward(DomainError):
     default_message = _("Not enough points for this reward.")
 
 
+class TransfersNotAllowed(DomainError):
+    code = "TRANSFERS_NOT_ALLOWED"
+    status = 403
+    default_message = _("Members of this brand cannot give points to each other.")
+
+
+class ReceiverNotFound(DomainError):
+    code = "RECEIVER_NOT_FOUND"
+    status = 404
+    default_message = _("Nobody can receive points under this number. Check it, or scan the receiver's code again.")
+
+
+class TransferLimitReached(DomainError):
+    code = "TRANSFER_LIMIT_REACHED"
+    status = 409
+    default_message = _("You have given as many points as this brand allows in a day.")
+
+
 class LevelTooLow(DomainError):
     code = "LEVEL_TOO_LOW"
     status = 409

@@ -16,7 +16,7 @@ from loyalty.members import confirmations
 from loyalty.members.moving_in import opening_balances
 from loyalty.models.accounts import OpeningBalance, UserPoints
 from loyalty.models.consents import Consent
-from loyalty.models.ledger import AMOUNTS, LoyaltyTransaction
+from loyalty.models.ledger import AMOUNTS, LoyaltyTransaction, PointTransfer
 from loyalty.models.notifications import Channel, Device, NotificationDelivery
 from loyalty.models.orders import CreditedOrder, OrderReturn
 from loyalty.models.rewards import Redemption
@@ -131,6 +131,8 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
         "last_name",
     )
     lines = LoyaltyTransaction.objects.filter(**here).values("created_at", "reason", "reason_id", *AMOUNTS, "note")
+    sent = PointTransfer.objects.filter(sender__user_id=user_id, brand_id=brand_id).order_by("id")
+    received = PointTransfer.objects.filter(receiver__user_id=user_id, brand_id=brand_id).order_by("id")
     bought = CreditedOrder.objects.filter(**at_brand).order_by("id")
     returned = OrderReturn.objects.filter(**at_brand).order_by("id")
     taken = Redemption.objects.filter(**here)
@@ -139,6 +141,8 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
         "account": account.first(),
         "transactions": rows(lines),
         "opening_balances": rows(OpeningBalance.objects.filter(**at_brand).values("points", "note", "created_at")),
+        "points_given": rows(sent.values("points", "created_at")),
+        "points_received": rows(received.values("points", "created_at")),
         "orders": rows(bought.values("order_id", "amount", "currency", "items", "credited_at")),
         "returns": rows(returned.values("order_id", "return_id", "kind", "status", "amount", "created_at")),
         "redemptions": rows(taken.values("name", "cost", "code", "status", "created_at", "used_at", "cancelled_at")),

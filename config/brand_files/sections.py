@@ -170,6 +170,8 @@ SECTIONS: tuple[Section, ...] = (
             "order_points",
             "order_points_days",
             "after_return",
+            "transfers_allowed",
+            "transfer_daily_limit",
             "colour_background",
             "colour_text",
             "colour_accent",

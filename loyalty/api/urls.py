@@ -12,6 +12,7 @@ from loyalty.api import (
     redemptions,
     rewards,
     till,
+    transfers,
     wallets,
 )
 from loyalty.api.members import brand_members, email_change, members, passwords, profile, registration, sessions
@@ -30,6 +31,8 @@ urlpatterns = [
     path("auth/password/reset", passwords.ResetPassword.as_view()),
     path("customer/loyalty/points", points.Points.as_view()),
     path("customer/loyalty/transactions", points.Transactions.as_view()),
+    path("customer/loyalty/transfers", transfers.Transfers.as_view()),
+    path("customer/loyalty/number", transfers.Number.as_view()),
     path("customer/devices", push_devices.Devices.as_view()),
     path("customer", profile.Me.as_view()),
     path("customer/profile", profile.ProfileView.as_view()),

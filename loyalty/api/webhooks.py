@@ -47,6 +47,12 @@ class PointsReturnedData(BalanceEventData):
     lifetime_points = PointsField(help_text=LIFETIME)
 
 
+class PointsTransferredData(BalanceEventData):
+    points_transferred = PointsField(help_text="Negative for the member who gave them.")
+    transfer_id = serializers.IntegerField(help_text="The same on both sides.")
+    lifetime_points = PointsField(help_text=LIFETIME)
+
+
 class PointsReversedData(MemberEventData):
     order_id = serializers.CharField()
     return_id = serializers.CharField(help_text="`whole` where the shop named none.")
@@ -181,6 +187,21 @@ POINTS_RETURNED = webhook(
         "note": "Cancelled: Enamel mug",
         **LEVEL,
         "cause": "redeem-undo:733",
+    },
+)
+POINTS_TRANSFERRED = webhook(
+    "points.transferred",
+    "A member gave points to another: one event for each of the two",
+    PointsTransferredData,
+    {
+        "user_id": 42,
+        "points_transferred": -50,
+        "new_balance": 270,
+        "transaction_id": "90216",
+        "transfer_id": 311,
+        "note": "Given to another member",
+        **LEVEL,
+        "cause": "transfer:311",
     },
 )
 POINTS_REVERSED = webhook(

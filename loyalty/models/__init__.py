@@ -6,7 +6,7 @@ from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.consents import Consent
 from loyalty.models.expiry import ExpiryRun, ExpiryWarning
 from loyalty.models.external_system import ExternalSystem
-from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.ledger import LoyaltyTransaction, PointTransfer
 from loyalty.models.levels import BrandLevel, RewardType
 from loyalty.models.notifications import (
     PHONE,
@@ -75,6 +75,7 @@ __all__ = [
     "PendingPoints",
     "Platform",
     "PointCost",
+    "PointTransfer",
     "PointsApproval",
     "PointsRollup",
     "PoolCode",

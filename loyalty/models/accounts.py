@@ -45,6 +45,13 @@ class UserPoints(models.Model):
         db_default=ZERO,
         help_text=_("Points of returned orders that were taken back."),
     )
+    points_received = models.DecimalField(
+        max_digits=14,
+        decimal_places=2,
+        default=ZERO,
+        db_default=ZERO,
+        help_text=_("Earned points that other members gave. They do not count towards a level."),
+    )
     points_owed = models.DecimalField(
         max_digits=14,
         decimal_places=2,
@@ -100,12 +107,17 @@ class UserPoints(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(points__gte=0, points_earned__gte=0, points_redeemed__gte=0, points_expired__gte=0)
-                & Q(points_reversed__gte=0, points_owed__gte=0, points_pending__gte=0),
+                & Q(points_reversed__gte=0, points_owed__gte=0, points_pending__gte=0, points_received__gte=0),
                 name="points_not_negative",
             ),
             models.CheckConstraint(condition=Q(points=0) | Q(points_owed=0), name="owes_only_without_balance"),
             models.CheckConstraint(
-                condition=Q(points_earned__gte=F("points_returned") + F("points_reversed") + F("points_owed")),
+                condition=Q(
+                    points_earned__gte=F("points_received")
+                    + F("points_returned")
+                    + F("points_reversed")
+                    + F("points_owed")
+                ),
                 name="lifetime_not_negative",
             ),
             models.CheckConstraint(
@@ -133,9 +145,10 @@ class UserPoints(models.Model):
 
     @property
     def lifetime(self) -> Decimal:
-        """What was earned in all, and what levels count: without what came back, which was earned before, and without
-        what returned orders had earned."""
-        return self.points_earned - self.points_returned - self.points_reversed - self.points_owed
+        """What was earned in all, and what levels count: without what came back, which was earned before, without
+        what other members gave, and without what returned orders had earned."""
+        not_earned = self.points_received + self.points_returned
+        return self.points_earned - not_earned - self.points_reversed - self.points_owed
 
     @property
     def redeemed(self) -> Decimal:

@@ -1,4 +1,4 @@
-"""The ledger's lines."""
+"""The ledger's lines, and what members gave to each other."""
 
 from decimal import Decimal
 
@@ -120,3 +120,36 @@ class LoyaltyTransaction(models.Model):
     def amount(self) -> Decimal:
         """Points, always positive; `reason` tells the direction."""
         return abs(self.change) or self.points_pending or self.points_cleared
+
+
+class PointTransfer(models.Model):
+    """One gift of points; the ledger has an entry of it on either side, `transfer:<id>`."""
+
+    customer_by = ("sender", "receiver")
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    sender = models.ForeignKey(
+        UserPoints, on_delete=models.PROTECT, related_name="sent_transfers", verbose_name=_("sender")
+    )
+    receiver = models.ForeignKey(
+        UserPoints, on_delete=models.PROTECT, related_name="received_transfers", verbose_name=_("receiver")
+    )
+    points = models.DecimalField(_("points"), max_digits=10, decimal_places=2)
+    balance_after = models.DecimalField(
+        _("balance after"), max_digits=14, decimal_places=2, help_text=_("What the sender had left.")
+    )
+    request_key = models.UUIDField(unique=True, editable=False)
+    created_at = MomentField(_("given at"), default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("transfer")
+        verbose_name_plural = _("transfers")
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["brand", "-id"], name="transfers_of_brand")]
+        constraints = [
+            models.CheckConstraint(condition=Q(points__gt=0), name="transfer_moves_points"),
+            models.CheckConstraint(condition=~Q(sender=F("receiver")), name="transfer_to_another"),
+        ]
+
+    def __str__(self) -> str:
+        return f"transfer {self.pk}"

@@ -23,6 +23,7 @@ class WebhookType(models.TextChoices):
     POINTS_REVERSED = "points.reversed", _("points.reversed: an order returned")
     POINTS_PENDING = "points.pending", _("points.pending: points pending")
     POINTS_RELEASED = "points.released", _("points.released: no longer pending")
+    POINTS_TRANSFERRED = "points.transferred", _("points.transferred: given to a member")
     REWARD_REDEEMED = "reward.redeemed", _("reward.redeemed: a reward redeemed")
     REWARD_USED = "reward.used", _("reward.used: a code used")
     REWARD_CANCELLED = "reward.cancelled", _("reward.cancelled: cancelled")

@@ -68,6 +68,7 @@ NEEDED = {
     Template.LEVEL_REACHED: {"level_name"},
     Template.REWARD_AVAILABLE: {"reward_name"},
     Template.POINTS_EXPIRING: {"points", "expires_on"},
+    Template.POINTS_RECEIVED: {"points", "new_balance"},
     Template.PASSWORD_RESET: set(),
 }
 PASSWORD_PAUSE_SECONDS = 300  # however often somebody asks for a new password, one mail in so long

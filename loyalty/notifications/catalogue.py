@@ -88,6 +88,15 @@ KINDS: dict[str, Kind] = {
         },
         {},
     ),
+    Template.POINTS_RECEIVED: Kind(
+        Topic.POINTS,
+        {
+            **COMMON,
+            "points": (_("how many points another member gave"), 50),
+            "new_balance": (_("the balance after them"), 370),
+        },
+        {},
+    ),
     Template.RECALL: Kind(
         Topic.SAFETY,
         {

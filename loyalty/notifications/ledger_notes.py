@@ -23,6 +23,8 @@ SYSTEM_NOTES = (
     "Returned order %(order)s",
     "Cancelled order %(order)s",
     "Released: order %(order)s",
+    "Given to another member",
+    "Received from another member",
     "Settled: points owed for returned orders",
 )
 FIELDS = ("first_name", "last_name", "phone", "language")

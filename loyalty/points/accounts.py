@@ -19,6 +19,7 @@ from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.webhooks import WebhookType
+from loyalty.points.ledger import TRANSFERRED
 
 GOOD_STANDING_DAYS = 7
 
@@ -204,10 +205,11 @@ def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int, at: datetime)
 
 
 def has_earned(*, user_id: int, brand_id: int, before: datetime) -> bool:
-    """Whether the brand has credited the customer anything by then."""
+    """Whether the brand has credited the customer anything by then; what other members gave proves nothing."""
     lines = LoyaltyTransaction.objects.filter(user_point__user_id=user_id, user_point__brand_id=brand_id)
     earned = (LoyaltyTransaction.Reason.EARNED, LoyaltyTransaction.Reason.RELEASED)
-    return lines.filter(reason__in=earned, created_at__lte=before).exists()
+    own = lines.exclude(reason_id__startswith=TRANSFERRED)
+    return own.filter(reason__in=earned, created_at__lte=before).exists()
 
 
 def is_established(*, user_id: int, brand_id: int, at: datetime) -> bool:

@@ -14,6 +14,8 @@ CHECKS = {
     "pending points are not those of the ledger": check("loyalty/points/sql/check_pending_points.sql"),
     "more was returned than the order gave": check("loyalty/points/sql/check_returns.sql"),
     "points that came back are not those of the ledger": check("loyalty/points/sql/check_returned_points.sql"),
+    "received points are not those of the ledger": check("loyalty/points/sql/check_received_points.sql"),
+    "transfer is not what the ledger says": check("loyalty/points/sql/check_transfers.sql"),
     "redemption is not what the ledger says": check("loyalty/points/sql/check_redemptions.sql"),
     "event is done but its ledger line is missing": check("loyalty/points/sql/check_entries_of_events.sql"),
     "event is done but did not publish balance-changed and notify once each": check(

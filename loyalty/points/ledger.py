@@ -20,8 +20,8 @@ from loyalty.models.ledger import LoyaltyTransaction
 # members brought along from another programme.
 RETURNED, ADJUSTED, WON, OPENING = "redeem-undo:", "adjust:", "milestone:", "opening:"
 # Of what points that came in settled, and of what orders' returns took: from the balance, and from pending points.
-# Of what a brand's own event earned, followed by its kind.
-OWN_EVENT = "event:"
+# Of what a brand's own event earned, followed by its kind; and of what one member gave to another, on both sides.
+OWN_EVENT, TRANSFERRED = "event:", "transfer:"
 SETTLED, REVERSED, CANCELLED = "owed:", "return:", "cancel:"
 ZERO = Decimal(0)
 Reason = LoyaltyTransaction.Reason
@@ -112,7 +112,7 @@ class Release:
 
 def lifetime_of(alias: str) -> str:
     """What an account has earned in all, as UserPoints.lifetime, for statements that call the account `alias`."""
-    return " - ".join(f"{alias}.points_{part}" for part in ("earned", "returned", "reversed", "owed"))
+    return " - ".join(f"{alias}.points_{part}" for part in ("earned", "received", "returned", "reversed", "owed"))
 
 
 LIFETIME = lifetime_of("a")

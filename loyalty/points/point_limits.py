@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import F, Sum
 
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.points.ledger import ADJUSTED, OPENING, RETURNED, WON
+from loyalty.points.ledger import ADJUSTED, OPENING, RETURNED, TRANSFERRED, WON
 
 ZERO = Decimal(0)
 Reason = LoyaltyTransaction.Reason
@@ -56,6 +56,6 @@ def _earned(account: int, *, since: datetime) -> Decimal:
     lines = LoyaltyTransaction.objects.filter(
         user_point_id=account, reason__in=[Reason.EARNED, Reason.PENDING], created_at__gte=since
     )
-    for beginning in (RETURNED, ADJUSTED, WON, OPENING):
+    for beginning in (RETURNED, ADJUSTED, WON, OPENING, TRANSFERRED):
         lines = lines.exclude(reason_id__startswith=beginning)
     return lines.aggregate(total=Sum(F("points_earned") + F("points_pending")))["total"] or ZERO

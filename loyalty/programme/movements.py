@@ -24,7 +24,7 @@ REDEEMED, EXPIRED, RETURNED, ADJUSTED_UP, ADJUSTED_DOWN = (
     "adjusted_up",
     "adjusted_down",
 )
-PENDING, CANCELLED = "pending", "cancelled"
+PENDING, CANCELLED, RECEIVED, SENT = "pending", "cancelled", "received", "sent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,9 @@ MOVEMENTS = (
     Movement(RETURNED, _("Returned"), -1, "reversed"),
     Movement(ADJUSTED_UP, _("Adjusted up"), 1, "earned", ledger.ADJUSTED),
     Movement(ADJUSTED_DOWN, _("Adjusted down"), -1, "redeemed", ledger.ADJUSTED),
+    # Every gift is both, on two accounts of the brand at the same moment: together they are nothing.
+    Movement(RECEIVED, _("Received from members"), 1, "earned", ledger.TRANSFERRED),
+    Movement(SENT, _("Given to members"), -1, "redeemed", ledger.TRANSFERRED, is_activity=True),
     Movement(PENDING, _("Pending"), 0, "pending", pending=1, is_activity=True),
     Movement(CANCELLED, _("Pending, cancelled"), 0, "cancelled", pending=-1),
 )

@@ -142,6 +142,7 @@ class BrandAdmin(ImageAdminMixin):
                     ("points_expire", "points_expire_after", "expiry_warning_days"),
                     ("order_points", "order_points_days"),
                     "after_return",
+                    ("transfers_allowed", "transfer_daily_limit"),
                 )
             },
         ),

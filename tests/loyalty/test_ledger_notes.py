@@ -19,6 +19,7 @@ WRITERS = [
     "loyalty/orders/returns.py",
     "loyalty/points/expiry.py",
     "loyalty/points/ledger.py",
+    "loyalty/points/transfers.py",
     "loyalty/rewards/redeem.py",
     "loyalty/rewards/returns.py",
 ]

@@ -31,7 +31,7 @@ from campaigns.models.event_kinds import EventKind
 from core.errors import DomainError
 from events.models import Event
 from jobs.models import Job, StagedUpload
-from loyalty.members import confirmations
+from loyalty.members import confirmations, numbers
 from loyalty.members.confirmations import Begun
 from loyalty.models.accounts import UserPoints
 from loyalty.models.confirmations import EmailConfirmation
@@ -76,6 +76,7 @@ class Scenario:
     level: BrandLevel
     rule: EarningRule
     event_kind: EventKind
+    friend: int  # another member's account
     recall: Recall
     event: Event
     registration: Begun
@@ -106,6 +107,7 @@ class Scenario:
 
 def make_scenario(api: Api) -> Scenario:
     customer, other = factories.customer(api.brand, password=PASSWORD), factories.brand()
+    Brand.objects.filter(pk=api.brand.pk).update(transfers_allowed=True)
     wallets.apple(api.brand)
     wallets.google(api.brand)
     mine, bare_hub = api.as_customer(customer), api.hub()
@@ -135,6 +137,7 @@ def make_scenario(api: Api) -> Scenario:
         rule=EarningRule.objects.create(
             brand=api.brand, kind="log-user-login", name="A draft", reward_value=5, state="draft"
         ),
+        friend=factories.account(factories.customer(api.brand), api.brand).pk,
         event_kind=factories.event_kind(api.brand, store=["Bern", "Basel"], minutes="whole"),
         recall=recalls.recall_batch(
             batch=factories.batch(api.brand),
@@ -487,6 +490,13 @@ ENDPOINTS = {
     "read_brand_campaign": Endpoint("bare_hub", "GET", "brand/campaigns/{campaign}"),
     "list_earning_rules": Endpoint("bare_hub", "GET", "brand/earning-rules"),
     "read_earning_rule": Endpoint("bare_hub", "GET", "brand/earning-rules/{rule}"),
+    "give_points": Endpoint(
+        "buyer",
+        "POST",
+        "customer/loyalty/transfers",
+        lambda w: {"receiver": numbers.barcode(w.friend), "points": 5},
+    ),
+    "read_number": Endpoint("mine", "GET", "customer/loyalty/number"),
     "list_event_kinds": Endpoint("bare_hub", "GET", "brand/event-kinds"),
     "read_event_kind": Endpoint("bare_hub", "GET", "brand/event-kinds/{event_kind}"),
     "list_events": Endpoint("bare_hub", "GET", "brand/events"),

@@ -20,6 +20,7 @@ from campaigns.models.earning_rules import EarningRule
 from campaigns.models.event_kinds import EventKind, EventKindField
 from events.models import Event
 from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import PointTransfer
 from loyalty.models.levels import BrandLevel
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts, ledger
@@ -140,6 +141,19 @@ def points(customer: User, brand: Brand, amount: Any, *, reason_id: str = "", at
         reason_id=reason_id or f"shop:{next(_number)}",
         note="For you",
         at=at or timezone.now(),
+    )
+
+
+def transfer(sender: UserPoints, receiver: UserPoints, points: Any = 1, *, at: Any = None) -> PointTransfer:
+    """A gift of points as its row is; the ledger knows nothing of it."""
+    return PointTransfer.objects.create(
+        brand=sender.brand,
+        sender=sender,
+        receiver=receiver,
+        points=Decimal(str(points)),
+        balance_after=0,
+        request_key=uuid4(),
+        created_at=at or timezone.now(),
     )
 
 

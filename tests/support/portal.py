@@ -74,6 +74,7 @@ READ_ONLY = [
     "loyalty.notificationdelivery",
     "loyalty.orderreturn",
     "loyalty.pointsapproval",
+    "loyalty.pointtransfer",
     "loyalty.poolcode",
     "loyalty.pointsrollup",
     "loyalty.redemption",
@@ -230,6 +231,9 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "loyalty.userpoints": account,
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(
             user_point=account, points_earned=1, reason="earned", reason_id=f"{marker}:1", note=f"{marker} note"
+        ),
+        "loyalty.pointtransfer": factories.transfer(
+            account, factories.account(factories.customer(brand, email=f"friend@{marker}.example.com"), brand)
         ),
         **notifications(brand, customer, marker),
         "loyalty.webhookendpoint": webhook,

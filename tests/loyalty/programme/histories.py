@@ -23,6 +23,8 @@ KINDS = {
     "returned": ("points_reversed", "reversed", "return:", -1),
     "adjusted_up": ("points_earned", "earned", "adjust:", 1),
     "adjusted_down": ("points_redeemed", "redeemed", "adjust:", -1),
+    "received": ("points_earned", "earned", "transfer:", 1),
+    "sent": ("points_redeemed", "redeemed", "transfer:", -1),
     "pending": ("points_pending", "pending", "order:", 0),
     "cancelled": ("points_cleared", "cancelled", "cancel:", 0),
 }
@@ -35,6 +37,8 @@ def movement_of(entry: LoyaltyTransaction) -> str:
     """Written apart from the table that is tested."""
     if entry.reason_id.startswith("adjust:"):
         return "adjusted_up" if entry.reason == "earned" else "adjusted_down"
+    if entry.reason_id.startswith("transfer:"):
+        return "received" if entry.reason == "earned" else "sent"
     if entry.reason_id.startswith("opening:"):
         return "brought_along"
     if entry.reason_id.startswith("redeem-undo:"):
@@ -53,6 +57,8 @@ def entry(account: UserPoints, kind: str, points: Decimal, at: datetime) -> Loya
     account.points_pending += PENDING.get(kind, 0) * points
     if sign:
         setattr(account, column, getattr(account, column) + points)
+    if kind == "received":
+        account.points_received += points
     if kind == "refunded":
         account.points_returned += points
     account.save()

@@ -1,0 +1,41 @@
+"""Page: points that members gave to each other. For reading: the ledger has both sides."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from loyalty.models.ledger import PointTransfer
+from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.filters import DayFilter
+from portal.unfold import display
+
+
+@admin.register(PointTransfer)
+class PointTransferAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
+    sidebar = SidebarEntry(MEMBERS, 4, "swap_horiz")
+    customer_path = "sender__user"
+    pages_by_key = True
+    list_display = ("created_at", "sent_by", "received_by", "points")
+    list_filter = (("created_at", DayFilter),)
+    list_select_related = ("sender__user", "receiver__user")
+    search_help_text = _("Parts of the name or e-mail address of either member.")
+    search_fields = ("sender__user__email__startswith",)
+    fields = ("brand", ("sent_by", "received_by"), ("points", "balance_after"), "created_at")
+
+    @display(description=_("sender"))
+    def sent_by(self, made: PointTransfer) -> Any:
+        return made.sender.user
+
+    @display(description=_("receiver"))
+    def received_by(self, made: PointTransfer) -> Any:
+        return made.receiver.user
+
+    def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
+        """Of both sides."""
+        chosen = self.customers(request, typed)
+        return rows.filter(Q(sender__user__in=chosen) | Q(receiver__user__in=chosen))

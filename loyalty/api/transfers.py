@@ -1,0 +1,133 @@
+"""Points that customers give to each other."""
+
+from decimal import Decimal
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
+from core.api.idempotency import idempotency_key, idempotent_id
+from core.api.inputs import Input, one_line
+from core.api.openapi.endpoint import BEARER, endpoint
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import WHEN
+from core.api.outputs import Output, PointsField, SuccessField, TimestampField
+from core.errors import Invalid
+from core.redis import rate_limits
+from loyalty.api.redemptions import NEEDED_KEY
+from loyalty.errors import UserNotEnrolled
+from loyalty.members import numbers
+from loyalty.points import accounts, transfers
+from loyalty.points.transfers import TransferRequest
+
+NUMBER = "0000000042.Qm9vdHMgYW5kIGphY2tldHM"
+SENT = {"transfer_id": 311, "points": 50, "new_balance": 270, "created_at": WHEN}
+
+
+class TransferInput(Input):
+    receiver = serializers.CharField(
+        max_length=120,
+        validators=[one_line],
+        help_text="The receiver's number, as their wallet pass's barcode or `GET /customer/loyalty/number` has it.",
+    )
+    points = serializers.DecimalField(
+        max_digits=10, decimal_places=2, min_value=0, help_text="Above 0, with at most 2 decimal places."
+    )
+
+    def validate_points(self, value: Decimal) -> Decimal:
+        if not value:
+            raise serializers.ValidationError(_("Send an amount above 0."))
+        return value
+
+
+class TransferData(Output):
+    transfer_id = serializers.IntegerField(source="pk")
+    points = PointsField(help_text="Points that were given.")
+    new_balance = PointsField(source="balance_after", help_text="The sender's balance after it.")
+    created_at = TimestampField()
+
+
+class TransferOutput(Output):
+    success = SuccessField()
+    data = TransferData(source="*")  # type: ignore[assignment]
+
+
+class Transfers(APIView):
+    """Give points to another member."""
+
+    @endpoint(
+        "give_points",
+        tag="Points",
+        summary="Give points to another member",
+        needs=[BEARER],
+        calls=[transfers.transfer],
+        parameters=[NEEDED_KEY],
+        request=TransferInput,
+        responses={201: TransferOutput},
+        examples=[
+            request_example("50 points", {"receiver": NUMBER, "points": 50}),
+            answer_example("Given", {"success": True, "data": SENT}),
+        ],
+    )
+    @changing_own_brand
+    def post(self, request: Request) -> Response:
+        """Give points to another member of the token's brand, if the brand allows it.
+
+        Both balances change together or not at all; the same key with the same request gets the same answer. What a
+        member gives in a day is limited, and points that somebody was given cannot be given on. The receiver is
+        notified, without the sender's name, and gets no higher level by it. RECEIVER_NOT_FOUND says nothing about
+        why: a number may be nobody's, or its member may not receive points.
+        """
+        principal = principal_of(request)
+        rate_limits.hit("transfer", principal.brand_id, principal.user_id)
+        key = idempotency_key(request)
+        if not key:
+            raise Invalid(_("Send an Idempotency-Key, new for each wish."), details={"header": "Idempotency-Key"})
+        body = TransferInput.parse(request.data)
+        made = transfers.transfer(
+            TransferRequest(
+                brand_id=principal.brand_id,
+                user_id=principal.user_id,
+                receiver=numbers.read(body["receiver"]),
+                points=body["points"],
+                key=idempotent_id("transfer", principal.brand_id, principal.user_id, key),
+                at=timezone.now(),
+            )
+        )
+        return Response(TransferOutput.serialize(made), status=201)
+
+
+class NumberData(Output):
+    number = serializers.CharField(help_text="Nobody can make one up: it is signed. Show it as text or as a QR code.")
+
+
+class NumberOutput(Output):
+    success = SuccessField()
+    data = NumberData(source="*")  # type: ignore[assignment]
+
+
+class Number(APIView):
+    """The customer's own number."""
+
+    @endpoint(
+        "read_number",
+        tag="Points",
+        summary="Read my number",
+        needs=[BEARER],
+        raises=[UserNotEnrolled],
+        responses=NumberOutput,
+        examples=[answer_example("The number", {"success": True, "data": {"number": NUMBER}})],
+    )
+    @for_own_brand
+    def get(self, request: Request) -> Response:
+        """The customer's number at the token's brand, as their wallet pass's barcode has it. Others give by it."""
+        principal = principal_of(request)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        account = accounts.account_of(brand_id=principal.brand_id, user_id=principal.user_id)
+        if account is None:
+            raise UserNotEnrolled
+        return Response(NumberOutput.serialize({"number": numbers.barcode(account.pk)}))

@@ -1,0 +1,8 @@
+-- check: every account against its entries in the ledger. Returns Contradiction for each whose received points are not the
+-- sum of what other members gave it.
+SELECT 'account ' || p.user_point_id AS about, coalesce(t.received, 0)::text AS expected, p.points_received::text AS actual
+  FROM user_points p
+  LEFT JOIN (SELECT user_point_id, sum(points_earned) AS received
+               FROM loyalty_transaction WHERE reason = 'earned' AND reason_id LIKE 'transfer:%%'
+              GROUP BY user_point_id) t USING (user_point_id)
+ WHERE p.points_received <> coalesce(t.received, 0)

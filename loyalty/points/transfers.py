@@ -1,0 +1,266 @@
+"""Transfers: points that one member gives to another of the same brand, on both sides at once or not at all."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import transaction
+from django.db.models import Sum
+from django.utils.translation import gettext as _
+
+from brands.models.tenants import Brand
+from core.db.statements import query, query_values
+from core.errors import IdempotencyKeyReused, Invalid, raises
+from core.json_values import plain
+from events import messages, publishing
+from events.messages import NewEvent
+from loyalty.errors import (
+    LoyaltyDisabled,
+    MemberBlocked,
+    NotEnoughPointsForReward,
+    ReceiverNotFound,
+    TransferLimitReached,
+    TransfersNotAllowed,
+    UserNotEnrolled,
+)
+from loyalty.integrations import webhook_events
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction, PointTransfer
+from loyalty.models.notifications import Template
+from loyalty.models.wallets import WalletPass
+from loyalty.models.webhooks import WebhookType
+from loyalty.points import accounts, ledger
+from loyalty.points.balance_events import balance_changed
+from loyalty.points.ledger import LIFETIME
+
+ZERO = Decimal(0)
+# Any constant UUID: a name space of its own for what follows from transfers.
+FOLLOWING = uuid.UUID("7d0f7a43-6c31-4a57-9a39-0f2c9c4be1c8")
+
+
+@dataclass(frozen=True, slots=True)
+class TransferSide:
+    """One side of a gift of points: its entry, and what the account holds after it."""
+
+    account: int
+    user_id: int
+    loyalty_transaction_id: int
+    balance: Decimal
+    lifetime: Decimal
+    current_level: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransferRequest:
+    """A wish to give `points` to the member whose number `receiver` is, None for what is no number; once for a key."""
+
+    brand_id: int
+    user_id: int
+    receiver: int | None
+    points: Decimal
+    key: uuid.UUID
+    at: datetime
+
+
+TRANSFER_POINTS = query("loyalty/points/sql/transfer_points.sql", returns=TransferSide, lifetime=LIFETIME)
+FETCH_RECEIVED = query_values("loyalty/points/sql/fetch_received.sql", "received")
+
+
+@raises(
+    IdempotencyKeyReused,
+    LoyaltyDisabled,
+    MemberBlocked,
+    NotEnoughPointsForReward,
+    ReceiverNotFound,
+    TransferLimitReached,
+    TransfersNotAllowed,
+    UserNotEnrolled,
+)
+def transfer(request: TransferRequest) -> PointTransfer:
+    """Move the points; the same request again finds what it made. Owns the transaction.
+
+    Both accounts are locked in the order of their ids, in which everybody locks several: two who give to each other at
+    once wait for one another, and what a member gives in a day is counted exactly. A number that is nobody's, another
+    brand's, or a blocked member's gets the same answer.
+    """
+    sender = accounts.account_of(brand_id=request.brand_id, user_id=request.user_id)
+    if sender is None:
+        raise UserNotEnrolled
+    receiver = receiver_of(request)
+    with transaction.atomic():
+        accounts.lock_many(accounts=[sender.pk, *([receiver] if receiver else [])])
+        if earlier := PointTransfer.objects.filter(request_key=request.key).first():
+            if (earlier.receiver_id, earlier.points) != (receiver, request.points):
+                raise IdempotencyKeyReused
+            return earlier
+        check_sender(sender.pk, request)
+        if receiver is None or not can_receive(receiver):
+            raise ReceiverNotFound
+        return move(sender.pk, receiver, request)
+
+
+def receiver_of(request: TransferRequest) -> int | None:
+    """The account at this brand that the number is of. Raises Invalid for the sender's own."""
+    number = request.receiver
+    row = UserPoints.objects.filter(pk=number, brand=request.brand_id).first() if number else None
+    if row is not None and row.user_id == request.user_id:
+        raise Invalid(_("This is your own number. Enter the number of another member."), details={"field": "receiver"})
+    return row.pk if row else None
+
+
+def can_receive(account: int) -> bool:
+    rows = UserPoints.objects.filter(pk=account, status=UserPoints.Status.ACTIVE, user__is_active=True)
+    return rows.exists()
+
+
+def check_sender(account: int, request: TransferRequest) -> None:
+    """What keeps the member from giving so many points now. Call with the account locked."""
+    brand = Brand.objects.get(pk=request.brand_id)
+    sender = UserPoints.objects.get(pk=account)
+    if not brand.loyalty_active:
+        raise LoyaltyDisabled
+    if not brand.transfers_allowed:
+        raise TransfersNotAllowed
+    if sender.status == UserPoints.Status.BLOCKED:
+        raise MemberBlocked
+    left = brand.transfer_daily_limit - sent_today(account, brand, request.at)
+    if request.points > left:
+        message = _("This brand lets members give %(most)s points a day; you can give %(left)s more today.")
+        places = {"most": f"{brand.transfer_daily_limit:,}", "left": f"{plain(max(ZERO, left)):,}"}
+        raise TransferLimitReached(message % places)
+    if request.points > sender.points - received_left(account=account):
+        raise NotEnoughPointsForReward(
+            _("You have too few points of your own. Points that you were given cannot be given on.")
+        )
+
+
+def sent_today(account: int, brand: Brand, at: datetime) -> Decimal:
+    """What the member gave since the day began by the brand's clock."""
+    midnight = at.astimezone(brand.zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    entries = LoyaltyTransaction.objects.filter(
+        user_point=account, reason_id__startswith=ledger.TRANSFERRED, created_at__gte=midnight
+    )
+    sent: Decimal | None = entries.aggregate(sent=Sum("points_redeemed"))["sent"]
+    return sent or ZERO
+
+
+def move(sender: int, receiver: int, request: TransferRequest) -> PointTransfer:
+    """Write it, and what follows from it. Call with both accounts locked."""
+    made = PointTransfer.objects.create(
+        brand_id=request.brand_id,
+        sender_id=sender,
+        receiver_id=receiver,
+        points=request.points,
+        balance_after=ZERO,
+        request_key=request.key,
+        created_at=request.at,
+    )
+    sides = write_sides(
+        sender=sender,
+        receiver=receiver,
+        points=request.points,
+        reason_id=f"{ledger.TRANSFERRED}{made.pk}",
+        sender_note=_("Given to another member"),
+        receiver_note=_("Received from another member"),
+        at=request.at,
+    )
+    made.balance_after = sides[sender].balance
+    made.save(update_fields=["balance_after"])
+    following = consequences(made, sides, at=request.at)
+    publishing.publish(messages=following, brand_id=request.brand_id, at=request.at)
+    return made
+
+
+def write_sides(
+    *,
+    sender: int,
+    receiver: int,
+    points: Decimal,
+    reason_id: str,
+    sender_note: str,
+    receiver_note: str,
+    at: datetime,
+) -> dict[int, TransferSide]:
+    """Move `points` (hundredths at most, above 0) from one account to another. Returns both sides by their account.
+
+    What the receiver owes is settled from them. Call inside the action's transaction, with both accounts locked in the
+    order of their ids; the caller knows that the sender has enough.
+    """
+    sides = TRANSFER_POINTS.all(
+        sender=sender,
+        receiver=receiver,
+        points=points,
+        reason_id=reason_id,
+        sender_note=sender_note,
+        receiver_note=receiver_note,
+        settlement_note=ledger.settlement_note(),
+        at=at,
+    )
+    return {side.account: side for side in sides}
+
+
+def received_left(*, account: int) -> Decimal:
+    """What an account still has of points that other members gave it."""
+    left: Decimal = FETCH_RECEIVED.first(account=account) or ZERO
+    return left
+
+
+def consequences(made: PointTransfer, sides: Mapping[int, TransferSide], *, at: datetime) -> list[NewEvent]:
+    """For wallets and webhooks, of each side, and the receiver's notification."""
+    cause = f"{ledger.TRANSFERRED}{made.pk}"
+    passes = set(WalletPass.objects.filter(account__in=list(sides)).values_list("account_id", flat=True))
+    result = [
+        balance_changed(
+            brand_id=made.brand_id,
+            user_id=side.user_id,
+            account=side.account,
+            points=side.balance,
+            level=side.current_level,
+            cause=cause,
+            has_consumer=side.account in passes,
+            event_id=uuid.uuid5(FOLLOWING, f"{cause}:{side.account}"),
+        )
+        for side in sides.values()
+    ]
+    if webhook_events.listens(brand_id=made.brand_id, kind=WebhookType.POINTS_TRANSFERRED):
+        result += [webhook_event_of(made, side, cause, at=at) for side in sides.values()]
+    return [*result, notification_of(made, sides[made.receiver_id], cause)]
+
+
+def webhook_event_of(made: PointTransfer, side: TransferSide, cause: str, *, at: datetime) -> messages.NewEvent:
+    points = made.points if side.account == made.receiver_id else -made.points
+    data = {
+        "points_transferred": plain(points),
+        "new_balance": plain(side.balance),
+        "transaction_id": str(side.loyalty_transaction_id),
+        "transfer_id": made.pk,
+        "note": _("Received from another member") if points > 0 else _("Given to another member"),
+        "current_level": side.current_level,
+        "lifetime_points": plain(side.lifetime),
+        "cause": cause,
+    }
+    return webhook_events.webhook_event(
+        WebhookType.POINTS_TRANSFERRED,
+        data,
+        brand_id=made.brand_id,
+        user_id=side.user_id,
+        event_id=uuid.uuid5(FOLLOWING, f"announce:{cause}:{side.account}"),
+        at=at,
+    )
+
+
+def notification_of(made: PointTransfer, side: TransferSide, cause: str) -> messages.NewEvent:
+    """Who gave them is the sender's to say."""
+    return messages.NewEvent(
+        kind="notify",
+        arguments={"brand_id": made.brand_id, "user_id": side.user_id},
+        payload={
+            "template": Template.POINTS_RECEIVED.value,
+            "points": plain(made.points),
+            "new_balance": plain(side.balance),
+            "cause": cause,
+        },
+        event_id=uuid.uuid5(FOLLOWING, f"notify:{cause}"),
+    )

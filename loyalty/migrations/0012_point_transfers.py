@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('brands', '0009_point_transfers'),
-        ('loyalty', '0010_programme_rollups'),
+        ('loyalty', '0011_ledger_of_brand'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

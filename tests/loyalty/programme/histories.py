@@ -99,7 +99,7 @@ def fill(brand: Brand, chance: random.Random, *, now: datetime, entries: int = 1
         if kind in {"released", "cancelled"}:
             amount = min(amount, account.points_pending)
         if kind == "returned":
-            amount = min(amount, account.points_earned - account.points_returned - account.points_reversed)
+            amount = min(amount, account.lifetime)
         if amount > 0:
             entry(account, kind, amount, at)
 

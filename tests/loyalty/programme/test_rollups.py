@@ -50,7 +50,7 @@ def months_of_activity(brand: Brand) -> dict[int, set[date]]:
     found: dict[int, set[date]] = {account.pk: set() for account in brand.members.all()}
     for line in LoyaltyTransaction.objects.filter(user_point__brand=brand):
         day = line.created_at.astimezone(brand.zone).date()
-        if histories.movement_of(line) in {"earned", "pending", "redeemed"} and day <= until(brand):
+        if histories.movement_of(line) in {"earned", "pending", "redeemed", "sent"} and day <= until(brand):
             found[line.user_point_id].add(day.replace(day=1))
     return found
 

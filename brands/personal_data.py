@@ -51,9 +51,9 @@ ANSWERS = Topic(export_answers, erase_answers)
 
 
 def erase_answers_naming(*, brand_id: int, mentions: Mentions) -> None:
-    """Delete the kept answers that tell of many people, such as an import's, and name the person."""
-    kept = IdempotentRequest.objects.filter(brand=brand_id, customer=None).values_list("pk", "answer")
-    naming = [key for key, answer in kept.iterator() if mentions.anywhere.search(answer)]
+    """Delete the stored answers that tell of many people, such as an import's, and name the person."""
+    stored = IdempotentRequest.objects.filter(brand=brand_id, customer=None).values_list("pk", "answer")
+    naming = [key for key, answer in stored.iterator() if mentions.anywhere.search(answer)]
     IdempotentRequest.objects.filter(pk__in=naming).delete()
 
 

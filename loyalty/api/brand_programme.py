@@ -106,8 +106,8 @@ class ProgrammeOutput(Output):
     levels = HoldersOutput(many=True, help_text="The lowest first.")
     counted_at = TimestampField(allow_null=True, help_text="When levels and owed points were counted; null: not yet.")
 
-    def get_expiring(self, shown: Figures) -> list[dict[str, Any]]:
-        rows = [{"month": month, "points": points} for month, points in shown.expiring.items()]
+    def get_expiring(self, result: Figures) -> list[dict[str, Any]]:
+        rows = [{"month": month, "points": points} for month, points in result.expiring.items()]
         return [ExpiringOutput.serialize(row) for row in rows]
 
 
@@ -122,10 +122,10 @@ class ProgrammeFilter(TenantFilterSet):
     def months(cls, request: Request, access: BrandAccess) -> tuple[date, date]:
         """The first and the last month, each by its first day. Raises Invalid, which names the parameter."""
         cls.reject_unknown(request, {"from", "to"})
-        given = cls.of(request, PointsRollup.objects.none()).form.cleaned_data
+        requested = cls.of(request, PointsRollup.objects.none()).form.cleaned_data
         usual_first, usual_last = default_months(access.brand, timezone.now())
-        last = month_of(given["to"]) if given["to"] else usual_last
-        first = month_of(given["from_"]) if given["from_"] else min(usual_first, last)
+        last = month_of(requested["to"]) if requested["to"] else usual_last
+        first = month_of(requested["from_"]) if requested["from_"] else min(usual_first, last)
         if first > last:
             raise Invalid(_("The last month must not be before the first month."), details={"field": "to"})
         if months_later(first, MAX_MONTHS) <= last:
@@ -151,5 +151,5 @@ class BrandProgramme(BrandView):
     def get(self, request: Request, access: BrandAccess) -> Response:
         """Points outstanding, pending and owed, their cost, and each month's roll-forward. Needs the scope `read`."""
         first, last = ProgrammeFilter.months(request, access)
-        shown = figures(brand=access.brand, first=first, last=last, at=timezone.now())
-        return Response(ProgrammeRowOutput.serialize(shown))
+        result = figures(brand=access.brand, first=first, last=last, at=timezone.now())
+        return Response(ProgrammeRowOutput.serialize(result))

@@ -21,7 +21,7 @@ def test_a_kind_is_registered_and_rewarded(window, brand, size):
     page.locator("[name=name]").fill("store-visit")
     page.locator("[name=title]").fill("Store visit")
     for at, (name, label, kind) in enumerate([("store", "Store", "option"), ("guided", "Guided tour", "switch")]):
-        page.get_by_text("Add another", exact=False).last.click()
+        page.locator("a.add-row").first.click()
         page.locator(f"[name=fields-{at}-name]").fill(name)
         page.locator(f"[name=fields-{at}-label]").fill(label)
         page.locator(f"[name=fields-{at}-type]").select_option(kind)

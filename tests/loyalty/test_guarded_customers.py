@@ -212,7 +212,15 @@ def of_other(found):
     """Whether an answer tells of the other customer: words of theirs, or figures."""
     return any(
         sign in found
-        for sign in (MARKER, '"points":490', '"progress":6', '"taken":1', '"bytes":1006', '"redemption_id":')
+        for sign in (
+            MARKER,
+            '"points":490',
+            '"progress":6',
+            '"taken":1',
+            '"bytes":1006',
+            '"redemption_id":',
+            '"number":',
+        )
     )
 
 

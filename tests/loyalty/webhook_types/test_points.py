@@ -14,7 +14,7 @@ from authcodes.scanning.types import ScanContext
 from brands.models.tenants import Brand
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.points import adjustments, expiry
+from loyalty.points import adjustments, expiry, transfers
 from loyalty.rewards import undo
 from tests.loyalty.webhook_types.support import by_hand
 from tests.loyalty.webhooks import data_of, endpoint, send
@@ -111,6 +111,41 @@ def test_expiry_of_many_takes_as_many_statements_as_of_one(shop):
         assert Event.objects.filter(brand=brand, detail__payload__type="points.expired").count() == members
 
     assert counts[0] == counts[1]
+
+
+def test_points_transferred(brand, customer, received):
+    Brand.objects.filter(pk=brand.pk).update(transfers_allowed=True)
+    factories.points(customer, brand, 30)
+    friend = factories.customer(brand)
+    wish = transfers.TransferRequest(
+        brand.pk, customer.pk, factories.account(friend, brand).pk, Decimal(10), uuid4(), timezone.now()
+    )
+    made = transfers.transfer(wish)
+    transfers.transfer(wish)
+
+    sides = sorted(received("points.transferred"), key=lambda data: data["points_transferred"])
+    numbers = {line.user_point.user_id: str(line.pk) for line in LoyaltyTransaction.objects.order_by("pk")}
+    both = {"transfer_id": made.pk, "cause": f"transfer:{made.pk}"}
+    assert [{name: each[name] for name in each if name != "current_level"} for each in sides] == [
+        {
+            "user_id": customer.pk,
+            "points_transferred": -10,
+            "new_balance": 20,
+            "transaction_id": numbers[customer.pk],
+            "note": "Given to another member",
+            "lifetime_points": 30,
+            **both,
+        },
+        {
+            "user_id": friend.pk,
+            "points_transferred": 10,
+            "new_balance": 10,
+            "transaction_id": numbers[friend.pk],
+            "note": "Received from another member",
+            "lifetime_points": 0,
+            **both,
+        },
+    ]
 
 
 def test_points_returned(brand, customer, received):

@@ -1,7 +1,12 @@
-"""How far a person is in a brand's campaigns, and what they won; it stays, as the pseudonym's."""
+"""How far a person is in a brand's campaigns, and what they won, which stays as the pseudonym's; and their segments."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
 
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
-from core.personal_data import grouped, table
+from core.personal_data import Topic, grouped, rows, table
+from loyalty.models.programme.segments import SegmentMember
 
 CAMPAIGNS = grouped(
     {
@@ -25,3 +30,16 @@ CAMPAIGNS = grouped(
         ),
     }
 )
+
+
+def export_segments(user_id: int, brand_id: int) -> Iterator[Any]:
+    members = SegmentMember.objects.filter(account__user=user_id, brand=brand_id)
+    return rows(members.order_by("id").values("segment__name", "since"))
+
+
+def erase_segments(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
+    """Call while the account is still the person's; it is blocked afterwards, and no evaluation takes it in again."""
+    SegmentMember.objects.filter(account__user=user_id, brand=brand_id).delete()
+
+
+SEGMENTS = Topic(export_segments, erase_segments)

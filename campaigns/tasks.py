@@ -1,9 +1,10 @@
-"""Celery task that tells staff which rules have given all that there was."""
+"""Celery tasks that tell staff which rules have given all that there was, and evaluate segments."""
 
 from celery import shared_task
 from django.utils import timezone
 
 from campaigns.earning import budgets
+from campaigns.segments import evaluate
 from core.db.connections import with_fresh_connection
 
 
@@ -11,3 +12,9 @@ from core.db.connections import with_fresh_connection
 def notify_used_up_budgets() -> int:
     """Every few minutes: mail a brand's owners about budgets of rules that are used up; returns how many."""
     return with_fresh_connection(lambda: budgets.notify_used_up(at=timezone.now()))
+
+
+@shared_task
+def evaluate_segments() -> int:
+    """Every minute: make the members of segments those who fulfil their conditions now; returns how many segments."""
+    return with_fresh_connection(lambda: evaluate.catch_up(at=timezone.now()))

@@ -80,6 +80,7 @@ PERSONAL_DATA = {
     "webhooks": "loyalty.personal_data.WEBHOOKS",
     "consents": "loyalty.personal_data.CONSENTS",
     "campaigns": "campaigns.personal_data.CAMPAIGNS",
+    "segments": "campaigns.personal_data.SEGMENTS",
     "loyalty": "loyalty.personal_data.ACCOUNT",
 }
 CUSTOMER_PANELS = {

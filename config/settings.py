@@ -235,6 +235,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 300,
         "options": {"expires": 300},
     },
+    "evaluate-segments": {"task": "campaigns.tasks.evaluate_segments", "schedule": 60, "options": {"expires": 60}},
     "run-scheduled-reports": {
         "task": "portal.tasks.run_scheduled_reports",
         "schedule": 60,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from campaigns.progress import consistency as progress
+from campaigns.segments import consistency as segments
 from core import consistency
 from core.consistency import Difference, check
 from loyalty.points import consistency as points
@@ -10,6 +11,7 @@ from loyalty.points import consistency as points
 CHECKS = {
     **points.CHECKS,
     **progress.CHECKS,
+    **segments.CHECKS,
     "code's scan count is not its number of accepted scans": check("authcodes/scanning/sql/check_scan_counts.sql"),
     "code was scanned more often than its batch allows": check("authcodes/scanning/sql/check_scan_limits.sql"),
     "code did not give back as many scans as lapsed": check("authcodes/scanning/sql/check_returned_slots.sql"),

@@ -48,8 +48,8 @@ class AccrualLookup(Protocol):
 class AccrualSnapshot:
     """The customer's and the brand's state when the accrual began; `account` is a user_point_id.
 
-    `rules` are those that were in force, `used` what those with limits have given, as they are read, and `catalogue`
-    what the brand's products say of an order's items.
+    `rules` are those that were in force, `used` what those with limits have given, as they are read, `catalogue`
+    what the brand's products say of an order's items, and `segments` those that the member is in, where a rule asks.
     """
 
     zone: ZoneInfo
@@ -77,6 +77,7 @@ class AccrualSnapshot:
     history: History
     used: dict[str, Any]
     catalogue: tuple[Item, ...]
+    segments: frozenset[int]
 
     @property
     def limits_points(self) -> bool:
@@ -86,7 +87,9 @@ class AccrualSnapshot:
         """The action as this member's."""
         level = levels.current_level(levels=self.levels, name=self.current_level)
         known = context.in_catalogue(self.catalogue) if self.catalogue else context
-        return known.of_member(zone=self.zone, level=level, levels=self.levels, history=self.history)
+        return known.of_member(
+            zone=self.zone, level=level, levels=self.levels, history=self.history, segments=self.segments
+        )
 
     def standing(self, at: datetime) -> Standing:
         """What rules with limits have given, in the periods that the moment lies in."""
@@ -131,6 +134,7 @@ class SnapshotRow:
     last_at: datetime | None
     used: dict[str, Any] | None
     catalogue: list[tuple[int, str, str, list[str]]] | None
+    segments: list[int] | None
 
 
 FETCH_SNAPSHOTS = query(
@@ -208,6 +212,8 @@ def _parameters_of(item: int, lookup: AccrualLookup, rule_set: RuleSet) -> dict[
         requested["counted"] = contexts[0].kind
     if Needs.LAST in needed.needs:
         requested["wants_last"] = True
+    if Needs.SEGMENTS in needed.needs:
+        requested["wants_segments"] = True
     if Needs.CATALOGUE in needed.needs and contexts[0].kind == ORDER:
         requested["products"] = [each.product_id for each in contexts[0].items if each.product_id]
         requested["skus"] = [each.sku for each in contexts[0].items if each.sku]
@@ -245,4 +251,5 @@ def _snapshot(row: SnapshotRow, rule_set: RuleSet) -> AccrualSnapshot:
         catalogue=tuple(
             Item(number, sku, category, frozenset(tags)) for number, sku, category, tags in row.catalogue or ()
         ),
+        segments=frozenset(row.segments or ()),
     )

@@ -1,6 +1,6 @@
 """The form of an earning rule: rows for conditions and limits, which read back as a sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django import forms
@@ -26,16 +26,22 @@ def vocabulary(own: Sequence[EventKind] = ()) -> dict[str, Any]:
 
     `own`: the kinds that brands registered, with their fields.
     """
+    fields = [
+        *(described(field) for field in FIELDS.values() if not field.own_too),
+        *(described(field, [kind.name for kind in own]) for field in FIELDS.values() if field.own_too),
+        *(
+            {**described(own_fields.field_of(row, kind=kind.name)), "brand": kind.brand_id, "entry": row.type}
+            for kind in own
+            for row in kind.fields.all()
+        ),
+    ]
+    return vocabulary_of(fields, own=own, nothing=_("No conditions: the rule counts each time."))
+
+
+def vocabulary_of(fields: Sequence[dict[str, Any]], *, nothing: str, own: Sequence[EventKind] = ()) -> dict[str, Any]:
+    """The same for other fields; `nothing`: what it means to have no conditions."""
     return {
-        "fields": [
-            *(_described(field) for field in FIELDS.values() if not field.own_too),
-            *(_described(field, [kind.name for kind in own]) for field in FIELDS.values() if field.own_too),
-            *(
-                {**_described(own_fields.field_of(row, kind=kind.name)), "brand": kind.brand_id, "entry": row.type}
-                for kind in own
-                for row in kind.fields.all()
-            ),
-        ],
+        "fields": fields,
         "groups": {
             "all": _("all of these hold"),
             "any": _("any of these holds"),
@@ -67,13 +73,15 @@ def vocabulary(own: Sequence[EventKind] = ()) -> dict[str, Any]:
             "latitude": _("Latitude"),
             "longitude": _("Longitude"),
             "kilometres": _("Kilometres"),
+            "count": _("How often"),
+            "days": _("In the last days"),
             "most": _("At most"),
             "per": _("For"),
             "what": _("Of"),
             "period": _("Period"),
             "cost": _("What a point costs"),
             "group": _("Conditions of which"),
-            "none": _("No conditions: the rule counts each time."),
+            "none": nothing,
             "no_limits": _("No limits."),
             "search": _("Type to search"),
             "unnamed": _("one that is gone"),
@@ -83,7 +91,7 @@ def vocabulary(own: Sequence[EventKind] = ()) -> dict[str, Any]:
     }
 
 
-def _described(field: Field, own: Sequence[str] = ()) -> dict[str, Any]:
+def described(field: Field, own: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "name": field.name,
         "label": str(field.label),
@@ -102,9 +110,9 @@ def _described(field: Field, own: Sequence[str] = ()) -> dict[str, Any]:
 class RowsWidget(forms.HiddenInput):
     """Carries what the rows say; rule_builder.js shows the rows in its place."""
 
-    def __init__(self, part: str) -> None:
+    def __init__(self, part: str, offered: Callable[[], dict[str, Any]] | None = None) -> None:
         super().__init__(attrs={"data-rule-part": part})
-        self.part = part
+        self.part, self.offered = part, offered
         self.own: Sequence[EventKind] = ()
 
     @property
@@ -115,7 +123,9 @@ class RowsWidget(forms.HiddenInput):
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         field = super().render(name, value, attrs, renderer)
         about: dict[str, Any] = {"field": field, "part": self.part, "vocabulary": None}
-        if self.part == "conditions":
+        if self.offered:
+            about["vocabulary"] = self.offered()
+        elif self.part == "conditions":
             about["vocabulary"] = vocabulary(self.own)
         return SafeString(render_to_string("admin/campaigns/rule_rows.html", about))
 
@@ -123,8 +133,8 @@ class RowsWidget(forms.HiddenInput):
 class RowsField(forms.JSONField):
     """What the rows say. Whoever sends something else is told in words."""
 
-    def __init__(self, *, part: str, empty: Any) -> None:
-        super().__init__(required=False, widget=RowsWidget(part))
+    def __init__(self, *, part: str, empty: Any, offered: Callable[[], dict[str, Any]] | None = None) -> None:
+        super().__init__(required=False, widget=RowsWidget(part, offered))
         self.empty = empty
         self.default_error_messages["invalid"] = _("The rows could not be read. Reload the page.")
 

@@ -92,12 +92,20 @@ class ActionContext:
     level: Level | None = None
     levels: Sequence[Level] = ()
     history: History = History()
+    segments: frozenset[int] = frozenset()  # that the member is in, where a rule asks
 
     def of_member(
-        self, *, zone: ZoneInfo, level: Level | None, levels: Sequence[Level], history: History
+        self,
+        *,
+        zone: ZoneInfo,
+        level: Level | None,
+        levels: Sequence[Level],
+        history: History,
+        segments: frozenset[int] = frozenset(),
     ) -> "ActionContext":
         """The same action, of a member."""
-        return replace(self, local=self.happened_at.astimezone(zone), level=level, levels=levels, history=history)
+        local = self.happened_at.astimezone(zone)
+        return replace(self, local=local, level=level, levels=levels, history=history, segments=segments)
 
     def in_catalogue(self, products: Sequence[Item]) -> "ActionContext":
         """The same action, whose items say what the brand's products say of them."""

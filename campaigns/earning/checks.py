@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from campaigns.earning import conditions, limits, own_fields
+from campaigns.earning import conditions, limits, own_fields, segment_references
 from campaigns.earning.conditions import ConditionsError, Group
 from campaigns.earning.fields import Type
 from campaigns.earning.limits import EVENTS, RULE, Limit, LimitsError
@@ -31,7 +31,7 @@ def problems_of(rule: EarningRule) -> Problems:
         problems["limits"] = str(error)
     problems |= _effect(rule)
     if group is not None:
-        problems |= _dates(rule, group)
+        problems |= _dates(rule, group) | _segments(rule)
     if "limits" not in problems:
         problems |= _without_end(rule, result) | _spent(rule, result)
     if not problems and rule.brand_id and rule.is_active:
@@ -73,6 +73,15 @@ def _dates(rule: EarningRule, group: Group) -> Problems:
         too_early = last and rule.starts_at and last < rule.starts_at.astimezone(zone).date()
         if too_late or too_early:
             return {"conditions": _("The days of the conditions lie outside of the time in which the rule runs.")}
+    return {}
+
+
+def _segments(rule: EarningRule) -> Problems:
+    """Of a rule that has ended nobody asks any more."""
+    if not rule.brand_id or rule.state == EarningRule.State.ENDED:
+        return {}
+    if segment_references.unknown(rule.brand_id, segment_references.ids_in(rule.conditions)):
+        return {"conditions": _("One of the segments is gone. Remove it from the conditions.")}
     return {}
 
 

@@ -1,4 +1,4 @@
-"""What a brand has to choose from in conditions: its products, categories, tags, batches, campaigns and levels."""
+"""What a brand has to choose from in conditions: its products, categories, tags, batches, levels and so on."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -42,6 +42,11 @@ def _levels(brand: Any, query: str) -> list[tuple[str, str]]:
     return [(name, name) for name in rows[:MOST]]
 
 
+def _segments(brand: Any, query: str) -> list[tuple[str, str]]:
+    rows = brand.segments.filter(name__icontains=query).order_by("name")
+    return [(str(row.pk), str(row)) for row in rows[:MOST]]
+
+
 # As fields name them. Products and batches are rows of a higher app, which their brand leads to.
 CHOICES: dict[str, Callable[[Brand, str], list[tuple[str, str]]]] = {
     "products": _products,
@@ -50,8 +55,9 @@ CHOICES: dict[str, Callable[[Brand, str], list[tuple[str, str]]]] = {
     "batches": _batches,
     "campaigns": _campaigns,
     "levels": _levels,
+    "segments": _segments,
 }
-OF_ROWS = {"products", "batches", "campaigns"}
+OF_ROWS = {"products", "batches", "campaigns", "segments"}
 
 
 def options(brand: Brand, name: str, query: str = "") -> list[tuple[str, str]]:

@@ -23,6 +23,8 @@ MAX_VALUES = 200
 MAX_WORD = 200
 BIGGEST = Decimal(10) ** 12
 BIGGEST_ID = 2**63 - 1
+MAX_DAYS = 3650
+MAX_SCORE = 5
 
 
 class WrongValueError(Exception):
@@ -257,6 +259,39 @@ def _numeric(one: Callable[[Any], Any]) -> list[Operator]:
     return [*simple, Operator("between", _L("is between"), _pair(one), _compared(_between), "numbers")]
 
 
+def _unreadable(_field: Field, _expected: Any) -> Test:
+    """Of what only segments ask, which the database compares: see campaigns/segments."""
+    raise NotImplementedError
+
+
+def _days(value: Any) -> int:
+    result = _count(value)
+    if result > MAX_DAYS:
+        raise WrongValueError(_("At most %(most)d days.") % {"most": MAX_DAYS})
+    return result
+
+
+def _score(value: Any) -> int:
+    result = _count(value)
+    if not 1 <= result <= MAX_SCORE:
+        raise WrongValueError(_("Write a whole number from 1 to %(most)d.") % {"most": MAX_SCORE})
+    return result
+
+
+def _window(value: Any) -> tuple[int, int]:
+    if not isinstance(value, Mapping) or set(value) != {"count", "days"}:
+        raise WrongValueError(_("Give how many times, and in how many days."))
+    count, days = _count(value["count"]), _days(value["days"])
+    if not days:
+        raise WrongValueError(_("Write a whole number from 1."))
+    return count, days
+
+
+def _unreadable_numbers(one: Callable[[Any], Any]) -> list[Operator]:
+    simple = [Operator(name, label, one, _unreadable, "number") for name, label, _compare in (EQUAL, AT_LEAST, AT_MOST)]
+    return [*simple, Operator("between", _L("is between"), _pair(one), _unreadable, "numbers")]
+
+
 _EVERY = Operator(
     "every", _L("is every"), _step, _compared(lambda value, step: value > 0 and value % step == 0), "number"
 )
@@ -297,6 +332,15 @@ OPERATORS: dict[Type, dict[str, Operator]] = {
             Operator("in", _L("is one of"), _texts, _level_in, "words"),
             Operator("not_in", _L("is none of"), _texts, _level_not_in, "words"),
             Operator("at_least", _L("is at least"), _word, _level_at_least, "word"),
+        ],
+        Type.AGE: _unreadable_numbers(_days),
+        Type.SCORE: _unreadable_numbers(_score),
+        Type.WINDOW: [
+            Operator(name, label, _window, _unreadable, "window") for name, label, _compare in (AT_LEAST, AT_MOST)
+        ],
+        Type.OPTIONS: [
+            Operator("in", _L("is one of"), _texts, _unreadable, "labels"),
+            Operator("not_in", _L("is none of"), _texts, _unreadable, "labels"),
         ],
         Type.PLACE: [
             Operator("within", _L("is within"), _circle, _compared(_within), "circle"),

@@ -18,6 +18,7 @@ ALL, ANY, NONE = "all", "any", "none"
 GROUPS = (ALL, ANY, NONE)
 MAX_DEPTH = 3
 MAX_ROWS = 50
+RANGES = {Type.NUMBER, Type.COUNT, Type.DAY, Type.AGE, Type.SCORE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +83,19 @@ class ConditionsError(Exception):
         super().__init__("; ".join(f"{path}: {message}" if path else message for path, message in problems.items()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What conditions may ask about: the fields for a kind of action, and those that only a brand's own kind has."""
-
-    kind: str
-    own: Mapping[str, Field]
-
-    def field(self, name: str) -> Field | None:
-        field = self.own.get(name) or FIELDS.get(name)
-        return field if field is not None and field.is_for(self.kind) else None
-
-
 NO_FIELDS: Mapping[str, Field] = {}
 
 
 def read(data: Any, *, kind: str, own: Mapping[str, Field] = NO_FIELDS) -> Group:
     """The conditions of a rule of this kind; `own`: the fields that only this kind has. Raises ConditionsError."""
+    fields = {field.name: field for field in FIELDS.values()} | dict(own)
+    return read_with(data, {name: field for name, field in fields.items() if field.is_for(kind)})
+
+
+def read_with(data: Any, fields: Mapping[str, Field]) -> Group:
+    """Conditions about these fields. Raises ConditionsError."""
     problems: dict[str, str] = {}
-    result = _group(data, _Known(kind, own), "", 1, problems) if data else EVERYTHING
+    result = _group(data, fields, "", 1, problems) if data else EVERYTHING
     if not problems and result is not None and sum(1 for _row in result.rows()) > MAX_ROWS:
         problems[""] = _("At most %(most)d conditions.") % {"most": MAX_ROWS}
     if problems or result is None:
@@ -108,7 +103,7 @@ def read(data: Any, *, kind: str, own: Mapping[str, Field] = NO_FIELDS) -> Group
     return result
 
 
-def _group(data: Any, known: _Known, path: str, depth: int, problems: dict[str, str]) -> Group | None:
+def _group(data: Any, fields: Mapping[str, Field], path: str, depth: int, problems: dict[str, str]) -> Group | None:
     if not isinstance(data, Mapping) or len(data) != 1 or next(iter(data)) not in GROUPS:
         problems[path] = _("A group is all, any or none of a list of conditions.")
         return None
@@ -124,20 +119,22 @@ def _group(data: Any, known: _Known, path: str, depth: int, problems: dict[str, 
     for number, part in enumerate(parts):
         place = f"{here}[{number}]"
         is_row = isinstance(part, Mapping) and "field" in part
-        result.append(_row(part, known, place, problems) if is_row else _group(part, known, place, depth + 1, problems))
+        result.append(
+            _row(part, fields, place, problems) if is_row else _group(part, fields, place, depth + 1, problems)
+        )
     if name == ALL and depth == 1 and None not in result:
         problems.update(_contradictions([part for part in result if isinstance(part, Row)], here))
     return Group(str(name), tuple(part for part in result if part is not None))
 
 
-def _row(data: Mapping[str, Any], known: _Known, path: str, problems: dict[str, str]) -> Row | None:
+def _row(data: Mapping[str, Any], fields: Mapping[str, Field], path: str, problems: dict[str, str]) -> Row | None:
     unknown = set(data) - {"field", "operator", "value"}
     if unknown:
         problems[path] = _("A condition has a field, an operator and a value, and no %(name)s.") % {
             "name": min(map(str, unknown))
         }
         return None
-    field = known.field(str(data["field"]))
+    field = fields.get(str(data["field"]))
     if field is None:
         message = _("There is no field %(name)s for this kind of action.")
         problems[f"{path}.field"] = message % {"name": str(data["field"])[:60]}
@@ -172,7 +169,7 @@ def _contradictions(rows: Sequence[Row], path: str) -> dict[str, str]:
             by_field.setdefault(row.field.name, []).append(row)
     for result in by_field.values():
         if len(result) > 1 and (_no_range(result) or _no_choice(result)):
-            message = _("The conditions about the %(field)s contradict each other: no action can fulfil them all.")
+            message = _("The conditions about the %(field)s contradict each other: nothing can fulfil them all.")
             return {path: message % {"field": result[0].field.label}}
     return {}
 

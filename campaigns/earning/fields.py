@@ -1,7 +1,7 @@
 """What conditions may ask about: typed fields, how they are read from an action, and what must be fetched for them.
 
-Other fields join by `register`, such as a segment that the member is in. What a brand's own kinds carry is the brand's:
-see own_fields.
+Other fields join by `register`. What a brand's own kinds carry is the brand's: see own_fields. Segments ask others:
+campaigns/segments/fields.py.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,6 +38,10 @@ class Type(Enum):
     PLACE = "place"  # a circle
     SWITCH = "switch"  # yes or no
     OPTION = "option"  # one of the field's `options`
+    AGE = "age"  # whole days since something
+    WINDOW = "window"  # how often in the last days
+    SCORE = "score"  # from 1 to 5
+    OPTIONS = "options"  # a few that are known
 
 
 class Needs(Flag):
@@ -47,6 +51,7 @@ class Needs(Flag):
     EARLIER = auto()
     LAST = auto()
     CATALOGUE = auto()  # what the brand's products say of an order's items
+    SEGMENTS = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +193,15 @@ register(
         is_anchor=True,
     ),
     Field("level", _("level"), Type.LEVEL, lambda context: context.level, choices="levels"),
+    Field(
+        "segment",
+        _("segment"),
+        Type.IDS,
+        lambda context: context.segments,
+        needs=Needs.SEGMENTS,
+        choices="segments",
+        is_single=False,
+    ),
     Field(
         "nth",
         _("how many times so far, with this one"),

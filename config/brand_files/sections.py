@@ -11,12 +11,14 @@ from brands.tenants import callable_urls
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.event_kinds import EventKind, EventKindField
+from campaigns.segments import uses
 from config.brand_files.reading import BrandFileError
 from core.errors import DomainError
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
 from loyalty.models.notifications import NotificationSettings, NotificationTemplate
 from loyalty.models.orders import CurrencyRate
+from loyalty.models.programme.segments import Segment
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.models.webhooks import WebhookEndpoint
 
@@ -188,6 +190,13 @@ SECTIONS: tuple[Section, ...] = (
         points="scan_reward_value",
         points_type="scan_reward_type",
     ),
+    ListSection(
+        path="segments",
+        model=Segment,
+        key=("name",),
+        fields=("name", "conditions"),
+        is_in_use=lambda segment: bool(uses.uses_of(segment)),
+    ),
     ListSection(path="currency_rates", model=CurrencyRate, key=("currency",), fields=("currency", "rate")),
     ListSection(
         path="event_kinds",
@@ -242,6 +251,7 @@ SECTIONS: tuple[Section, ...] = (
             "stock",
             "limit_per_member",
             "minimum_level",
+            "segment",
             "valid_from",
             "valid_until",
             "code_days",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F, Max
@@ -20,6 +21,7 @@ from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.event_kinds import EventKind, EventKindField
 from loyalty.models.levels import BrandLevel, RewardType
+from loyalty.models.programme.segments import Segment
 from loyalty.points import accounts
 
 # RFC 2606 reserves .example: nobody else can own an address in it, so these rows are the demo's.
@@ -34,6 +36,13 @@ FRESH_AT_LEAST = 50
 FRESH_BATCH = 500
 # Any number will do; it keeps bin/run and somebody's `manage.py demo` from making the demo twice.
 LOCK = 7_216_004
+
+# The same for each brand; evaluated by the worker within a minute.
+SEGMENTS: dict[str, list[dict[str, Any]]] = {
+    "New members": [{"field": "days_since_enrolled", "operator": "at_most", "value": 30}],
+    "Silent for two months": [{"field": "days_since_last", "operator": "at_least", "value": 60}],
+    "Scans often": [{"field": "scans", "operator": "at_least", "value": {"count": 3, "days": 30}}],
+}
 
 POINTS, PERCENT = RewardType.POINTS, RewardType.PERCENTAGE
 Kind, Effect, Type = EarningRule.Kind, EarningRule.Effect, Campaign.Type
@@ -196,6 +205,8 @@ def build(plan: Plan, at: datetime) -> Brand:
         state = EarningRule.State.ACTIVE if active else EarningRule.State.DRAFT
         EarningRule.objects.create(brand=brand, kind=rule, reward_type=reward_type, reward_value=value, state=state)
     build_event_kind(brand)
+    for name, conditions in SEGMENTS.items():
+        Segment.objects.create(brand=brand, name=name, conditions={"all": conditions})
     build_users(plan, brand, at)
     products = [build_product(brand, *product) for product in plan.products]
     campaigns = [build_campaign(brand, goal) for goal in plan.campaigns]

@@ -55,6 +55,7 @@ class RewardResource(TenantResource):
     stock = column(Reward, "stock")
     limit_per_member = column(Reward, "limit_per_member")
     minimum_level = column(Reward, "minimum_level", reference="name")
+    segment = column(Reward, "segment", reference="name")
     valid_from = column(Reward, "valid_from")
     valid_until = column(Reward, "valid_until")
     code_days = column(Reward, "code_days")
@@ -63,7 +64,7 @@ class RewardResource(TenantResource):
 
     has_id = True
     required = ("cost",)
-    related = ("minimum_level",)
+    related = ("minimum_level", "segment")
     example: ClassVar[dict[str, str]] = {
         "id": "",
         "name": "Free coffee",
@@ -72,6 +73,7 @@ class RewardResource(TenantResource):
         "stock": "500",
         "limit_per_member": "1",
         "minimum_level": "",
+        "segment": "",
         "valid_from": "2026-01-01 00:00",
         "valid_until": "2026-12-31 23:59:59",
         "code_days": "90",
@@ -84,6 +86,7 @@ class RewardResource(TenantResource):
         "stock": _("Leave empty for unlimited stock."),
         "limit_per_member": _("Leave empty for no limit."),
         "minimum_level": _("The name of a level. Leave empty for all members."),
+        "segment": _("The name of a segment. Leave empty for all members."),
         "valid_from": MOMENT,
         "valid_until": MOMENT,
         "code_days": _("Days until an unused code expires. Leave empty for no expiry."),

@@ -69,6 +69,7 @@ class RewardAdmin(ImportingAdmin, TranslationsAdmin):
                     ("cost", "stock"),
                     ("uses_pool", "codes_left"),
                     ("minimum_level", "limit_per_member"),
+                    "segment",
                     "valid_from",
                     "valid_until",
                     ("code_days", "is_active"),

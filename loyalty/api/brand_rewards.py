@@ -27,6 +27,7 @@ from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField
 from core.errors import Invalid, NotFound
 from loyalty.models.levels import BrandLevel, RewardType
+from loyalty.models.programme.segments import Segment
 from loyalty.models.rewards import Reward
 
 LEVEL = {"id": 2, "name": "Silver", "threshold": 500, "scan_reward_type": "points", "scan_reward_value": 10}
@@ -40,6 +41,7 @@ REWARD = {
     "valid_from": None,
     "valid_until": WHEN,
     "minimum_level_id": 2,
+    "segment_id": None,
     "code_days": 90,
     "is_active": True,
     "created_at": WHEN,
@@ -95,6 +97,7 @@ class BrandRewardOutput(Output):
     valid_from = TimestampField(allow_null=True)
     valid_until = TimestampField(allow_null=True)
     minimum_level_id = serializers.IntegerField(allow_null=True, help_text="Only for members of this level and above.")
+    segment_id = serializers.IntegerField(allow_null=True, help_text="Only for members of this segment.")
     code_days = serializers.IntegerField(allow_null=True, help_text="Days until an unused code expires; null: never.")
     is_active = serializers.BooleanField()
     created_at = TimestampField()
@@ -115,6 +118,7 @@ class RewardChangeInput(ChangeInput):
     valid_from = MomentInput(required=False, allow_null=True)
     valid_until = MomentInput(required=False, allow_null=True)
     minimum_level_id = serializers.IntegerField(required=False, allow_null=True, **ID)
+    segment_id = serializers.IntegerField(required=False, allow_null=True, **ID)
     code_days = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=36_500)
     is_active = SwitchField(required=False)
 
@@ -153,7 +157,7 @@ class BrandRewards(BrandList):
     def post(self, request: Request, access: BrandAccess) -> Response:
         """Create a reward that members can take for points. Needs the scope `admin`."""
         values = RewardInput.parse(request.data)
-        check_level(access.brand_id, values)
+        check_references(access.brand_id, values)
         made = rows.create(
             Reward(brand_id=access.brand_id, **values),
             brand_id=access.brand_id,
@@ -187,7 +191,7 @@ class BrandReward(BrandView):
     def patch(self, request: Request, access: BrandAccess, reward_id: int) -> Response:
         """Change what is given and keep the rest. Needs the scope `admin`. Codes that were issued stay as they are."""
         values = RewardChangeInput.parse(request.data)
-        check_level(access.brand_id, values)
+        check_references(access.brand_id, values)
         changed = rows.change(
             Reward.objects.filter(brand=access.brand_id, pk=reward_id),
             values,
@@ -197,8 +201,11 @@ class BrandReward(BrandView):
         return Response(BrandRewardRowOutput.serialize(changed))
 
 
-def check_level(brand_id: int, values: dict[str, Any]) -> None:
-    """Raises Invalid for a level that the brand does not have."""
+def check_references(brand_id: int, values: dict[str, Any]) -> None:
+    """Raises Invalid for a level or a segment that the brand does not have."""
     level_id = values.get("minimum_level_id")
     if level_id is not None and not BrandLevel.objects.filter(brand=brand_id, pk=level_id).exists():
         raise Invalid("This brand has no such level.", details={"field": "minimum_level_id"})
+    segment_id = values.get("segment_id")
+    if segment_id is not None and not Segment.objects.filter(brand=brand_id, pk=segment_id).exists():
+        raise Invalid("This brand has no such segment.", details={"field": "segment_id"})

@@ -104,13 +104,15 @@ class Rewards(ListView):
     def get(self, request: Request) -> Response:
         """What the brand offers for points, newest first, and for each whether the customer can take it now.
 
-        An offer that is still to begin is listed too; one that ended or was switched off is not.
+        An offer that is still to begin is listed too; one that ended, was switched off, or is for a segment that the
+        customer is not in, is not.
         """
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         at = timezone.now()
         brand = get_object_or_404(Brand, pk=principal.brand_id)
         offered = Reward.objects.offered(at).filter(brand=brand).select_related("minimum_level")
+        offered = offered.for_customer(user_id=principal.user_id, brand_id=brand.pk)
         page = self.page_of(offered)
         page["rows"] = offers_to(user_id=principal.user_id, brand=brand, rewards=page["rows"], at=at)
         return Response(RewardsOutput.serialize(page))

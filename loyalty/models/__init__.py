@@ -36,6 +36,7 @@ from loyalty.models.programme.rollups import (
     ProgrammeWatermark,
     StaleDay,
 )
+from loyalty.models.programme.segments import Segment, SegmentMember
 from loyalty.models.rewards import PoolCode, Redemption, Reward
 from loyalty.models.wallets import Platform, WalletDevice, WalletIssuer, WalletPass
 from loyalty.models.webhooks import (
@@ -83,6 +84,8 @@ __all__ = [
     "Redemption",
     "Reward",
     "RewardType",
+    "Segment",
+    "SegmentMember",
     "SenderDomain",
     "StaleDay",
     "SuppressedAddress",

@@ -18,6 +18,7 @@ from core.moments import MomentField
 from core.translations import TranslationsField
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
+from loyalty.models.programme.segments import Segment, SegmentMember
 
 CODE_LENGTH = 16
 MAX_PARTNER_CODE_LENGTH = 200
@@ -27,6 +28,11 @@ class RewardQuerySet(models.QuerySet["Reward"]):
     def offered(self, at: datetime) -> Self:
         """Switched on, and not over at the moment `at`; one that is not yet to be had is offered too."""
         return self.filter(Q(valid_until__isnull=True) | Q(valid_until__gt=at), is_active=True)
+
+    def for_customer(self, *, user_id: int, brand_id: int) -> Self:
+        """Those for everybody, and those for segments that the customer is in; nobody hears of the others."""
+        members = SegmentMember.objects.filter(brand=brand_id, account__user=user_id)
+        return self.filter(Q(segment__isnull=True) | Q(segment__in=members.values("segment")))
 
 
 class Reward(models.Model):
@@ -58,6 +64,14 @@ class Reward(models.Model):
         blank=True,
         related_name="rewards",
         help_text=_("Only for members of this level and above. Leave empty for all members."),
+    )
+    segment = models.ForeignKey(
+        Segment,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="rewards",
+        help_text=_("Only for members of this segment; nobody else sees the reward. Leave empty for all members."),
     )
     is_active = models.BooleanField(default=True)
     code_days = models.PositiveIntegerField(

@@ -11,6 +11,7 @@ from brands.models.tenants import Brand
 from core.errors import DomainError
 from loyalty.errors import NotEnoughPointsForReward
 from loyalty.models.accounts import UserPoints
+from loyalty.models.programme.segments import SegmentMember
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts, levels
 from loyalty.points.levels import Level, levels_of
@@ -44,11 +45,13 @@ class Offer:
 
 
 def offers_to(*, user_id: int, brand: Brand, rewards: Sequence[Reward], at: datetime) -> list[Offer]:
-    """The rewards as the customer finds them, with what pools have left. Three statements; a fourth for pools."""
+    """The rewards as the customer finds them, with what pools have left. Three statements; one more each for pools
+    and segments."""
     account = accounts.account_of(brand_id=brand.pk, user_id=user_id)
     ladder = levels_of(brand)
     taken = taken_by(account, rewards)
-    members = [member_state(brand, account, ladder, taken.get(reward.pk, 0)) for reward in rewards]
+    segments = segments_of(account, rewards)
+    members = [member_state(brand, account, ladder, taken.get(reward.pk, 0), segments) for reward in rewards]
     left = pools.left(rewards, at=at)
     for reward in rewards:
         reward.stock = left.get(reward.pk, reward.stock)
@@ -67,7 +70,18 @@ def taken_by(account: UserPoints | None, rewards: Sequence[Reward]) -> dict[int,
     return dict(valid.values_list("reward").annotate(Count("pk")))
 
 
-def member_state(brand: Brand, account: UserPoints | None, ladder: Sequence[Level], taken: int) -> MemberState:
+def segments_of(account: UserPoints | None, rewards: Sequence[Reward]) -> frozenset[int]:
+    """Of the segments that rewards are for, those that the member is in."""
+    segments = {reward.segment_id for reward in rewards if reward.segment_id}
+    if account is None or not segments:
+        return frozenset()
+    rows = SegmentMember.objects.filter(account=account, segment__in=segments)
+    return frozenset(rows.values_list("segment_id", flat=True))
+
+
+def member_state(
+    brand: Brand, account: UserPoints | None, ladder: Sequence[Level], taken: int, segments: frozenset[int]
+) -> MemberState:
     level = levels.current_level(levels=ladder, name=account.current_level if account else "")
     return MemberState(
         loyalty_active=brand.loyalty_active,
@@ -75,4 +89,5 @@ def member_state(brand: Brand, account: UserPoints | None, ladder: Sequence[Leve
         balance=account.points if account else ZERO,
         level_threshold=level.threshold if level else ZERO,
         taken=taken,
+        segments=segments,
     )

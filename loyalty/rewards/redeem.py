@@ -77,6 +77,8 @@ class SnapshotRow:
     redemption_id: int
     has_passes: bool
     listened: list[str]
+    segment_id: int | None
+    in_segment: bool
 
 
 FETCH_SNAPSHOT = query("loyalty/rewards/sql/fetch_redemption_snapshot.sql", returns=SnapshotRow)
@@ -137,6 +139,7 @@ def offer_of(reward: Reward) -> RewardTerms:
         limit_per_member=reward.limit_per_member,
         level_name=level.name if level else "",
         level_threshold=level.threshold if level else None,
+        segment=reward.segment_id,
     )
 
 
@@ -145,7 +148,14 @@ def read_snapshot(account: int, request: RedemptionRequest) -> RedemptionSnapsho
     assert row is not None  # noqa: S101 - the account is locked, so it is there
     is_blocked = row.status == UserPoints.Status.BLOCKED
     return RedemptionSnapshot(
-        holder=MemberState(row.loyalty_active, is_blocked, row.balance, row.level_threshold, row.taken),
+        holder=MemberState(
+            row.loyalty_active,
+            is_blocked,
+            row.balance,
+            row.level_threshold,
+            row.taken,
+            frozenset({row.segment_id} if row.segment_id is not None and row.in_segment else ()),
+        ),
         level=row.level,
         offer=terms_of(row) if row.name is not None else None,
         name=row.name or "",
@@ -168,6 +178,7 @@ def terms_of(row: SnapshotRow) -> RewardTerms:
         limit_per_member=row.limit_per_member,
         level_name=row.needed_level,
         level_threshold=row.needed_threshold,
+        segment=row.segment_id,
     )
 
 

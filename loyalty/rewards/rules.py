@@ -29,7 +29,7 @@ INELIGIBLE = (
 
 @dataclass(frozen=True, slots=True)
 class RewardTerms:
-    """A reward's terms: `cost` in points, `level_threshold` in lifetime points, None for everybody."""
+    """A reward's terms: `cost` in points, `level_threshold` in lifetime points and `segment`, None for everybody."""
 
     cost: Decimal
     is_active: bool
@@ -39,17 +39,19 @@ class RewardTerms:
     limit_per_member: int | None
     level_name: str
     level_threshold: Decimal | None
+    segment: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MemberState:
-    """A member as rewards see them: balance, threshold of the level held, how many of this reward they took."""
+    """A member as rewards see them: balance, level's threshold, how many of this reward they took, segments."""
 
     loyalty_active: bool
     blocked: bool
     balance: Decimal
     level_threshold: Decimal
     taken: int
+    segments: frozenset[int] = frozenset()
 
 
 def ineligibility(offer: RewardTerms, holder: MemberState, at: datetime) -> DomainError | None:
@@ -61,6 +63,8 @@ def ineligibility(offer: RewardTerms, holder: MemberState, at: datetime) -> Doma
     begun = offer.valid_from is None or offer.valid_from <= at
     ended = offer.valid_until is not None and offer.valid_until <= at
     if not (offer.is_active and begun) or ended:
+        return RewardNotAvailable()
+    if offer.segment is not None and offer.segment not in holder.segments:
         return RewardNotAvailable()
     if offer.level_threshold is not None and holder.level_threshold < offer.level_threshold:
         return LevelTooLow(details={"level": offer.level_name})

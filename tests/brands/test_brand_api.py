@@ -18,6 +18,8 @@ from brands.identity import api_keys
 from brands.models.audit import AuditLogEntry
 from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
+from campaigns.segments import evaluate
+from core.json_values import iso
 from events import publishing
 from events.messages import NewEvent
 from events.models import Event
@@ -97,6 +99,7 @@ FORBIDDEN = {
             "list_event_kinds",
             "read_event_kind",
         ],
+        *["list_segments", "read_segment"],
         *["create_batch"],  # of a batch, what its scans earn
         *["upload_import", "read_import", "download_import_errors", "confirm_import"],
     },
@@ -201,6 +204,8 @@ FILTERS = {
         "updated_since=x",
         "phone=%0A",
         "user_id=0",
+        "segment=x",
+        "segment=0",
     ],
     "list_brand_transactions": ["reason=x", "user_id=x", "from=2026-02-30"],
     "list_brand_redemptions": ["status=x", "user_id=0"],
@@ -472,3 +477,21 @@ def test_every_operation_of_the_brand_is_in_these_tables():
     }
 
     assert operations == set(BRAND)
+
+
+def test_a_segment_says_how_many_members_it_has_and_how_old_that_is(scenario):
+    at = timezone.now()
+    segment = factories.segment(scenario.brand, ("balance", "at_least", 10**6), name="Rich")
+    rich = factories.customer(scenario.brand)
+    factories.points(rich, scenario.brand, 10**6)
+    assert scenario.bare_hub.get(f"brand/segments/{segment.pk}").json()["data"]["members"] is None
+
+    evaluate.evaluate(segment.pk, at=at)
+
+    data = scenario.bare_hub.get(f"brand/segments/{segment.pk}").json()["data"]
+    assert (data["name"], data["members"], data["evaluated_at"]) == ("Rich", 1, iso(at))
+    listed = scenario.bare_hub.get("brand/members", segment=segment.pk).json()["data"]
+    assert [row["user_id"] for row in listed] == [rich.pk]
+    assert scenario.bare_hub.get("brand/members", segment=2**40).json()["data"] == []
+    elsewhere = scenario.api.hub(of=scenario.other)
+    assert elsewhere.get("brand/members", segment=segment.pk).json()["data"] == []

@@ -37,6 +37,7 @@ def full(db):
     brand = factories.brand(colour_accent="#9c2c5c", points_expire="days", points_expire_after=30)
     gold = factories.level(brand, "Gold", "100.50", value="12.25")
     factories.level(brand, "100", 0)
+    golden = factories.segment(brand, ("level", "in", ["Gold"]), name="Golden")
     CurrencyRate.objects.create(brand=brand, currency="USD", rate=Decimal("0.91"))
     factories.event_kind(brand, store=["Zug", "Bern"], minutes="whole")
     EarningRule.objects.create(brand=brand, kind="order-complete", reward_type="percentage", reward_value=5)
@@ -47,7 +48,14 @@ def full(db):
     for threshold in (5, 2):
         Milestone.objects.create(campaign=five, threshold=threshold, reward_name=f"Gift {threshold}", reward_points=3)
     Reward.objects.create(
-        brand=brand, name="Mug", description="Blue\nor red", cost=50, stock=7, minimum_level=gold, is_active=False
+        brand=brand,
+        name="Mug",
+        description="Blue\nor red",
+        cost=50,
+        stock=7,
+        minimum_level=gold,
+        segment=golden,
+        is_active=False,
     )
     NotificationSettings.objects.create(brand=brand, language="de", merge_seconds=5)
     NotificationTemplate.objects.create(
@@ -186,6 +194,7 @@ def test_every_change_is_in_the_audit_log(full):
         "loyalty.notificationsettings",
         "loyalty.notificationtemplate",
         "loyalty.reward",
+        "loyalty.segment",
         "loyalty.webhookendpoint",
     }
     assert {(entry.actor, entry.reason) for entry in entries} == {(None, REASON)}

@@ -37,6 +37,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import BrandLevel
+from loyalty.models.programme.segments import Segment
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.notifications import rendering
 from portal.import_export import imports, tables
@@ -77,6 +78,7 @@ class Scenario:
     rule: EarningRule
     event_kind: EventKind
     friend: int  # another member's account
+    segment: Segment
     recall: Recall
     event: Event
     registration: Begun
@@ -139,6 +141,7 @@ def make_scenario(api: Api) -> Scenario:
         ),
         friend=factories.account(factories.customer(api.brand), api.brand).pk,
         event_kind=factories.event_kind(api.brand, store=["Bern", "Basel"], minutes="whole"),
+        segment=factories.segment(api.brand),
         recall=recalls.recall_batch(
             batch=factories.batch(api.brand),
             recall_id="R-0",
@@ -188,6 +191,7 @@ class Endpoint:
             level=scenario.level.pk,
             rule=scenario.rule.pk,
             event_kind=scenario.event_kind.pk,
+            segment=scenario.segment.pk,
             recalled=scenario.recall.batch_id,
             event=scenario.event.pk,
             line=LoyaltyTransaction.objects.filter(user_point__user=scenario.customer).earliest("pk").pk,
@@ -499,6 +503,8 @@ ENDPOINTS = {
     "read_number": Endpoint("mine", "GET", "customer/loyalty/number"),
     "list_event_kinds": Endpoint("bare_hub", "GET", "brand/event-kinds"),
     "read_event_kind": Endpoint("bare_hub", "GET", "brand/event-kinds/{event_kind}"),
+    "list_segments": Endpoint("bare_hub", "GET", "brand/segments"),
+    "read_segment": Endpoint("bare_hub", "GET", "brand/segments/{segment}"),
     "list_events": Endpoint("bare_hub", "GET", "brand/events"),
     "read_event": Endpoint("bare_hub", "GET", "brand/events/{event}"),
     "list_members": Endpoint("bare_hub", "GET", "brand/members"),

@@ -22,6 +22,7 @@ from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import PointTransfer
 from loyalty.models.levels import BrandLevel
+from loyalty.models.programme.segments import Segment
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts, ledger
 from loyalty.rewards import redeem
@@ -105,6 +106,13 @@ def earning_rule(brand: Brand, kind: str, value: Any = 5, reward_type: str = "po
     return EarningRule.objects.create(
         brand=brand, kind=kind, reward_type=reward_type, reward_value=Decimal(str(value)), **fields
     )
+
+
+def segment(brand: Brand, *rows: tuple[str, str, Any], **fields: Any) -> Segment:
+    """A segment of whom all of these hold, each a field, an operator and a value."""
+    conditions = {"all": [{"field": name, "operator": operator, "value": value} for name, operator, value in rows]}
+    values = {"name": f"Segment {next(_number)}", "conditions": conditions if rows else {}, **fields}
+    return Segment.objects.create(brand=brand, **values)
 
 
 def reward(brand: Brand, *, cost: Any = 10, **fields: Any) -> Reward:

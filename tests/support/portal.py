@@ -228,6 +228,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         ),
         "campaigns.earningrule": factories.earning_rule(brand, "log-user-login", state="draft"),
         "campaigns.eventkind": factories.event_kind(brand, f"{marker}-visit", f"{marker} visit", floor="whole"),
+        "loyalty.segment": factories.segment(brand, name=f"{marker} segment"),
         "loyalty.userpoints": account,
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(
             user_point=account, points_earned=1, reason="earned", reason_id=f"{marker}:1", note=f"{marker} note"

@@ -2,13 +2,14 @@
 -- is a JSON array of one row per action, of which `campaign_type` says which campaigns it advances, and `reason_ids` what
 -- may have earned already. Only where the brand's earning rules ask for it: `limited` names the rules whose limits are
 -- wanted, `counted` the kind of action of which the member's earlier ones are counted, `wants_last` when anything earned
--- last, `products` and `skus` what the catalogue is to tell. Returns SnapshotRow, no row for a user who is not active. Locks
+-- last, `products` and `skus` what the catalogue is to tell, `wants_segments` which the member is in. Returns SnapshotRow, no row for a user who is not active. Locks
 -- nothing: every change of points, level, progress or a rule's use changes the account's row, so its `xmin` stands for all
 -- of it; budgets are looked at again when they are written.
 WITH asked AS (
     SELECT * FROM jsonb_to_recordset(%(asked)s::jsonb)
            AS a (item int, brand_id bigint, user_id bigint, campaign_type text, happened_at timestamptz,
-                 reason_ids jsonb, limited bigint[], counted text, wants_last boolean, products bigint[], skus text[])
+                 reason_ids jsonb, limited bigint[], counted text, wants_last boolean, products bigint[], skus text[],
+                 wants_segments boolean)
      LIMIT 100
 )
 SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit, b.monthly_point_limit,
@@ -80,7 +81,10 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
            SELECT json_agg(json_build_array(p.id, p.sku, p.category, p.tags))
              FROM authcodes_product p
             WHERE p.brand_id = b.id AND (p.id = ANY (a.products) OR p.sku = ANY (a.skus)))
-       END AS catalogue
+       END AS catalogue,
+       CASE WHEN a.wants_segments THEN ARRAY(
+           SELECT x.segment_id FROM loyalty_segmentmember x WHERE x.account_id = m.user_point_id)
+       END AS segments
   FROM asked a
   JOIN brands_brand b ON b.id = a.brand_id
   JOIN brands_user u ON u.id = a.user_id AND u.is_active

@@ -1,4 +1,5 @@
-// The builder of earning rules: rows for conditions and limits, the rule as a sentence, and what it would earn.
+// The builder of earning rules and segments: rows for conditions and limits, what they say as a sentence, what a rule
+// would earn, and how many members a segment has.
 // What the rows say is carried by two hidden fields of the form; nobody sees how.
 const vocabulary = JSON.parse(document.getElementById("rule-vocabulary")?.textContent || "null");
 const bench = document.querySelector("[data-rule-bench]");
@@ -30,7 +31,7 @@ if (vocabulary && form) {
   const fieldNamed = (name) => fieldsNow().find((field) => field.name === name) || vocabulary.fields.find((field) => field.name === name);
   const parts = Object.fromEntries([...form.querySelectorAll("[data-rule-part]")].map((input) => [input.dataset.rulePart, input]));
   const read = (part, empty) => {
-    try { return JSON.parse(parts[part].value || "null") || empty; } catch { return empty; }
+    try { return JSON.parse(parts[part]?.value || "null") || empty; } catch { return empty; }
   };
   let conditions = read("conditions", {});
   let limits = read("limits", []);
@@ -40,7 +41,7 @@ if (vocabulary && form) {
   const changed = () => {
     const key = Object.keys(conditions)[0];
     parts.conditions.value = JSON.stringify(conditions[key].length ? conditions : {});
-    parts.limits.value = JSON.stringify(limits);
+    if (parts.limits) parts.limits.value = JSON.stringify(limits);
     clearTimeout(waiting);
     waiting = setTimeout(readBack, PAUSE);
   };
@@ -161,7 +162,30 @@ if (vocabulary && form) {
       return labelled(words[name], made);
     });
   };
+  const inDays = (row) => {
+    if (typeof row.value !== "object" || Array.isArray(row.value) || !row.value) row.value = { count: "1", days: "30" };
+    return ["count", "days"].map((name) => {
+      const made = element("input", { type: "number", min: "0", step: "1", value: row.value[name] });
+      made.addEventListener("input", () => { row.value[name] = made.value; changed(); });
+      return labelled(words[name], made);
+    });
+  };
+  const labels = (row, field) => {
+    if (!Array.isArray(row.value)) row.value = [];
+    const boxes = element("fieldset", { className: "rule-days" }, element("legend", { className: "sr-only", textContent: words.value }));
+    field.labels.forEach(([value, text]) => {
+      const box = element("input", { type: "checkbox", checked: row.value.includes(value) });
+      box.addEventListener("change", () => {
+        row.value = field.labels.map(([each]) => each).filter((each) => (each === value ? box.checked : row.value.includes(each)));
+        changed();
+      });
+      boxes.append(element("label", {}, box, text));
+    });
+    return [boxes];
+  };
   const EDITORS = {
+    window: inDays,
+    labels,
     choices: chosenRows,
     words: listOfWords,
     word: (row) => [typed(row, "text", words.value)],
@@ -270,7 +294,7 @@ if (vocabulary && form) {
     const [left, right] = ["conditions", "limits"].map((part) => form.querySelector(`[data-rule-rows=${part}]`));
     const place = [...form.querySelectorAll(".rule-rows :is(select, input, button)")].indexOf(document.activeElement);
     left.replaceChildren(groupOf(conditions, 1, null));
-    right.replaceChildren(
+    right?.replaceChildren(
       ...(limits.length ? limits.map(limitOf) : [element("p", { textContent: words.no_limits })]),
       button(words.add_limit, () => { limits.push({ per: "member", what: "points", period: "month", most: "" }); redraw(); }),
     );
@@ -310,10 +334,13 @@ if (vocabulary && form) {
     if (!answer) return;
     part("sentence").textContent = answer.sentence;
     part("overlaps").replaceChildren(...answer.notes.map((text) => element("li", { textContent: text })));
+    if (!part("count")) return;
+    part("count").textContent = answer.count;
+    part("sample").replaceChildren(...answer.sample.map(([text, href]) => element("li", {}, element("a", { textContent: text, href }))));
   }
 
-  if (bench) {
-    const trial = part("trial");
+  const trial = part("trial");
+  if (trial) {
     const inputs = Object.fromEntries([...trial.querySelectorAll("input, select")].map((input) => [input.name, input]));
     const readEvents = question(bench.dataset.try, () => ({ member: inputs.member.value, list: "1" }));
     const tryRule = question(bench.dataset.try, () => (

@@ -34,6 +34,7 @@ from loyalty.admin.members.data_exports import DataExport
 from loyalty.admin.members.enrolment import Enrolment
 from loyalty.admin.members.erasure import Erasure
 from loyalty.admin.members.resource import MemberResource
+from loyalty.admin.members.segment_filter import SegmentFilter
 from loyalty.admin.notifications.deliveries import COLOURS as NOTICE_COLOURS
 from loyalty.admin.notifications.deliveries import displayed_address
 from loyalty.errors import PointsAlreadyClaimed
@@ -125,7 +126,7 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin, I
     pages_by_key = True
     customer_path = "user"
     list_display = ("user", "points", "points_earned", "points_redeemed", "current_level", "state", "enrolled_at")
-    list_filter = (("status", ChoicesFilter), LevelFilter, ("enrolled_at", DayFilter))
+    list_filter = (("status", ChoicesFilter), LevelFilter, SegmentFilter, ("enrolled_at", DayFilter))
     # No index has these: every accrual would have to write to it. 300,000 members of a brand (of 400,000 rows, under
     # the tenants' role, two busy cores) are sorted in 0.2 s.
     sortable_by = ("points", "points_earned", "enrolled_at")

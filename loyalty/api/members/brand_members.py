@@ -23,7 +23,7 @@ from brands.access.endpoints import (
 from brands.errors import UserNotFound
 from brands.identity.roles import ACT, CORRECT
 from brands.models.credentials import ApiKey
-from core.api.filters import ChoiceFilter, IdsFilter, SinceFilter, TenantFilterSet, TextFilter
+from core.api.filters import ChoiceFilter, IdFilter, IdsFilter, SinceFilter, TenantFilterSet, TextFilter
 from core.api.inputs import ChangeInput, Input, one_line
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
@@ -33,6 +33,7 @@ from loyalty.errors import MemberBlocked, PointsAlreadyClaimed
 from loyalty.members import changes, enrolment, numbers
 from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import NotificationPreference
+from loyalty.models.programme.segments import SegmentMember
 from loyalty.points import adjustments
 
 LABEL = "loyalty.userpoints"
@@ -79,7 +80,7 @@ BrandMemberRowOutput = row_output(BrandMemberOutput)
 
 
 class MemberFilter(TenantFilterSet):
-    """By one of the four ways to find a member, by status, and by the moment of the last change."""
+    """By one of the four ways to find a member, by status, segment, and the moment of the last change."""
 
     user_id = IdsFilter(description="Only these members: at most 100 numbers, with commas between them.")
     email = TextFilter(max_length=254, description="Only the member with this e-mail address.")
@@ -87,6 +88,7 @@ class MemberFilter(TenantFilterSet):
     external_id = TextFilter(max_length=64, description="Only the member with this external id.")
     barcode = TextFilter(max_length=100, description="Only the member whose wallet pass shows this barcode.")
     status = ChoiceFilter(values=UserPoints.Status.values, description="Only members of this status.")
+    segment = IdFilter(description="Only members of this segment, as it was evaluated last.")
     updated_since = SinceFilter(description="Only members changed at this moment or later, to synchronise.")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -106,6 +108,9 @@ class MemberFilter(TenantFilterSet):
             conditions["pk"] = numbers.read(cleaned["barcode"])
         if cleaned["status"]:
             conditions["status"] = cleaned["status"]
+        if cleaned["segment"]:
+            members = SegmentMember.objects.filter(brand=brand_id, segment=cleaned["segment"])
+            queryset = queryset.filter(pk__in=members.values("account"))
         if cleaned["updated_since"]:
             conditions["updated_at__gte"] = cleaned["updated_since"]
         return queryset.filter(**conditions)

@@ -1,1 +1,1 @@
-"""What a programme costs and adds up to."""
+"""What a programme costs and adds up to, and segments of its members."""

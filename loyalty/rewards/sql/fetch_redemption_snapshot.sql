@@ -16,7 +16,10 @@ SELECT b.loyalty_active, m.status, m.points AS balance, coalesce(m.current_level
        nextval('loyalty_redemption_id_seq') AS redemption_id,
        EXISTS (SELECT 1 FROM loyalty_walletpass w WHERE w.account_id = m.user_point_id) AS has_passes,
        ARRAY(SELECT DISTINCT unnest(w.types) FROM loyalty_webhookendpoint w
-              WHERE w.brand_id = b.id AND w.state = 'active') AS listened
+              WHERE w.brand_id = b.id AND w.state = 'active') AS listened,
+       r.segment_id,
+       EXISTS (SELECT 1 FROM loyalty_segmentmember s
+                WHERE s.segment_id = r.segment_id AND s.account_id = m.user_point_id) AS in_segment
   FROM user_points m
   JOIN brands_brand b ON b.id = m.brand_id
   LEFT JOIN loyalty_reward r ON r.id = %(reward_id)s::bigint AND r.brand_id = b.id

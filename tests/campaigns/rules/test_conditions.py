@@ -37,7 +37,13 @@ def scan(**fields):
         }
     )
     history = History(earlier=2, last_at=AT - timedelta(days=10, hours=1))
-    return context.of_member(zone=ZoneInfo("Europe/Berlin"), level=GOLD, levels=(BRONZE, GOLD), history=history)
+    return context.of_member(
+        zone=ZoneInfo("Europe/Berlin"),
+        level=GOLD,
+        levels=(BRONZE, GOLD),
+        history=history,
+        segments=frozenset({4, 11}),
+    )
 
 
 def order(**fields):
@@ -107,6 +113,8 @@ TABLE = [
     ("level", "in", [["gold"]], [["Bronze"]]),
     ("level", "not_in", [["Bronze"]], [["Gold"]]),
     ("level", "at_least", ["Bronze", "Gold"], ["Platinum"]),
+    ("segment", "in", [[4], [4, 9]], [[9]]),
+    ("segment", "not_in", [[9]], [[4], [9, 11]]),
     ("nth", "is", [3], [2]),
     ("nth", "at_least", [3, 1], [4]),
     ("nth", "at_most", [3, 9], [2]),

@@ -1,0 +1,203 @@
+"""Page: segments of members, with a live count and a sample while one is edited."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.forms.widgets import Script
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.shortcuts import redirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.timesince import timesince
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from brands.identity.roles import VIEW, brand_scope
+from brands.models.tenants import Brand
+from campaigns.admin.segment_form import SegmentForm
+from campaigns.earning import choices
+from campaigns.segments import matching, preview, sentences, uses
+from campaigns.segments.fields import MEMBER_FIELDS
+from campaigns.segments.preview import Preview
+from loyalty.models.programme.segments import Segment
+from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.live import is_id
+from portal.unfold import action, display
+
+OFFERED = {field.choices for field in MEMBER_FIELDS.values() if field.choices}
+
+
+@admin.register(Segment)
+class SegmentAdmin(TenantAdmin):
+    role_permissions: ClassVar = {
+        "owner": "view add change delete",
+        "manager": "view add change delete",
+        "support": "view",
+    }
+    sidebar = SidebarEntry(MEMBERS, 8, "groups")
+    form = SegmentForm
+    list_display = ("name", "members_now", "age")
+    search_fields = ("name",)
+    readonly_fields = ("members_now", "age", "problem", "reads_back", "used_by")
+    actions_detail = ("list_members",)
+    change_form_outer_after_template = "admin/campaigns/segment_bench.html"
+    fieldsets = (
+        (None, {"fields": ("brand", "name", "reads_back")}),
+        (gettext_lazy("Conditions"), {"fields": ("conditions",)}),
+        (gettext_lazy("Members"), {"fields": (("members_now", "age"), "problem", "used_by")}),
+    )
+
+    class Media:
+        css: ClassVar = {"all": ("campaigns/rule_builder.css",)}
+        js = (Script("campaigns/rule_builder.js", type="module"),)
+
+    def get_urls(self) -> list[Any]:
+        views = {"read": self.read, "choices": self.offered}
+        own = [
+            path(f"{name}/", self.admin_site.admin_view(view), name=f"loyalty_segment_{name}")
+            for name, view in views.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """The sentence is for who may only read; who edits has it next to the form."""
+        result = super().get_fieldsets(request, obj)
+        may = self.has_change_permission(request, obj) if obj else True
+        hidden: set[Any] = {"reads_back"} if may else {"conditions"}
+        if obj is None:
+            hidden |= {"problem", "used_by", ("members_now", "age")}
+        visible = [(title, tuple(name for name in parts["fields"] if name not in hidden)) for title, parts in result]
+        return [(title, {"fields": fields}) for title, fields in visible if fields]
+
+    # --- What it shows
+
+    @display(description=gettext_lazy("members"), ordering="member_count")
+    def members_now(self, segment: Segment) -> str:
+        return "-" if segment.member_count is None else f"{segment.member_count:,}"
+
+    @display(description=gettext_lazy("evaluated"), ordering="evaluated_at")
+    def age(self, segment: Segment) -> str:
+        if segment.evaluated_at is None:
+            return _("Not yet: within a minute")
+        return _("%(time)s ago") % {"time": timesince(segment.evaluated_at, timezone.now())}
+
+    @display(description=gettext_lazy("problem"))
+    def problem(self, segment: Segment) -> str:
+        """Why it is not evaluated any more."""
+        return matching.problem_of(segment.conditions, brand=segment.brand) or "-"
+
+    @display(description=gettext_lazy("the segment"))
+    def reads_back(self, segment: Segment) -> str:
+        return sentences.readable(segment) if segment.pk else "-"
+
+    @display(description=gettext_lazy("used by"))
+    def used_by(self, segment: Segment) -> str:
+        return ", ".join(uses.uses_of(segment)) or "-"
+
+    def has_list_members_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        if object_id is None:
+            return False
+        segment = self.get_object(request, str(object_id))
+        return segment.brand_id in brand_scope(request.user, VIEW, "loyalty.userpoints")
+
+    @action(description=gettext_lazy("List members"), url_path="members", icon="group", permissions=["list_members"])
+    def list_members(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The list of members, from which they are exported as well."""
+        segment = self.get_object(request, object_id)
+        members = reverse("admin:loyalty_userpoints_changelist")
+        return redirect(f"{members}?{urlencode({'segment': segment.pk})}")
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return super().add_view(request, form_url, {**(extra_context or {}), **self.bench_of(request, None)})
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        row = self.get_object(request, object_id)
+        return super().change_view(
+            request, object_id, form_url, {**(extra_context or {}), **self.bench_of(request, row)}
+        )
+
+    def bench_of(self, request: HttpRequest, row: Segment | None) -> dict[str, Any]:
+        """Where the page's script asks; nothing for who may not change segments."""
+        may = self.has_change_permission(request, row) if row else self.has_add_permission(request)
+        if not may:
+            return {}
+        return {
+            "segment_addresses": {name: reverse(f"admin:loyalty_segment_{name}") for name in ("read", "choices")},
+            "segment_brand": row.brand_id if row else self.get_changeform_initial_data(request).get("brand"),
+        }
+
+    # --- What the script asks
+
+    def offered(self, request: HttpRequest) -> HttpResponse:
+        """Values to choose from; `ids`: what these are called."""
+        brand, name = self.brand_edited(request, request.GET.get("brand", "")), request.GET.get("name", "")
+        if name not in OFFERED:
+            raise Http404
+        ids = [int(each) for each in request.GET.get("ids", "").split(",")[:500] if is_id(each)]
+        if "ids" in request.GET:
+            result = [(str(key), text) for key, text in choices.labels_of(brand, name, ids).items()]
+        else:
+            result = choices.options(brand, name, request.GET.get("q", "").replace("\x00", "")[:80])
+        return JsonResponse({"options": result})
+
+    def read(self, request: HttpRequest) -> HttpResponse:
+        """The conditions of a form that is not saved: as a sentence, how many members they have, and some of them."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        brand = self.brand_edited(request, request.POST.get("brand", ""))
+        form = SegmentForm(request.POST, instance=Segment(brand=brand))
+        for name in set(form.fields) - {"conditions"}:
+            del form.fields[name]
+        form.full_clean()
+        problems = [text for texts in form.errors.values() for text in texts]
+        if problems:
+            return JsonResponse({"sentence": "", "notes": problems, "count": "", "sample": []})
+        conditions = form.instance.conditions
+        result = preview.preview(conditions, brand=brand, at=timezone.now())
+        answer = {"sentence": sentences.sentence(conditions, brand=brand), "notes": [], "count": count_text(result)}
+        sees_members = brand.pk in brand_scope(request.user, VIEW, "loyalty.userpoints")
+        return JsonResponse({**answer, "sample": sample_of(result) if sees_members else []})
+
+    def brand_edited(self, request: HttpRequest, brand_id: str) -> Brand:
+        """A brand whose segments the person may change. Raises Http404."""
+        rows = [brand for brand in self.brands_seen(request) if str(brand.pk) == brand_id]
+        within = self.brand_scope(request, "add change")
+        if not rows or rows[0].pk not in within:
+            raise Http404
+        return rows[0]
+
+    def store(self, obj: Segment, fields: set[str]) -> None:
+        """Whoever asks something else has it evaluated within a minute."""
+        if "conditions" in fields:
+            obj.definition = ""
+            fields = fields | {"definition"}
+        super().store(obj, fields)
+
+    # --- Deleting
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:  # noqa: ARG002 - Django's
+        """Without a line for each member; what uses a segment protects it."""
+        used = [text for segment in objs for text in uses.uses_of(segment)]
+        return [str(segment) for segment in objs], {}, set(), used
+
+    def delete_row(self, obj: Segment) -> None:
+        uses.delete(obj)
+
+
+def count_text(result: Preview) -> str:
+    if result.count is None:
+        return _("Counting takes longer than a page may. The count appears once the segment is saved and evaluated.")
+    return ngettext("%(count)s member", "%(count)s members", result.count) % {"count": f"{result.count:,}"}
+
+
+def sample_of(result: Preview) -> list[tuple[str, str]]:
+    """Some of the members, as links."""
+    return [
+        (str(member.user), reverse("admin:loyalty_userpoints_change", args=[member.pk])) for member in result.sample
+    ]

@@ -1,0 +1,43 @@
+"""The segments that rules ask for: those of the brand alone, and none is deleted while a rule begins to ask."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from core.db import sql
+from loyalty.models.programme.segments import Segment
+
+TURN = "SELECT pg_advisory_xact_lock(7216010, %(brand)s::int)"
+FIELD = "segment"
+
+
+def ids_in(conditions: Any) -> set[int]:
+    """The segments that a rule's conditions name."""
+    return {each for row in _rows(conditions) for each in _ids(row.get("value"))}
+
+
+def _rows(part: Any) -> Iterator[Mapping[str, Any]]:
+    if not isinstance(part, Mapping):
+        return
+    if part.get("field") == FIELD:
+        yield part
+    for parts in part.values():
+        for each in parts if isinstance(parts, list) else ():
+            yield from _rows(each)
+
+
+def _ids(value: Any) -> Iterable[int]:
+    values = value if isinstance(value, list) else ()
+    return (int(each) for each in values if str(each).isascii() and str(each).isdigit())
+
+
+def take_turn(brand_id: int) -> None:
+    """Who makes a rule ask for a segment, and who deletes one, wait for each other. Joins a transaction."""
+    sql.rows(TURN, {"brand": brand_id % 2**31})
+
+
+def unknown(brand_id: int, segment_ids: set[int]) -> set[int]:
+    """Those that the brand does not have; the others stay until the caller's transaction ends."""
+    if not segment_ids:
+        return set()
+    take_turn(brand_id)
+    return segment_ids - set(Segment.objects.filter(brand=brand_id, pk__in=segment_ids).values_list("pk", flat=True))

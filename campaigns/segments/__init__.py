@@ -1,0 +1,1 @@
+"""Segments: conditions over members, compiled to statements, and who fulfils them."""

@@ -1,0 +1,5 @@
+"""Proves that segments hold members of their own brand; changes nothing."""
+
+from core.consistency import check
+
+CHECKS = {"segment has a member of another brand": check("campaigns/segments/sql/check_members.sql")}

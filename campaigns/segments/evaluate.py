@@ -1,0 +1,147 @@
+"""Who is in a segment: the only code that writes SegmentMember and what a segment says of its evaluation.
+
+A segment is evaluated as a whole when it is new, when what it asks has changed, and once a day. In between only those
+members are evaluated about whom something changed since, or for whom a bound of so many days passed.
+"""
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any
+
+from django.db import OperationalError, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from campaigns.earning.conditions import ConditionsError
+from campaigns.segments import matching
+from campaigns.segments.plan import AMONG_ACCOUNTS, Plan, Source, set_by_set
+from core.db import sql
+from core.db.statements import part, query
+from loyalty.models.programme.segments import Segment, SegmentMember
+
+logger = logging.getLogger(__name__)
+PATIENCE_SECONDS = 45
+# A change is committed some time after the moment that it bears; what takes longer is met once a day.
+OVERLAP = timedelta(minutes=10)
+INTERVAL = timedelta(minutes=5)
+WHOLE_AFTER = timedelta(days=1)
+RELATIVE_INTERVAL = timedelta(hours=1)
+# Members evaluated in one statement; above MAX_TOUCHED everybody is, which costs no more then.
+AT_ONCE = 20_000
+MAX_TOUCHED = 200_000
+TURN = "SELECT pg_try_advisory_xact_lock(7216009, %(segment)s::int)"
+WRITE_MEMBERS = part("campaigns/segments/sql/write_members.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedMember:
+    account_id: int
+    user_id: int
+
+
+FETCH_TOUCHED = query("campaigns/segments/sql/fetch_touched.sql", returns=TouchedMember)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What an evaluation changed; `touched` is None where everybody was evaluated."""
+
+    joined: int
+    left: int
+    touched: int | None
+
+
+def evaluate(segment_id: int, *, at: datetime, whole: bool = False) -> Evaluation | None:
+    """Make a segment's members those who fulfil its conditions at the moment. Owns the transaction.
+
+    None: it is gone, its conditions can no longer be read, it compares all members and did so within the hour, or
+    somebody else evaluates it now. `whole`: everybody.
+    """
+    with transaction.atomic():
+        if not sql.rows(TURN, {"segment": segment_id % 2**31})[0][0]:
+            return None
+        segment = Segment.objects.select_related("brand").filter(pk=segment_id).first()
+        if segment is None:
+            return None
+        try:
+            plan = matching.plan_of(segment.conditions, brand=segment.brand, at=at)
+        except ConditionsError:
+            return None
+        if _is_recent(segment, plan) and not whole:
+            return None
+        touched = None if whole else _touched(segment, plan)
+        result = _write(segment, plan, touched)
+        values: dict[str, Any] = {"evaluated_at": at, "definition": plan.fingerprint}
+        values["member_count"] = SegmentMember.objects.filter(segment=segment_id).count()
+        if touched is None:
+            values["fully_evaluated_at"] = at
+        Segment.objects.filter(pk=segment_id).update(**values)
+    return result
+
+
+def _is_recent(segment: Segment, plan: Plan) -> bool:
+    """Where members are compared with each other everybody is evaluated, so not as often."""
+    if not plan.is_relative or segment.evaluated_at is None or segment.definition != plan.fingerprint:
+        return False
+    return plan.at - segment.evaluated_at < RELATIVE_INTERVAL
+
+
+def _touched(segment: Segment, plan: Plan) -> list[TouchedMember] | None:
+    """Members whom an evaluation could find changed since the last; None where that may be anybody."""
+    last, whole = segment.evaluated_at, segment.fully_evaluated_at
+    if last is None or whole is None or plan.at - whole >= WHOLE_AFTER:
+        return None
+    if plan.is_relative or segment.definition != plan.fingerprint:
+        return None
+    touched = FETCH_TOUCHED.all(
+        brand_id=segment.brand_id,
+        since=last - OVERLAP,
+        at=plan.at,
+        scans=plan.days(Source.SCANS),
+        orders=plan.days(Source.ORDERS),
+        entries=plan.days(Source.LEDGER),
+        enrolled=plan.days(Source.ENROLLED),
+        limit=MAX_TOUCHED + 1,
+    )
+    return None if len(touched) > MAX_TOUCHED else touched
+
+
+def _write(segment: Segment, plan: Plan, touched: list[TouchedMember] | None) -> Evaluation:
+    statement = WRITE_MEMBERS.replace("{matching}", plan.text(among=touched is not None))
+    statement = statement.replace("{among_accounts}", "IS NOT NULL" if touched is None else AMONG_ACCOUNTS)
+    parameters = {**plan.parameters, "segment_id": segment.pk, "at": plan.at}
+    joined = left = 0
+    for members in [()] if touched is None else batched_members(touched):
+        among = {
+            "among_users": [member.user_id for member in members],
+            "among_accounts": [member.account_id for member in members],
+        }
+        with set_by_set():
+            [(came, went)] = sql.rows(statement, {**parameters, **(among if members else {})})
+        joined, left = joined + came, left + went
+    return Evaluation(joined, left, None if touched is None else len(touched))
+
+
+def batched_members(members: list[TouchedMember]) -> list[list[TouchedMember]]:
+    return [members[start : start + AT_ONCE] for start in range(0, len(members), AT_ONCE)]
+
+
+def due(*, at: datetime) -> list[int]:
+    """Segments to evaluate now: new and changed ones first, then those that were longest ago."""
+    rows = Segment.objects.filter(Q(evaluated_at=None) | Q(definition="") | Q(evaluated_at__lte=at - INTERVAL))
+    return list(rows.order_by(F("evaluated_at").asc(nulls_first=True), "pk").values_list("pk", flat=True))
+
+
+def catch_up(*, at: datetime) -> int:
+    """Evaluate what is due, within the time until the task is called again; returns how many segments were."""
+    started, evaluated = monotonic(), 0
+    for segment_id in due(at=at):
+        if monotonic() - started > PATIENCE_SECONDS:
+            break
+        try:
+            evaluated += evaluate(segment_id, at=timezone.now()) is not None
+        except OperationalError:  # its statement took too long, or the segment was deleted: the others are evaluated
+            logger.exception("Segment %d could not be evaluated.", segment_id)
+    return evaluated

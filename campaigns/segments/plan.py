@@ -1,0 +1,145 @@
+"""A statement that selects a segment's members, as it is put together: its parameters and what it joins.
+
+The parts are whole sub-selects from files beside this one, each of which answers for every member at once, so that a
+million members are read in a few passes; the same text with `among` reads only some members' rows. Whatever somebody
+typed is a parameter.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Any
+
+from django.db import connection
+
+from core.db.statements import part
+from loyalty.points.levels import Level
+
+
+class Source(Enum):
+    """Rows with a moment, of which conditions ask how long ago they are."""
+
+    SCANS = "scans"
+    ORDERS = "orders"
+    LEDGER = "ledger"
+    ENROLLED = "enrolled"
+
+
+SINCE = {
+    Source.SCANS: part("campaigns/segments/sql/scans_since.sql"),
+    Source.ORDERS: part("campaigns/segments/sql/orders_since.sql"),
+    Source.LEDGER: part("campaigns/segments/sql/entries_since.sql"),
+}
+SCANS_WHERE = part("campaigns/segments/sql/scans_where.sql")
+SCORES = part("campaigns/segments/sql/rfm_scores.sql")
+PREFERENCES = part("campaigns/segments/sql/preferences.sql")
+MATCHING = part("campaigns/segments/sql/matching_members.sql")
+SCORED_DAYS = 365
+AMONG_USERS = "= ANY (%(among_users)s::bigint[])"
+AMONG_ACCOUNTS = "= ANY (%(among_accounts)s::bigint[])"
+
+
+@contextmanager
+def set_by_set() -> Iterator[None]:
+    """Join by hash or order only. Call in a transaction.
+
+    The planner expects hardly any rows of what is filtered after a join, and would go through one set for each row of
+    another.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_nestloop = off")
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_nestloop TO DEFAULT")
+
+
+@dataclass(slots=True)
+class Plan:
+    """`windows`: by source, from how many days ago on rows count, so that they begin or cease to count with time.
+
+    `is_relative`: whether a member fits depends on what all the other members do.
+    """
+
+    brand_id: int
+    levels: Sequence[Level]
+    at: datetime
+    parameters: dict[str, Any] = field(default_factory=dict)
+    joins: dict[tuple[str, str], str] = field(default_factory=dict)
+    windows: dict[Source, set[int]] = field(default_factory=dict)
+    moments: set[str] = field(default_factory=set)
+    condition: str = "true"
+    is_relative: bool = False
+
+    def parameter(self, value: Any, kind: str) -> str:
+        """Where the value goes in the statement."""
+        name = f"p{len(self.parameters)}"
+        self.parameters[name] = value
+        return f"%({name})s::{kind}"
+
+    def moment(self, source: Source, days: int) -> str:
+        """So many days ago."""
+        self.windows.setdefault(source, set()).add(days)
+        return self._moment(days)
+
+    def _moment(self, days: int) -> str:
+        name = f"ago{days}"
+        self.moments.add(name)
+        self.parameters[name] = self.at - timedelta(days=days)
+        return f"%({name})s::timestamptz"
+
+    def since(self, source: Source, days: int) -> str:
+        """How many of a source's rows a member has since so many days ago; NULL for none."""
+        self.windows.setdefault(source, set()).update({0, days})
+        key = "account_id" if source is Source.LEDGER else "user_id"
+        return self._join(SINCE[source].replace("{after}", self._moment(days)), key, "n")
+
+    def scans_where(self, condition: str) -> str:
+        """The member, where any accepted scan of theirs is such a one, else NULL."""
+        self.windows.setdefault(Source.SCANS, set()).add(0)
+        return self._join(SCANS_WHERE.replace("{condition}", condition), "user_id", "user_id")
+
+    def score(self, column: str) -> str:
+        """A member's recency, frequency or value, from 1 to 5 among the brand's active members."""
+        self.is_relative = True
+        return f"coalesce({self._join(SCORES.replace('{after}', self._moment(SCORED_DAYS)), 'account_id', column)}, 1)"
+
+    def preferences(self) -> str:
+        """What the member switched off; NULL where they never said anything."""
+        return self._join(PREFERENCES, "user_id", "opted_out")
+
+    def level_names(self, operator: str, value: Any) -> list[str]:
+        """The brand's levels that an operator of levels means."""
+        if operator == "at_least":
+            lowest = next((level for level in self.levels if level.name.casefold() == value), None)
+            return [level.name for level in self.levels if lowest and level.threshold >= lowest.threshold]
+        return [level.name for level in self.levels if (level.name.casefold() in value) == (operator == "in")]
+
+    def _join(self, text: str, key: str, column: str) -> str:
+        name = self.joins.setdefault((text, key), f"j{len(self.joins)}")
+        return f"{name}.{column}"
+
+    def text(self, *, among: bool) -> str:
+        """The statement: every member who fits, or of some members those who do."""
+        joins = "\n".join(
+            f"  LEFT JOIN ({text}) AS {name} ON {name}.{key} = m.{MEMBER_KEYS[key]}"
+            for (text, key), name in self.joins.items()
+        )
+        result = MATCHING.replace("{joins}", joins).replace("{condition}", self.condition)
+        users, accounts = (AMONG_USERS, AMONG_ACCOUNTS) if among else ("IS NOT NULL", "IS NOT NULL")
+        return result.replace("{among_users}", users).replace("{among_accounts}", accounts)
+
+    def days(self, source: Source) -> list[int]:
+        return sorted(self.windows.get(source, ()))
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with whatever the statement asks, but for the moment at which it does."""
+        values = {name: str(value) for name, value in self.parameters.items() if name not in self.moments}
+        return hashlib.sha256(json.dumps([self.text(among=False), values], sort_keys=True).encode()).hexdigest()
+
+
+MEMBER_KEYS = {"account_id": "user_point_id", "user_id": "user_id"}

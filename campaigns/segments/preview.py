@@ -1,0 +1,37 @@
+"""How many members conditions that nobody has saved yet select, and some of them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import OperationalError, transaction
+
+from brands.models.tenants import Brand
+from campaigns.segments import matching
+from campaigns.segments.plan import set_by_set
+from core.db import sql
+from core.db.statements import part
+from loyalty.models.accounts import UserPoints
+
+COUNT_MEMBERS = part("campaigns/segments/sql/count_members.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """`count` is None where counting took longer than a page may."""
+
+    count: int | None
+    sample: tuple[UserPoints, ...] = ()
+
+
+def preview(conditions: Any, *, brand: Brand, at: datetime) -> Preview:
+    """Raises ConditionsError."""
+    plan = matching.plan_of(conditions, brand=brand, at=at)
+    statement = COUNT_MEMBERS.replace("{matching}", plan.text(among=False))
+    try:
+        with transaction.atomic(), set_by_set():
+            [(count, account_ids)] = sql.rows(statement, plan.parameters)
+    except OperationalError:  # the time that a statement of a page has is over
+        return Preview(None)
+    rows = UserPoints.objects.filter(brand=brand, pk__in=account_ids).select_related("user", "brand")
+    return Preview(count, tuple(rows.order_by("pk")))

@@ -1,0 +1,61 @@
+"""A segment as a sentence that a marketer reads back."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from brands.models.tenants import Brand
+from campaigns.earning import sentences
+from campaigns.earning.comparisons import OPERATORS
+from campaigns.earning.conditions import NONE, ConditionsError, Group, Row
+from campaigns.earning.fields import Type
+from campaigns.segments import matching
+from campaigns.segments.fields import CONSENTS
+from loyalty.models.programme.segments import Segment
+
+OPTION_LABELS = dict(CONSENTS)
+
+
+def sentence(data: Any, *, brand: Brand) -> str:
+    """Raises ConditionsError."""
+    group = matching.read(data, brand=brand)
+    if not group.parts:
+        return _("Every active member.")
+    return _("Members of whom this holds: %(conditions)s.") % {"conditions": _group(group, brand)}
+
+
+def readable(segment: Segment) -> str:
+    """The sentence; of a segment that can no longer be read, why."""
+    try:
+        return sentence(segment.conditions, brand=segment.brand)
+    except ConditionsError as error:
+        return str(error)
+
+
+def _group(group: Group, brand: Brand) -> str:
+    parts = [f"({_group(part, brand)})" if isinstance(part, Group) else _row(part, brand) for part in group.parts]
+    joined = matching.joined_by(group.kind).join(parts)
+    return _("none of this holds: %(conditions)s") % {"conditions": joined} if group.kind == NONE else joined
+
+
+def _row(row: Row, brand: Brand) -> str:
+    if row.field.type is Type.WINDOW:
+        count, days = row.value
+        message = ngettext(
+            "%(field)s %(operator)s %(count)d in %(days)d day",
+            "%(field)s %(operator)s %(count)d in %(days)d days",
+            days,
+        )
+        operator = OPERATORS[row.field.type][row.operator].label
+        return message % {"field": row.field.label, "operator": operator, "count": count, "days": days}
+    if row.field.type is Type.OPTIONS:
+        operator = OPERATORS[row.field.type][row.operator].label
+        return f"{row.field.label} {operator} {', '.join(option_label(each) for each in row.value)}"
+    return sentences.row_text(row, brand)
+
+
+def option_label(name: str) -> str:
+    """Such as "Rewards and reminders (E-mail)"."""
+    topic, channel = OPTION_LABELS[name]
+    return f"{topic} ({channel})"

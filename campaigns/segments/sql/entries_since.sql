@@ -1,0 +1,8 @@
+-- set: a part of the statements that evaluate segments. How many actions each account earned by after `after`; what earning
+-- rules call "days since points were earned last" counts the same entries (campaigns/accrual/sql/fetch_snapshots.sql).
+SELECT t.user_point_id AS account_id, count(*) AS n
+  FROM loyalty_transaction t
+ WHERE t.brand_id = %(brand_id)s::bigint AND t.reason IN ('earned', 'pending')
+   AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening):' AND t."createdAt" > {after}
+   AND t.user_point_id {among_accounts}
+ GROUP BY t.user_point_id

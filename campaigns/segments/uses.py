@@ -1,0 +1,41 @@
+"""Where a segment is used, so that none is deleted that something asks for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from brands.models.saved_lists import SavedList
+from campaigns.earning import segment_references
+from campaigns.models.earning_rules import EarningRule
+from core.errors import Invalid
+from loyalty.models.programme.segments import Segment
+
+
+def uses_of(segment: Segment) -> list[str]:
+    """What asks for the segment, in words; rules that have ended do not count any more."""
+    rules = EarningRule.objects.filter(brand=segment.brand_id).exclude(state=EarningRule.State.ENDED)
+    message = _("earning rule “%(name)s”")
+    result = [message % {"name": rule} for rule in rules if segment.pk in segment_references.ids_in(rule.conditions)]
+    message = _("reward “%(name)s”")
+    result += [message % {"name": reward} for reward in segment.rewards.all()]
+    lists = SavedList.objects.filter(brand=segment.brand_id, model_label="loyalty.userpoints")
+    message = _("saved list “%(name)s”")
+    return result + [message % {"name": each} for each in lists if str(segment.pk) in _values(each.query)]
+
+
+def _values(query: Any) -> list[str]:
+    """Of a list's filter by segment."""
+    values = query.get(segment_references.FIELD) if isinstance(query, Mapping) else None
+    return [str(each) for each in values] if isinstance(values, list) else [str(values)]
+
+
+def delete(segment: Segment) -> None:
+    """Delete a segment that nothing asks for. Owns the transaction. Raises Invalid, which names what does."""
+    with transaction.atomic():
+        segment_references.take_turn(segment.brand_id)
+        if uses := uses_of(segment):
+            message = _("This segment is used by: %(uses)s. Change these first.")
+            raise Invalid(message % {"uses": ", ".join(uses[:5])})
+        segment.delete()

@@ -1,0 +1,63 @@
+"""Segments: saved conditions over a brand's members, and who fulfilled them when they were evaluated last."""
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models.tenants import Brand
+from core.moments import MomentField
+from loyalty.models.accounts import UserPoints
+
+
+class Segment(models.Model):
+    """A condition over members. `conditions` is data that campaigns/segments reads; nothing of it is evaluated as text.
+
+    `definition` is what the conditions came to when they were evaluated last: where that has changed, a level's
+    threshold for instance, everybody is evaluated again.
+    """
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="segments", db_index=False)
+    name = models.CharField(max_length=80)
+    conditions = models.JSONField(default=dict, db_default={}, blank=True)
+    member_count = models.PositiveIntegerField(_("members"), null=True, editable=False)
+    evaluated_at = MomentField(_("evaluated"), null=True, editable=False)
+    fully_evaluated_at = MomentField(null=True, editable=False)
+    definition = models.CharField(max_length=64, default="", db_default="", editable=False)
+    created_at = MomentField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("segment")
+        verbose_name_plural = _("segments")
+        ordering = ["brand_id", "name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["brand", "name"],
+                name="segment_name_unique_in_brand",
+                violation_error_message=_("A segment with this name already exists."),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SegmentMember(models.Model):
+    """A member who fulfilled a segment's conditions when it was evaluated last. Written by campaigns/segments alone."""
+
+    customer_by = ("account",)
+
+    # Brand and account are right by the statement that writes them. Constraints would check, and lock, a million
+    # accounts one by one.
+    brand = models.ForeignKey(Brand, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False)
+    segment = models.ForeignKey(Segment, on_delete=models.CASCADE, related_name="members", db_index=False)
+    account = models.ForeignKey(UserPoints, on_delete=models.CASCADE, related_name="in_segments", db_constraint=False)
+    since = MomentField(default=timezone.now)
+
+    class Meta:
+        verbose_name = _("segment's member")
+        verbose_name_plural = _("segments' members")
+        ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["segment", "account"], name="member_once_in_segment")]
+
+    def __str__(self) -> str:
+        return f"#{self.account_id} in #{self.segment_id}"

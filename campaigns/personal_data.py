@@ -14,6 +14,8 @@ CAMPAIGNS = grouped(
             UserLoyaltyCampaign,
             "campaign__campaign_name",
             "progress",
+            "round",
+            "products",
             "created_at",
             "updated_at",
             brand="campaign__brand_id",
@@ -22,6 +24,8 @@ CAMPAIGNS = grouped(
         "milestone_rewards": table(
             RewardClaim,
             "milestone__reward_name",
+            "round",
+            "points",
             "status",
             "created_at",
             "claimed_at",

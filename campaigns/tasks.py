@@ -1,8 +1,9 @@
-"""Celery tasks that tell staff which rules have given all that there was, and evaluate segments."""
+"""Celery tasks: notices of budgets that are used up, segments, and points that welcome new members."""
 
 from celery import shared_task
 from django.utils import timezone
 
+from campaigns.accrual import welcome
 from campaigns.earning import budgets
 from campaigns.segments import evaluate
 from core.db.connections import with_fresh_connection
@@ -10,7 +11,7 @@ from core.db.connections import with_fresh_connection
 
 @shared_task
 def notify_used_up_budgets() -> int:
-    """Every few minutes: mail a brand's owners about budgets of rules that are used up; returns how many."""
+    """Every few minutes: mail a brand's owners about budgets that are used up; returns how many."""
     return with_fresh_connection(lambda: budgets.notify_used_up(at=timezone.now()))
 
 
@@ -18,3 +19,9 @@ def notify_used_up_budgets() -> int:
 def evaluate_segments() -> int:
     """Every minute: make the members of segments those who fulfil their conditions now; returns how many segments."""
     return with_fresh_connection(lambda: evaluate.catch_up(at=timezone.now()))
+
+
+@shared_task
+def welcome_members() -> int:
+    """Every minute: publish the events that earn new members their welcome points; returns how many."""
+    return with_fresh_connection(lambda: welcome.publish_welcomes(at=timezone.now()))

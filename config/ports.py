@@ -18,6 +18,7 @@ EVENT_HANDLERS = {
     "log-user-profile-update": "campaigns.accrual.handlers.on_profile_update",
     "log-user-login": "campaigns.accrual.handlers.on_login",
     "reward-claimed": "campaigns.accrual.handlers.on_reward_claimed",
+    "member-welcome": "campaigns.accrual.handlers.on_welcome",
     "announce": "loyalty.integrations.webhook_events.on_webhook_event",
     "call-webhook": "loyalty.integrations.webhook_delivery.on_call_webhook",
     "balance-changed": "loyalty.wallets.handlers.on_balance_changed",
@@ -43,6 +44,7 @@ EVENT_CONTEXTS = {
     "order-complete": "campaigns.accrual.handlers.order_context",
     "log-user-profile-update": "campaigns.accrual.handlers.profile_context",
     "log-user-login": "campaigns.accrual.handlers.login_context",
+    "member-welcome": "campaigns.accrual.handlers.welcome_context",
 }
 # Of these kinds a worker delivers all that it holds at once.
 EVENT_BATCH_HANDLERS = {"scan-auth": "authcodes.scanning.scan_events.on_scan_auth_batch"}

@@ -236,6 +236,11 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 300},
     },
     "evaluate-segments": {"task": "campaigns.tasks.evaluate_segments", "schedule": 60, "options": {"expires": 60}},
+    "welcome-members": {
+        "task": "campaigns.tasks.welcome_members",
+        "schedule": 60,
+        "options": {"expires": 60},
+    },
     "run-scheduled-reports": {
         "task": "portal.tasks.run_scheduled_reports",
         "schedule": 60,

@@ -63,6 +63,7 @@ def accrue(request: AccrualRequest, *, begin: Callable[[], None] | None = None) 
         account = state.account or accounts.enrol(user_id=action.user_id, brand_id=action.brand_id, at=action.at)
         accounts.lock(account=account)
         budgets.lock(decide.budgets_taken_of(action, state))
+        budgets.lock_campaigns(decide.campaigns_with_budgets(state))
         state = snapshot.fetch_one(action)
         decide.check_eligible(action, state)
         limit = decide.binding_limit(account, state, action) if action.limited else None

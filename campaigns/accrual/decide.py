@@ -1,10 +1,13 @@
 """Decides what an action brings, from the snapshot alone. Numbers in comments are the spec's steps of an accrual."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
+from campaigns.accrual import campaign_steps
+from campaigns.accrual.campaign_steps import CampaignAction
 from campaigns.accrual.followups import followup_events
 from campaigns.accrual.snapshot import AccrualSnapshot
 from campaigns.accrual.types import (
@@ -20,7 +23,7 @@ from campaigns.accrual.types import (
 from campaigns.earning import stacking
 from campaigns.earning.limits import EVENT, MEMBER, RULE, Limit, Standing
 from campaigns.earning.stacking import Award
-from campaigns.progress.advance import advance
+from campaigns.progress.advance import ProgressStep
 from core.errors import DomainError
 from events import messages
 from loyalty.errors import (
@@ -95,7 +98,7 @@ def check_eligible(action: QualifyingAction, state: AccrualSnapshot) -> None:
 
     What neither a rule nor a campaign is for earns nothing; one that a campaign counts may still advance it.
     """
-    if action.context.base is None and not state.campaigns and not awards(action, state).is_worth:
+    if action.context.base is None and not counts_in_campaigns(action, state) and not awards(action, state).is_worth:
         raise NotEligible
     if not state.loyalty_active:
         raise LoyaltyDisabled
@@ -108,6 +111,31 @@ def check_eligible(action: QualifyingAction, state: AccrualSnapshot) -> None:
     if state.unconfirmed and action.needs_confirmed_email:
         still_holds = partial(accounts.lock_unconfirmed, user_id=action.user_id)
         raise messages.OnHold(EmailNotConfirmed(), user_id=action.user_id, still_holds=still_holds)
+
+
+def counts_in_campaigns(action: QualifyingAction, state: AccrualSnapshot) -> bool:
+    """Whether a running campaign counts it."""
+    return bool(state.campaigns and campaign_steps.in_scope(campaign_action(action, state, action.reasons), state))
+
+
+def campaign_action(
+    action: QualifyingAction, state: AccrualSnapshot, reasons: Sequence[AccrualReason]
+) -> CampaignAction:
+    """The action as campaigns see it: it counts in one where any of these reasons fulfils the conditions."""
+    if not campaign_steps.ask_for_contexts(state):
+        return CampaignAction(action.campaign_type)
+    base = state.of_member(action.context)
+    contexts = [about(reason, base).later(number) for number, reason in enumerate(reasons)]
+    return CampaignAction(action.campaign_type, contexts)
+
+
+def advanced(
+    action: QualifyingAction, state: AccrualSnapshot, reasons: Sequence[AccrualReason]
+) -> tuple[ProgressStep, ...]:
+    """Steps 8 and 9: what the action counts in campaigns, and the milestones that it reaches."""
+    if not state.campaigns:
+        return ()
+    return campaign_steps.steps_of(campaign_action(action, state, reasons), state)
 
 
 def unclaimed(action: QualifyingAction, state: AccrualSnapshot) -> list[AccrualReason]:
@@ -174,6 +202,15 @@ def budgets_taken_of(action: QualifyingAction, state: AccrualSnapshot) -> list[i
     return sorted(each["rule_id"] for each in rule_uses(awards(action, state)).of_budgets)
 
 
+def campaigns_with_budgets(state: AccrualSnapshot) -> list[int]:
+    """The campaigns of whose budgets the action may take something."""
+    return sorted(
+        each.campaign_id
+        for each in state.campaigns
+        if each.budget is not None and any(stop.reward_points for stop in each.milestones)
+    )
+
+
 def binding_limit(account: int, state: AccrualSnapshot, action: QualifyingAction) -> RemainingLimit | None:
     """The point limit that leaves less than the action would bring, if one does. Call with the account locked."""
     limit = point_limits.most_restrictive(
@@ -202,7 +239,7 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
     total = sum((entry.points for entry in entries), ZERO)
     awarded, pending = (ZERO, total) if action.hold else (total, ZERO)
     settled = min(state.owed, awarded)
-    progress = advance(state.campaigns) if entries else ()  # 8, 9: campaigns, milestones
+    progress = advanced(action, state, [reason for reason, _award in result.earned]) if entries else ()  # 8, 9
     lifetime = state.lifetime + awarded
     level = state.current_level
     if entries:  # 10: the level

@@ -4,6 +4,7 @@ from typing import Any
 
 from campaigns.accrual.snapshot import AccrualSnapshot
 from campaigns.accrual.types import AccrualResult, QualifyingAction, serialize_progress
+from campaigns.progress.advance import MilestoneState
 from core import json_values
 from core.json_values import plain
 from events import messages
@@ -57,6 +58,7 @@ def followup_events(
                 "milestone_id": milestone.milestone_id,
                 "reward_name": milestone.reward_name,
                 "campaign_name": step.campaign.campaign_name,
+                **_round_of(milestone),
             }
             for step in result.progress
             for milestone in step.newly_reached
@@ -66,13 +68,14 @@ def followup_events(
     rewards = [
         new_event(
             "reward-claimed",
-            f"reward-claimed:{milestone.milestone_id}",
+            ":".join(["reward-claimed", str(milestone.milestone_id), *map(str, _round_of(milestone).values())]),
             {
                 "type": "reward",
                 "milestone_id": milestone.milestone_id,
                 "campaign_id": step.campaign.campaign_id,
                 "reward_name": milestone.reward_name,
                 "points": str(milestone.reward_points),
+                **_round_of(milestone),
             },
         )
         for step in result.progress
@@ -92,6 +95,11 @@ def followup_events(
 def is_worth_sending(notification: dict[str, Any]) -> bool:
     """Whether the customer gained something: progress alone is not worth a notification."""
     return bool(notification["points_earned"] or notification["level_updated"] or notification["rewards"])
+
+
+def _round_of(milestone: MilestoneState) -> dict[str, int]:
+    """Named where a campaign gives its rewards again."""
+    return {"round": milestone.round} if milestone.round > 1 else {}
 
 
 def webhook_events_of(

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
+from campaigns.accrual import welcome
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
 from campaigns.earning.action_context import ActionContext, Item
@@ -117,6 +118,20 @@ def on_login(event: LeasedEvent) -> None:
     accrue(AccrualRequest(event, _action(event, Campaign.Type.LOGIN, [reason], context)))
 
 
+def welcome_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> ActionContext:  # noqa: ARG001
+    """Somebody's joining as earning rules see it: at the moment when they joined."""
+    return ActionContext(kind=Kind.WELCOME, happened_at=datetime.fromisoformat(payload["enrolled_at"]), payload=payload)
+
+
+@raises(*ACCRUAL_ERRORS)
+def on_welcome(event: LeasedEvent) -> None:
+    """A new member's points, once ever. Our own event: nobody outside can send this kind."""
+    reason = AccrualReason(reason_id=welcome.REASON, note=_("Points for joining"))
+    user_id = event.arguments["user_id"]
+    context = welcome_context(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
+    accrue(AccrualRequest(event, _action(event, "welcome", [reason], context)))
+
+
 def on_reward_claimed(event: LeasedEvent) -> None:
     """A milestone's reward that is claimed automatically: points, or a thing with its code for the till.
 
@@ -134,7 +149,9 @@ def on_reward_claimed(event: LeasedEvent) -> None:
 
 def _credit_reward(event: LeasedEvent) -> None:
     note = _("Reward: %(name)s") % {"name": event.payload["reward_name"]}
-    reason = AccrualReason(reason_id=f"{ledger.WON}{event.payload['milestone_id']}", note=note)
+    milestone_round = event.payload.get("round", 1)
+    suffix = f":{milestone_round}" if milestone_round > 1 else ""
+    reason = AccrualReason(reason_id=f"{ledger.WON}{event.payload['milestone_id']}{suffix}", note=note)
     context = ActionContext(
         kind=Kind.MILESTONE,
         happened_at=event.time,

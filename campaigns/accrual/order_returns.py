@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns.progress import step_back
+from campaigns.progress.step_back import ReturnedPart
 from core.errors import DomainError, raises
 from core.json_values import plain
 from events import leases, messages
@@ -28,9 +29,15 @@ def on_order_return(event: LeasedEvent) -> None:
         with transaction.atomic():
             applied = returns.apply(request, cause=str(event.event_id))
             outcome = applied.answer
-            if applied.order_is_gone and applied.order_event_id:
+            if applied.order_event_id:
                 stepped = step_back.step_back(
-                    brand_id=event.brand_id, user_id=request.user_id, order_event_id=applied.order_event_id, at=now
+                    brand_id=event.brand_id,
+                    user_id=request.user_id,
+                    order_event_id=applied.order_event_id,
+                    returned=ReturnedPart(
+                        applied.returned_before, applied.returned, applied.paid, is_all=applied.order_is_gone
+                    ),
+                    at=now,
                 )
                 outcome = outcome | ({"campaigns_stepped_back": stepped} if stepped else {})
             leases.finish(event, outcome=outcome, following=applied.followups, at=now)

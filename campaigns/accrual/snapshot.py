@@ -205,16 +205,18 @@ def _parameters_of(item: int, lookup: AccrualLookup, rule_set: RuleSet) -> dict[
         "campaign_type": lookup.campaign_type,
         "happened_at": lookup.happened_at.isoformat(),
         "reason_ids": lookup.reason_ids,
+        "kind": contexts[0].kind if contexts else None,
     }
     if needed.limited:
         requested["limited"] = needed.limited
     if Needs.EARLIER in needed.needs:
-        requested["counted"] = contexts[0].kind
+        requested["wants_earlier"] = True
     if Needs.LAST in needed.needs:
         requested["wants_last"] = True
     if Needs.SEGMENTS in needed.needs:
         requested["wants_segments"] = True
-    if Needs.CATALOGUE in needed.needs and contexts[0].kind == ORDER:
+    if contexts and contexts[0].kind == ORDER:  # also for campaigns, which the statement itself finds
+        requested["wants_catalogue"] = Needs.CATALOGUE in needed.needs
         requested["products"] = [each.product_id for each in contexts[0].items if each.product_id]
         requested["skus"] = [each.sku for each in contexts[0].items if each.sku]
     return requested

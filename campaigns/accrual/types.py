@@ -136,14 +136,20 @@ class AccrualResult:
 
 
 def serialize_progress(step: ProgressStep) -> dict[str, Any]:
-    return {
+    """As answers and outcomes have it; `progress` in whole steps or units of the currency."""
+    result = {
         "campaign_id": step.campaign.campaign_id,
         "campaign_name": step.campaign.campaign_name,
-        "progress": step.progress,
+        "progress": int(step.progress),
         "target": step.campaign.target,
         "milestone_achieved": bool(step.newly_reached),
         "next_reward": step.next_reward,
     }
+    if not step.campaign.is_plain:
+        result |= {"exact_progress": plain(step.progress), "step": plain(step.step), "round": step.round}
+    if step.products:
+        result["products"] = list(step.products)
+    return result
 
 
 @dataclass(frozen=True, slots=True)

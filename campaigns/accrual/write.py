@@ -7,7 +7,7 @@ from functools import cache
 from time import time
 
 from campaigns.accrual.types import PendingAccrual
-from campaigns.progress.advance import steps
+from campaigns.progress.advance import spent, steps
 from core import json_values
 from core.db.statements import Query, part, query_values
 from core.observability import metrics
@@ -30,13 +30,14 @@ class Parts:
     def of(cls, accrual: PendingAccrual) -> "Parts":
         uses = accrual.result.uses
         extra = accrual.extra_cte.statement if accrual.extra_cte else ""
-        return cls(extra, bool(uses.of_member), bool(uses.of_budgets))
+        has_budgets = bool(uses.of_budgets) or bool(spent(accrual.result.progress))
+        return cls(extra, bool(uses.of_member), has_budgets)
 
 
 def write(accruals: Sequence[PendingAccrual]) -> set[int]:
     """Write accruals that have the same parts; returns the indexes of those written.
 
-    The account or event of the others has changed since their snapshot, or a budget of a rule has too little left, and
+    The account or event of the others has changed since their snapshot, or a budget has too little left, and
     nothing of them was written.
     """
     parts = Parts.of(accruals[0])
@@ -81,7 +82,7 @@ def record_metrics(accrual: PendingAccrual) -> None:
 
 
 def _rule_uses(accruals: Sequence[PendingAccrual], parts: Parts) -> dict[str, str]:
-    """Parameters of the parts about rules with limits."""
+    """Parameters of the parts about rules with limits, and campaigns with budgets."""
     result = {}
     if parts.has_uses:
         rows = [{"item": item, **row} for item, each in enumerate(accruals) for row in each.result.uses.of_member]
@@ -89,6 +90,8 @@ def _rule_uses(accruals: Sequence[PendingAccrual], parts: Parts) -> dict[str, st
     if parts.has_budgets:
         rows = [{"item": item, **row} for item, each in enumerate(accruals) for row in each.result.uses.of_budgets]
         result["budgets"] = json.dumps(rows)
+        rows = [{"item": item, **row} for item, each in enumerate(accruals) for row in spent(each.result.progress)]
+        result["campaign_budgets"] = json.dumps(rows)
     return result
 
 

@@ -5,21 +5,44 @@ from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.forms.formsets import DELETION_FIELD_NAME
+from django.forms.widgets import Script
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns import linked
+from campaigns.accrual import scopes
+from campaigns.admin.campaign_copies import CampaignCopies
+from campaigns.admin.campaign_form import CampaignForm
 from campaigns.admin.resources import CampaignResource, check_stored_milestones
-from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
-from portal.base.forms import TenantForm
+from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone, RewardClaim
+from campaigns.progress import results
+from campaigns.progress.results import CampaignResults
+from portal.base.badges import badge
 from portal.base.gone_rows import BoundedTable
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import RowForm
 from portal.base.translations import TranslationsAdmin, TranslationsInline, translated_form
 from portal.import_export.importable import ImportingAdmin
 from portal.unfold import ChoicesFilter, display
+
+RESULTS = ("participants", "reached", "rewards", "points_paid", "cost")
+
+
+def _without(fields: Any, hidden: set[str]) -> tuple[Any, ...]:
+    """The fields of a section without some, also of those that share a line."""
+    lines: list[Any] = []
+    for line in fields:
+        names = [name for name in (line if isinstance(line, tuple) else (line,)) if name not in hidden]
+        if names:
+            lines.append(names[0] if len(names) == 1 else tuple(names))
+    return tuple(lines)
+
+
+def format_points(points: Decimal) -> str:
+    return f"{points.normalize():,f}"
 
 
 class MilestoneForms(BoundedTable):
@@ -78,7 +101,7 @@ class Milestones(TranslationsInline):
 
 
 @admin.register(Campaign)
-class CampaignAdmin(ImportingAdmin, TranslationsAdmin):
+class CampaignAdmin(CampaignCopies, ImportingAdmin, TranslationsAdmin):
     role_permissions: ClassVar = {
         "owner": "view add change",
         "manager": "view add change",
@@ -97,7 +120,9 @@ class CampaignAdmin(ImportingAdmin, TranslationsAdmin):
                 "fields": (
                     "brand",
                     "campaign_name",
-                    ("type", "target_value"),
+                    "reads_back",
+                    ("type", "step_by"),
+                    ("target_value", "is_repeatable"),
                     "starts_at",
                     "ends_at",
                     "is_active",
@@ -105,10 +130,109 @@ class CampaignAdmin(ImportingAdmin, TranslationsAdmin):
                 )
             },
         ),
+        (gettext_lazy("Only count actions of which"), {"fields": ("conditions",)}),
+        (gettext_lazy("Budget"), {"fields": (("budget", "budget_now"),)}),
+        (
+            gettext_lazy("Results"),
+            {"fields": (("participants", "reached"), ("rewards", "points_paid"), "cost")},
+        ),
     )
-    readonly_fields = ("linked_batches",)
-    form = translated_form(TenantForm, Campaign)
+    readonly_fields = (
+        "linked_batches",
+        "reads_back",
+        "budget_now",
+        "participants",
+        "reached",
+        "rewards",
+        "points_paid",
+        "cost",
+    )
+    form = translated_form(CampaignForm, Campaign)
     inlines = (Milestones,)
+    actions_detail = ("duplicate",)
+
+    class Media:
+        css: ClassVar = {"all": ("campaigns/rule_builder.css",)}
+        js = (Script("campaigns/rule_builder.js", type="module"),)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """A new campaign has no results; who may only read has the sentence instead of the rows."""
+        result = super().get_fieldsets(request, obj)
+        if obj is None:
+            hidden = {"reads_back", "budget_now", *RESULTS}
+        else:
+            hidden = set() if self.has_change_permission(request, obj) else {"conditions"}
+        sections = [(title, {**parts, "fields": _without(parts["fields"], hidden)}) for title, parts in result]
+        return [(title, parts) for title, parts in sections if parts["fields"]]
+
+    # --- What it shows
+
+    @display(description=gettext_lazy("the campaign"))
+    def reads_back(self, campaign: Campaign) -> str:
+        return scopes.sentence(campaign) if campaign.pk else "-"
+
+    @display(description=gettext_lazy("paid so far"))
+    def budget_now(self, campaign: Campaign) -> SafeString | str:
+        """Of a campaign with a budget; a badge says that nothing is left."""
+        spent = CampaignBudget.objects.filter(campaign=campaign).first()
+        if campaign.budget is None or spent is None:
+            return "-"
+        if spent.points >= campaign.budget:
+            return badge("danger", _("Out of budget"))
+        points = {"spent": format_points(spent.points), "budget": format_points(campaign.budget)}
+        return _("%(spent)s of %(budget)s points") % points
+
+    def results(self, campaign: Campaign) -> CampaignResults:
+        """Read once for all that the page shows of them."""
+        result: CampaignResults | None = getattr(campaign, "page_results", None)
+        if result is None:
+            result = results.results_of(campaign)
+            campaign.page_results = result  # type: ignore[attr-defined] # for this page alone
+        return result
+
+    @display(description=gettext_lazy("participants"))
+    def participants(self, campaign: Campaign) -> str:
+        return f"{self.results(campaign).participants:,}" if campaign.pk else "-"
+
+    @display(description=gettext_lazy("reached the goal"))
+    def reached(self, campaign: Campaign) -> str:
+        if not campaign.pk:
+            return "-"
+        figures = self.results(campaign)
+        if not campaign.is_repeatable and figures.rounds == figures.reached:
+            return f"{figures.reached:,}"
+        return _("%(members)s, %(times)s times in all") % {
+            "members": f"{figures.reached:,}",
+            "times": f"{figures.rounds:,}",
+        }
+
+    @display(description=gettext_lazy("rewards"))
+    def rewards(self, campaign: Campaign) -> str:
+        if not campaign.pk:
+            return "-"
+        figures = self.results(campaign)
+        return _("%(claimed)s claimed, %(waiting)s to be claimed") % {
+            "claimed": f"{figures.claimed:,}",
+            "waiting": f"{figures.waiting:,}",
+        }
+
+    @display(description=gettext_lazy("points of milestones"))
+    def points_paid(self, campaign: Campaign) -> str:
+        if not campaign.pk:
+            return "-"
+        figures = self.results(campaign)
+        return _("%(points)s given, %(waiting)s to be claimed") % {
+            "points": format_points(figures.points),
+            "waiting": format_points(figures.points_waiting),
+        }
+
+    @display(description=gettext_lazy("cost"))
+    def cost(self, campaign: Campaign) -> str:
+        """Of the points given, by what a point cost on the day."""
+        if not campaign.pk:
+            return "-"
+        cost = self.results(campaign).cost
+        return _("no cost set") if cost is None else f"{cost:,} {campaign.brand.currency}"
 
     @display(description=gettext_lazy("batches"))
     def linked_batches(self, campaign: Campaign) -> str:

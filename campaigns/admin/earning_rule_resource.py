@@ -70,7 +70,8 @@ class EarningRuleResource(CeilingResource):
     notes: ClassVar[dict[str, Any]] = {
         "name": gettext_lazy("Finds the rule to change. Left out or empty: what the rule is for."),
         "kind": gettext_lazy(
-            "Required. scan-auth, order-complete, log-user-profile-update, log-user-login, milestone or your own kind."
+            "Required. scan-auth, order-complete, log-user-profile-update, log-user-login, milestone, "
+            "member-welcome or your own kind."
         ),
         "reward_type": gettext_lazy("points, percentage (orders and scans), multiplier or bonus."),
         "reward_value": gettext_lazy("Required. Points, percent of the amount, or how many times."),

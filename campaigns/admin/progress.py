@@ -42,7 +42,11 @@ class CampaignProgressAdmin(ExportingAdmin):
 
 
 def reached(row: UserLoyaltyCampaign) -> str:
-    return f"{row.displayed_progress} / {row.campaign.target_value}"
+    """Such as 3 / 5; where a campaign is repeated, with the round."""
+    text = f"{row.displayed_progress.normalize():f} / {row.campaign.target_value}"
+    if row.round == 1 and not row.campaign.is_repeatable:
+        return text
+    return gettext("%(progress)s, round %(round)d") % {"progress": text, "round": row.round}
 
 
 def panel(customer: User, brand: Brand) -> Panel:

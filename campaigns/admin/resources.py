@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from brands import audit_log
 from brands.audit_log import AuditContext
+from campaigns.admin.campaign_form import problems_of
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
 from core.errors import Invalid
 from portal.base.gone_rows import MAX_ROWS
@@ -61,6 +62,9 @@ class CampaignResource(TenantResource):
     name = column(Campaign, "campaign_name", "name")
     type = column(Campaign, "type")
     target_value = column(Campaign, "target_value")
+    step_by = column(Campaign, "step_by")
+    is_repeatable = column(Campaign, "is_repeatable", "repeatable")
+    budget = column(Campaign, "budget")
     starts_at = column(Campaign, "starts_at")
     ends_at = column(Campaign, "ends_at")
     active = column(Campaign, "is_active", "active")
@@ -73,6 +77,9 @@ class CampaignResource(TenantResource):
         "name": "Ten scans",
         "type": "authenticator_scan",
         "target_value": "10",
+        "step_by": "count",
+        "repeatable": "no",
+        "budget": "",
         "starts_at": "2026-01-01 00:00",
         "ends_at": "2026-12-31 23:59:59",
         "active": "yes",
@@ -91,6 +98,9 @@ class CampaignResource(TenantResource):
         ),
         "type": gettext_lazy("authenticator_scan, order, profile or login."),
         "target_value": gettext_lazy("Required. The goal, for example a count of scans."),
+        "step_by": gettext_lazy("count, amount (money spent) or products (different ones). Left out: count."),
+        "repeatable": gettext_lazy("yes or no: whether whoever has reached the goal begins again."),
+        "budget": gettext_lazy("The points that its milestones pay at most in all. Leave empty for any number."),
         "starts_at": MOMENT,
         "ends_at": MOMENT,
         "active": gettext_lazy("yes or no."),
@@ -211,6 +221,8 @@ class CampaignResource(TenantResource):
         claims = RewardClaim.objects.filter(milestone__campaign__in=shrinking)
         claimed = set(claims.values_list("milestone__campaign_id", flat=True).distinct()) if shrinking else set()
         for row in rows:
+            for name, text in problems_of(row.instance, step_before=row.before.step_by if row.before else None).items():
+                row.add_error(name if name in self.fields else "", text)
             self._check_milestones(row)
             if row.before and row.more.removed and row.before.pk in claimed:
                 text = _("Rewards of this campaign were given: none of its milestones can be left out.")

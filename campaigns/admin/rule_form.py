@@ -1,6 +1,7 @@
 """The form of an earning rule: rows for conditions and limits, which read back as a sentence."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -35,7 +36,7 @@ def vocabulary(own: Sequence[EventKind] = ()) -> dict[str, Any]:
             for row in kind.fields.all()
         ),
     ]
-    return vocabulary_of(fields, own=own, nothing=_("No conditions: the rule counts each time."))
+    return vocabulary_of(fields, own=own, nothing=_("No conditions: each time counts."))
 
 
 def vocabulary_of(fields: Sequence[dict[str, Any]], *, nothing: str, own: Sequence[EventKind] = ()) -> dict[str, Any]:
@@ -108,12 +109,25 @@ def described(field: Field, own: Sequence[str] = ()) -> dict[str, Any]:
 
 
 class RowsWidget(forms.HiddenInput):
-    """Carries what the rows say; rule_builder.js shows the rows in its place."""
+    """Carries what the rows say; rule_builder.js shows the rows in its place.
 
-    def __init__(self, part: str, offered: Callable[[], dict[str, Any]] | None = None) -> None:
+    `offered`: the vocabulary of other fields than an action's. `kinds`: where the form's field `kind_field` names kinds
+    of actions otherwise, which kind each is; `choices_at`: where values are looked up on pages without a test bench.
+    """
+
+    def __init__(
+        self,
+        part: str,
+        *,
+        offered: Callable[[], dict[str, Any]] | None = None,
+        kinds: Mapping[str, str] | None = None,
+        kind_field: str = "",
+        choices_at: Any = "",
+    ) -> None:
         super().__init__(attrs={"data-rule-part": part})
-        self.part, self.offered = part, offered
+        self.part, self.offered, self.choices_at = part, offered, choices_at
         self.own: Sequence[EventKind] = ()
+        self.more = {"data-kinds": json.dumps(kinds), "data-kind-field": kind_field} if kinds else {}
 
     @property
     def is_hidden(self) -> bool:
@@ -121,7 +135,8 @@ class RowsWidget(forms.HiddenInput):
         return False
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
-        field = super().render(name, value, attrs, renderer)
+        more = {**self.more, "data-choices": str(self.choices_at)} if self.choices_at else self.more
+        field = super().render(name, value, {**(attrs or {}), **more}, renderer)
         about: dict[str, Any] = {"field": field, "part": self.part, "vocabulary": None}
         if self.offered:
             about["vocabulary"] = self.offered()
@@ -133,8 +148,8 @@ class RowsWidget(forms.HiddenInput):
 class RowsField(forms.JSONField):
     """What the rows say. Whoever sends something else is told in words."""
 
-    def __init__(self, *, part: str, empty: Any, offered: Callable[[], dict[str, Any]] | None = None) -> None:
-        super().__init__(required=False, widget=RowsWidget(part, offered))
+    def __init__(self, *, part: str, empty: Any, **about: Any) -> None:
+        super().__init__(required=False, widget=RowsWidget(part, **about))
         self.empty = empty
         self.default_error_messages["invalid"] = _("The rows could not be read. Reload the page.")
 

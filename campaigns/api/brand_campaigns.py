@@ -26,6 +26,10 @@ EXAMPLE = {
     "name": "Ten jackets",
     "type": "authenticator_scan",
     "target": 10,
+    "step_by": "count",
+    "is_repeatable": False,
+    "conditions": {"all": [{"field": "category", "operator": "in", "value": ["Jackets"]}]},
+    "budget": 20000,
     "starts_at": WHEN,
     "ends_at": None,
     "is_active": True,
@@ -65,6 +69,12 @@ class BrandCampaignOutput(Output):
     name = serializers.CharField(source="campaign_name")
     type = serializers.ChoiceField(choices=Campaign.Type.values)
     target = serializers.IntegerField(source="target_value")
+    step_by = serializers.ChoiceField(
+        choices=Campaign.StepBy.values, help_text="What is counted: actions, money spent, or different products."
+    )
+    is_repeatable = serializers.BooleanField(help_text="Whoever has reached the goal begins again.")
+    conditions = serializers.DictField(help_text="Which actions count, as in earning rules; empty: all of the type.")
+    budget = PointsField(allow_null=True, help_text="The points that its milestones pay at most in all.")
     starts_at = TimestampField(allow_null=True)
     ends_at = TimestampField(allow_null=True)
     is_active = serializers.BooleanField()

@@ -116,6 +116,14 @@ class ProgressOutput(Output):
     target = serializers.IntegerField()
     milestone_achieved = serializers.BooleanField()
     next_reward = serializers.CharField(allow_blank=True)
+    exact_progress = PointsField(
+        required=False, help_text="Of money with its fraction; where it counts no simple steps."
+    )
+    step = PointsField(required=False, help_text="What the action counted; where it counts no simple steps.")
+    round = serializers.IntegerField(required=False, help_text="Of a campaign that can be repeated.")
+    products = serializers.ListField(
+        child=serializers.IntegerField(), required=False, help_text="The products that were counted for the first time."
+    )
 
 
 class LimitOutput(Output):

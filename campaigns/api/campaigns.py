@@ -11,7 +11,7 @@ from campaigns.models.campaigns import Campaign
 from campaigns.progress.overview import CampaignStatus, standings
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
-from core.api.outputs import Output, SuccessField, TimestampField
+from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 from core.redis import rate_limits
 from core.translations import TranslatedField, in_language
 
@@ -20,7 +20,11 @@ STANDING = {
     "campaign_name": "Ten scans",
     "type": "authenticator_scan",
     "progress": 3,
+    "exact_progress": 3,
     "target": 10,
+    "step_by": "count",
+    "is_repeatable": False,
+    "round": 1,
     "ends_at": None,
     "milestones": [
         {
@@ -65,8 +69,18 @@ class CampaignOutput(Output):
     campaign_id = serializers.IntegerField(source="campaign.pk")
     campaign_name = TranslatedField(source="campaign.campaign_name")
     type = serializers.ChoiceField(source="campaign.type", choices=Campaign.Type.choices)
-    progress = serializers.IntegerField()
+    progress = serializers.IntegerField(help_text="In whole steps, or whole units of the currency, rounded down.")
+    exact_progress = PointsField(help_text="As `progress`; of money with its fraction.")
     target = serializers.IntegerField(source="campaign.target_value")
+    step_by = serializers.ChoiceField(
+        source="campaign.step_by",
+        choices=Campaign.StepBy.choices,
+        help_text="What is counted: actions, money spent, or different products.",
+    )
+    is_repeatable = serializers.BooleanField(
+        source="campaign.is_repeatable", help_text="Whoever has reached the goal begins again."
+    )
+    round = serializers.IntegerField(help_text="How many times the customer is at it, with this one.")
     ends_at = TimestampField(source="campaign.ends_at", allow_null=True)
     milestones = MilestoneOutput(many=True, source="steps")
     next_reward = NextRewardField(allow_blank=True, help_text="Empty where none is left.")

@@ -21,9 +21,7 @@ CLAIMED = {"milestone_id": 8, "reward_name": "A sticker", "points": 0, "redempti
 class ClaimedData(Output):
     milestone_id = serializers.IntegerField(source="milestone.pk")
     reward_name = TranslatedField(source="milestone.reward_name")
-    points = PointsField(
-        source="milestone.reward_points", help_text="Points that it pays; they come as all points do. 0 for a thing."
-    )
+    points = PointsField(help_text="Points that it pays; they come as all points do. 0 for a thing.")
     redemption_id = serializers.IntegerField(allow_null=True)
     code = serializers.CharField(allow_null=True, help_text="For the till, where the reward is a thing.")
 

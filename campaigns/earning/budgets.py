@@ -1,4 +1,4 @@
-"""Budgets of rules: what they have given in all.
+"""Budgets of rules and of campaigns: what they have given in all.
 
 Counted by write_accruals.sql alone; here they are locked, and owners hear when one is used up.
 """
@@ -8,11 +8,14 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F, Min, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from brands.models.tenants import Brand
 from brands.staff_login import mails, quota_mails
 from brands.staff_login.models import StaffMail
+from campaigns.models.campaigns import Campaign, CampaignBudget
 from campaigns.models.earning_rules import EarningRule, EarningRuleBudget
 
 AT_ONCE = 200
@@ -25,12 +28,45 @@ def lock(rule_ids: Sequence[int]) -> None:
         list(rows.select_for_update(no_key=True).values_list("rule_id"))
 
 
+def lock_campaigns(campaign_ids: Sequence[int]) -> None:
+    """As lock, after the budgets of rules and in the order of the campaigns."""
+    if campaign_ids:
+        rows = CampaignBudget.objects.filter(campaign__in=campaign_ids).order_by("campaign_id")
+        list(rows.select_for_update(no_key=True).values_list("campaign_id"))
+
+
 def notify_used_up(*, at: datetime) -> int:
-    """Mail the owners of brands whose rules have given all that there was, once for each budget. Returns how many."""
+    """Mail the owners of brands whose rules or campaigns have given all that there was, once for each budget.
+
+    Returns how many.
+    """
     waiting = EarningRuleBudget.objects.filter(used_up_at__isnull=False, notified_at__isnull=True)
-    return sum(
-        _notify(rule_id, at) for rule_id in waiting.order_by("used_up_at").values_list("rule_id", flat=True)[:AT_ONCE]
-    )
+    rule_ids = waiting.order_by("used_up_at").values_list("rule_id", flat=True)[:AT_ONCE]
+    campaign_ids = used_up_campaigns().order_by("campaign_id").values_list("campaign_id", flat=True)[:AT_ONCE]
+    return sum(_notify(rule_id, at) for rule_id in rule_ids) + sum(_notify_of(each, at) for each in campaign_ids)
+
+
+def used_up_campaigns() -> QuerySet[CampaignBudget]:
+    """Those of which nobody was told whose budgets have too little left for any milestone that pays."""
+    pays = Q(campaign__milestones__reward_points__gt=0)
+    rows = CampaignBudget.objects.filter(notified_at__isnull=True, campaign__budget__isnull=False)
+    with_least = rows.annotate(least=Min("campaign__milestones__reward_points", filter=pays))
+    return with_least.filter(least__isnull=False, campaign__budget__lt=F("points") + F("least"))
+
+
+def _notify_of(campaign_id: int, at: datetime) -> int:
+    """As _notify, of a campaign."""
+    with transaction.atomic():
+        if not CampaignBudget.objects.filter(campaign=campaign_id, notified_at__isnull=True).update(notified_at=at):
+            return 0
+        campaign = Campaign.objects.select_related("brand", "spent").get(pk=campaign_id)
+        message = _("%(brand)s: the campaign “%(campaign)s” has paid %(points)s points, and its budget is used up.") % {
+            "brand": campaign.brand,
+            "campaign": campaign,
+            "points": f"{campaign.spent.points:,}",
+        }
+        _mail(campaign.brand, message, reverse("admin:campaigns_campaign_change", args=[campaign_id]))
+    return 1
 
 
 def _notify(rule_id: int, at: datetime) -> int:
@@ -46,7 +82,11 @@ def _notify(rule_id: int, at: datetime) -> int:
             "events": f"{rule.budget.events:,}",
         }
         path = reverse("admin:campaigns_earningrule_change", args=[rule.pk])
-        for owner in quota_mails.owners_of(rule.brand):
-            kind = StaffMail.Kind.BUDGET
-            mails.write(user=owner.user, kind=kind, origin=settings.PORTAL_URL, text=message[:300], path=path)
+        _mail(rule.brand, message, path)
     return 1
+
+
+def _mail(brand: Brand, message: str, path: str) -> None:
+    for owner in quota_mails.owners_of(brand):
+        kind = StaffMail.Kind.BUDGET
+        mails.write(user=owner.user, kind=kind, origin=settings.PORTAL_URL, text=message[:300], path=path)

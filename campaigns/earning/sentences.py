@@ -30,6 +30,11 @@ def sentence(rule: EarningRule) -> str:
     return f"{' '.join(parts)}: {values}."
 
 
+def conditions_text(group: Group, brand: Brand) -> str:
+    """Such as "category is one of Serums and level is one of Gold"; empty where there are none."""
+    return _group(group, brand) if group.parts else ""
+
+
 def readable(rule: EarningRule) -> str:
     """The sentence; of a rule that can no longer be read, why."""
     try:
@@ -45,6 +50,7 @@ def _when(rule: EarningRule) -> str:
         Kind.PROFILE: _("When somebody completes a profile field"),
         Kind.LOGIN: _("When somebody logs in for the first time in a day"),
         Kind.MILESTONE: _("When a milestone pays points"),
+        Kind.WELCOME: _("When somebody joins"),
     }
     return texts.get(rule.kind) or _("When “%(event)s” happens") % {"event": rule.kind_title}
 

@@ -1,6 +1,6 @@
 """Campaigns, their milestones, how far customers are, and what else earns points."""
 
-from campaigns.models.campaigns import Campaign, Milestone, RewardClaim, UserLoyaltyCampaign
+from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone, RewardClaim, UserLoyaltyCampaign
 from campaigns.models.earning_rules import (
     EarningRule,
     EarningRuleBudget,
@@ -12,6 +12,7 @@ from campaigns.models.event_kinds import EventKind, EventKindField
 
 __all__ = [
     "Campaign",
+    "CampaignBudget",
     "EarningRule",
     "EarningRuleBudget",
     "EarningRuleSet",

@@ -1,6 +1,7 @@
 """What a brand offers: campaigns with milestones, each customer's progress, the rewards reached."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Self
 
 from django.contrib.postgres.fields import ArrayField
@@ -14,6 +15,8 @@ from brands.models.tenants import Brand
 from core.moments import MomentField
 from core.translations import TranslationsField
 
+ZERO = Decimal(0)
+
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
     def running(self, at: datetime) -> Self:
@@ -26,7 +29,10 @@ class CampaignQuerySet(models.QuerySet["Campaign"]):
 
 
 class Campaign(models.Model):
-    """A goal that customers of a brand work towards, one qualifying action at a time."""
+    """A goal that customers of a brand work towards, one qualifying action at a time.
+
+    `conditions` are data that campaigns/earning reads, as those of earning rules: which actions count.
+    """
 
     visible_to_customers = True
 
@@ -36,12 +42,43 @@ class Campaign(models.Model):
         PROFILE = "profile", _("Profile changes")
         LOGIN = "login", _("Logins")
 
+    class StepBy(models.TextChoices):
+        COUNT = "count", _("Actions, one by one")
+        AMOUNT = "amount", _("Money spent")
+        PRODUCTS = "products", _("Different products")
+
     campaign_id = models.BigAutoField(primary_key=True)
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="campaigns")
     campaign_name = models.CharField(max_length=120)
     type = models.CharField(max_length=32, choices=Type.choices, default=Type.SCAN)
     target_value = models.PositiveIntegerField(
         validators=[MinValueValidator(1)], help_text=_("The goal, for example a count of scans.")
+    )
+    step_by = models.CharField(
+        _("counts"),
+        max_length=8,
+        choices=StepBy.choices,
+        default=StepBy.COUNT,
+        db_default=StepBy.COUNT,
+        help_text=_("What brings a customer nearer to the goal. It cannot be changed once somebody has begun."),
+    )
+    is_repeatable = models.BooleanField(
+        _("repeatable"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "If ticked, whoever has reached the goal begins again, and its milestones give their rewards again."
+        ),
+    )
+    conditions = models.JSONField(default=dict, db_default={}, blank=True)
+    budget = models.DecimalField(
+        _("budget in points"),
+        max_digits=14,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal("0.01"))],
+        help_text=_("What its milestones may pay in all. Whoever comes when it is used up gets no points."),
     )
     starts_at = MomentField(null=True, blank=True)
     ends_at = MomentField(null=True, blank=True)
@@ -65,6 +102,17 @@ class Campaign(models.Model):
             models.CheckConstraint(
                 condition=models.Q(type__in=["authenticator_scan", "order", "profile", "login"]),
                 name="campaign_type_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(step_by__in=["count", "amount", "products"]), name="campaign_step_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(step_by="count") | models.Q(type__in=["authenticator_scan", "order"]),
+                name="campaign_step_needs_products",
+                violation_error_message=_("Only scans and orders have products and amounts to count."),
+            ),
+            models.CheckConstraint(
+                condition=models.Q(budget__isnull=True) | models.Q(budget__gt=0), name="campaign_budget_positive"
             ),
         ]
 
@@ -110,16 +158,41 @@ class Milestone(models.Model):
         return f"{self.reward_name} at {self.threshold}"
 
 
+class CampaignBudget(models.Model):
+    """What a campaign's milestones have paid in points, while it has a budget. `notified_at`: when staff were told.
+
+    A trigger makes the row with the campaign, and counts what was paid before when a budget is set.
+    """
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, primary_key=True, related_name="spent")
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO, db_default=ZERO)
+    notified_at = MomentField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=models.Q(points__gte=0), name="campaign_spent_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign}: {self.points}"
+
+
 class UserLoyaltyCampaign(models.Model):
-    """A customer's progress in a campaign."""
+    """A customer's progress in a campaign: in money or in whole steps, towards the goal of the current round.
+
+    `milestones_achieved` and `products` are those of this round.
+    """
 
     guarded_by = ("campaign",)
     customer_by = ("user",)
 
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="campaign_progress", db_index=False)
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="progress_rows")
-    progress = models.PositiveIntegerField(default=1)
+    progress = models.DecimalField(max_digits=12, decimal_places=2, default=1)
     milestones_achieved = ArrayField(models.BigIntegerField(), default=list, help_text=_("Ids of the milestones."))
+    round = models.PositiveIntegerField(default=1, db_default=1)
+    products = ArrayField(models.BigIntegerField(), default=list, db_default=[], help_text=_("Ids of the products."))
     created_at = MomentField(default=timezone.now, db_column="createdAt", editable=False)
     updated_at = MomentField(default=timezone.now, db_column="updatedAt", editable=False)
 
@@ -130,20 +203,24 @@ class UserLoyaltyCampaign(models.Model):
         ordering = ["-updated_at", "-id"]
         constraints = [
             models.UniqueConstraint(fields=["user", "campaign"], name="one_progress_per_campaign"),
-            models.CheckConstraint(condition=models.Q(progress__gte=1), name="progress_starts_at_one"),
+            models.CheckConstraint(condition=models.Q(progress__gte=0), name="progress_not_negative"),
+            models.CheckConstraint(condition=models.Q(round__gte=1), name="progress_round_positive"),
         ]
 
     def __str__(self) -> str:
         return f"{self.user} in {self.campaign}"
 
     @property
-    def displayed_progress(self) -> int:
+    def displayed_progress(self) -> Decimal:
         """Never beyond the goal, which a brand may lower below what was counted."""
-        return min(self.progress, self.campaign.target_value)
+        return min(self.progress, Decimal(self.campaign.target_value))
 
 
 class RewardClaim(models.Model):
-    """A milestone's reward as one customer holds it: available, then claimed, each once."""
+    """A milestone's reward as one customer holds it: available, then claimed, once in each round of the campaign.
+
+    `points`: what the milestone paid when it was reached; older rows have none, and pay what it pays now.
+    """
 
     guarded_by = ("milestone",)
     customer_by = ("user",)
@@ -154,6 +231,8 @@ class RewardClaim(models.Model):
 
     milestone = models.ForeignKey(Milestone, on_delete=models.PROTECT, related_name="claims", db_index=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="reward_claims")
+    round = models.PositiveIntegerField(default=1, db_default=1)
+    points = models.DecimalField(max_digits=10, decimal_places=2, null=True, editable=False)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.AVAILABLE)
     created_at = MomentField(default=timezone.now, editable=False)
     claimed_at = MomentField(null=True, blank=True, editable=False)
@@ -161,7 +240,7 @@ class RewardClaim(models.Model):
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
-            models.UniqueConstraint(fields=["milestone", "user"], name="reward_given_once"),
+            models.UniqueConstraint(fields=["milestone", "user", "round"], name="reward_given_once_in_a_round"),
             models.CheckConstraint(
                 condition=models.Q(status="available", claimed_at__isnull=True)
                 | models.Q(status="claimed", claimed_at__isnull=False),

@@ -38,6 +38,7 @@ class EarningRule(models.Model):
         PROFILE = "log-user-profile-update", _("Profile field completed")
         LOGIN = "log-user-login", _("First login of the day")
         MILESTONE = "milestone", _("Milestone that pays points")
+        WELCOME = "member-welcome", _("Member joined")
 
     class Effect(models.TextChoices):
         """The values that the API and files call `reward_type`."""

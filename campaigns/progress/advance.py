@@ -1,18 +1,37 @@
 """A customer's progress: the only code that writes UserLoyaltyCampaign and RewardClaim."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from campaigns.models.campaigns import RewardClaim
+from campaigns.models.campaigns import Campaign, RewardClaim
+
+ZERO, ONE = Decimal(0), Decimal(1)
+# One action finishes no more rounds than this; what it counts beyond them is lost.
+MAX_ROUNDS = 10
+COUNT, PRODUCTS = Campaign.StepBy.COUNT.value, Campaign.StepBy.PRODUCTS.value
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What one action counts in a campaign: so many steps or so much money, or these products."""
+
+    amount: Decimal = ZERO
+    products: tuple[int, ...] = ()
+
+
+ONE_ACTION = Counted(ONE)
 
 
 @dataclass(frozen=True, slots=True)
 class MilestoneState:
-    """A milestone as one customer finds it; `reward_points` in points."""
+    """A milestone as one customer finds it in a round; `reward_points` in points.
+
+    `is_withheld`: the campaign's budget has too little left for it.
+    """
 
     milestone_id: int
     threshold: int
@@ -20,6 +39,8 @@ class MilestoneState:
     reward_points: Decimal
     auto_claim: bool
     is_rewarded: bool
+    round: int = 1
+    is_withheld: bool = False
 
     @property
     def is_thing(self) -> bool:
@@ -29,36 +50,67 @@ class MilestoneState:
 
 @dataclass(frozen=True, slots=True)
 class ActiveCampaign:
-    """A running campaign, its milestones with the lowest threshold first, and where a customer stands in it."""
+    """A running campaign, its milestones with the lowest threshold first, and where a customer stands in it.
+
+    `spent`: what its milestones have paid of its budget, where it has one. `products`: those counted in this round.
+    """
 
     campaign_id: int
     campaign_name: str
     target: int
     milestones: tuple[MilestoneState, ...]
-    progress: int
+    progress: Decimal
     achieved: tuple[int, ...]
+    step_by: str = COUNT
+    is_repeatable: bool = False
+    round: int = 1
+    products: tuple[int, ...] = ()
+    conditions: str = ""
+    budget: Decimal | None = None
+    spent: Decimal = ZERO
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each action is one step towards a goal that is reached once."""
+        return self.step_by == COUNT and not self.is_repeatable and self.round == 1
+
+    def next_round(self) -> "ActiveCampaign":
+        """As it begins again: nothing is counted or achieved."""
+        milestones = tuple(replace(each, is_rewarded=False, round=self.round + 1) for each in self.milestones)
+        return replace(self, milestones=milestones, progress=ZERO, achieved=(), round=self.round + 1, products=())
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressStep:
-    """Where one action takes a customer in one campaign: milestones it reaches, and of those the rewards it brings."""
+    """Where one action takes a customer in one campaign: milestones it reaches, and of those the rewards it brings.
+
+    `step` and `products` are what it counts in `round`, the round that it ends in.
+    """
 
     campaign: ActiveCampaign
-    progress: int
+    progress: Decimal
     reached: tuple[MilestoneState, ...]
+    round: int = 1
+    step: Decimal = ONE
+    products: tuple[int, ...] = ()
 
     @property
     def changes_something(self) -> bool:
         """False at the goal, where an action counts no more."""
-        return self.progress > self.campaign.progress or bool(self.reached)
+        return self.progress > self.campaign.progress or bool(self.reached) or self.round > self.campaign.round
 
     @property
     def newly_reached(self) -> tuple[MilestoneState, ...]:
-        return tuple(stop for stop in self.reached if not stop.is_rewarded)
+        return tuple(stop for stop in self.reached if not stop.is_rewarded and not stop.is_withheld)
 
     @property
     def next_reward(self) -> str:
         return next((stop.reward_name for stop in self.campaign.milestones if stop.threshold > self.progress), "")
+
+    @property
+    def points(self) -> Decimal:
+        """What the milestones that it reaches pay, which its campaign's budget bears."""
+        return sum((stop.reward_points for stop in self.newly_reached), ZERO)
 
 
 def parse_running(rows: list[dict[str, Any]] | None) -> list[ActiveCampaign]:
@@ -69,31 +121,74 @@ def parse_running(rows: list[dict[str, Any]] | None) -> list[ActiveCampaign]:
             campaign_name=entry["campaign_name"],
             target=entry["target"],
             milestones=tuple(
-                MilestoneState(number, threshold, name, Decimal(points), auto, has_reward)
+                MilestoneState(number, threshold, name, Decimal(points), auto, has_reward, entry["round"])
                 for number, threshold, name, points, auto, has_reward in entry["milestones"] or ()
             ),
-            progress=entry["progress"],
+            progress=Decimal(entry["progress"]),
             achieved=tuple(entry["achieved"] or ()),
+            step_by=entry["step_by"],
+            is_repeatable=entry["is_repeatable"],
+            round=entry["round"],
+            products=tuple(entry["products"] or ()),
+            conditions=entry["conditions"] or "",
+            budget=None if entry["budget"] is None else Decimal(entry["budget"]),
+            spent=Decimal(entry["spent"] or 0),
         )
         for entry in rows or ()
     ]
 
 
-def advance(campaigns: Sequence[ActiveCampaign]) -> tuple[ProgressStep, ...]:
-    """One step in each, up to its goal.
+def advance(
+    campaigns: Sequence[ActiveCampaign], counted: Mapping[int, Counted] | None = None
+) -> tuple[ProgressStep, ...]:
+    """What an action counts in each, up to its goal; by itself one step.
 
-    Milestones at or below it that were not achieved are reached; one added late counts too.
+    Milestones at or below the progress that were not achieved are reached; one added late counts too.
     """
-    return tuple(_advance(campaign, min(campaign.progress + 1, campaign.target)) for campaign in campaigns)
+    by_campaign = counted or {}
+    return tuple(_advance(each, by_campaign.get(each.campaign_id, ONE_ACTION)) for each in campaigns)
 
 
-def _advance(campaign: ActiveCampaign, progress: int) -> ProgressStep:
-    reached = [
-        stop
-        for stop in campaign.milestones
-        if stop.threshold <= progress and stop.milestone_id not in campaign.achieved
-    ]
-    return ProgressStep(campaign, progress, tuple(reached))
+def _advance(campaign: ActiveCampaign, counted: Counted) -> ProgressStep:
+    now, reached = campaign, list[MilestoneState]()
+    amount, products = counted.amount, tuple(dict.fromkeys(counted.products))
+    rounds = 0
+    while True:
+        if now.is_repeatable and now.progress >= now.target and (amount or products) and rounds < MAX_ROUNDS:
+            now = now.next_round()
+        if now.step_by == PRODUCTS:
+            new = [each for each in products if each not in now.products]
+            room = max(0, now.target - len(now.products))
+            taken, products = tuple(new[:room]), tuple(new[room:])
+            step = Decimal(len(taken))
+        else:
+            taken, step = (), min(amount, max(ZERO, now.target - now.progress))
+            amount -= step
+        progress = min(now.progress + step, Decimal(now.target))
+        reached += [
+            stop for stop in now.milestones if stop.threshold <= progress and stop.milestone_id not in now.achieved
+        ]
+        rounds += 1
+        if not now.is_repeatable or progress < now.target or not (amount or products) or rounds >= MAX_ROUNDS:
+            break
+        now = replace(now, progress=progress)
+    return ProgressStep(campaign, progress, _within_budget(campaign, reached), now.round, step, taken)
+
+
+def _within_budget(campaign: ActiveCampaign, reached: Sequence[MilestoneState]) -> tuple[MilestoneState, ...]:
+    """Those whose points the budget has too little left for are reached all the same, and pay nothing."""
+    if campaign.budget is None:
+        return tuple(reached)
+    left = campaign.budget - campaign.spent
+    result = []
+    for stop in reached:
+        pays = not stop.is_rewarded and stop.reward_points
+        if pays and stop.reward_points > left:
+            result.append(replace(stop, is_withheld=True))
+            continue
+        left -= stop.reward_points if pays else ZERO
+        result.append(stop)
+    return tuple(result)
 
 
 def steps(taken: Sequence[tuple[int, Sequence[ProgressStep]]]) -> dict[str, str]:
@@ -103,15 +198,24 @@ def steps(taken: Sequence[tuple[int, Sequence[ProgressStep]]]) -> dict[str, str]
             "item": item,
             "user_id": user_id,
             "campaign_id": each.campaign.campaign_id,
-            "progress": each.progress,
-            "achieved": [stop.milestone_id for stop in each.reached],
+            "progress": str(each.progress),
+            "round": each.round,
+            "achieved": [stop.milestone_id for stop in each.reached if stop.round == each.round],
+            "products": each.products,
         }
         for item, (user_id, progress) in enumerate(taken)
         for each in progress
         if each.changes_something
     ]
     rewards = [
-        {"item": item, "user_id": user_id, "milestone_id": stop.milestone_id, "claimed": stop.auto_claim}
+        {
+            "item": item,
+            "user_id": user_id,
+            "milestone_id": stop.milestone_id,
+            "round": stop.round,
+            "points": str(stop.reward_points),
+            "claimed": stop.auto_claim,
+        }
         for item, (user_id, progress) in enumerate(taken)
         for each in progress
         for stop in each.newly_reached
@@ -119,7 +223,22 @@ def steps(taken: Sequence[tuple[int, Sequence[ProgressStep]]]) -> dict[str, str]
     return {"steps": json.dumps(steps), "rewards": json.dumps(rewards)}
 
 
-def claim(*, milestone_id: int, user_id: int, at: datetime) -> bool:
-    """Take a milestone's reward that waits for it. False: it does not wait, or no more. Joins a transaction."""
+def spent(progress: Sequence[ProgressStep]) -> list[dict[str, Any]]:
+    """What an action takes of which campaigns' budgets, and what each may pay at most."""
+    return [
+        {"campaign_id": each.campaign.campaign_id, "points": str(each.points), "most": str(each.campaign.budget)}
+        for each in progress
+        if each.campaign.budget is not None and each.points
+    ]
+
+
+def claim(*, milestone_id: int, user_id: int, at: datetime) -> RewardClaim | None:
+    """Take a milestone's reward that waits for it, the oldest first; None: none waits, or no more.
+
+    Joins a transaction. Call with the member's account locked.
+    """
     waiting = RewardClaim.objects.filter(milestone=milestone_id, user=user_id, status=RewardClaim.Status.AVAILABLE)
-    return bool(waiting.update(status=RewardClaim.Status.CLAIMED, claimed_at=at))
+    row = waiting.order_by("round").first()
+    if row and waiting.filter(pk=row.pk).update(status=RewardClaim.Status.CLAIMED, claimed_at=at):
+        return row
+    return None

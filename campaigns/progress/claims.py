@@ -3,6 +3,7 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -24,6 +25,7 @@ class ClaimResult:
     """A milestone's reward that is the customer's: points on their way, or a thing with its code."""
 
     milestone: Milestone
+    points: Decimal
     redemption: Redemption | None
 
     @property
@@ -48,14 +50,16 @@ def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> Cl
         raise RewardNotFound
     with transaction.atomic():
         account = reaching_member(brand_id, user_id)
-        if advance.claim(milestone_id=milestone_id, user_id=user_id, at=at):
-            if milestone.reward_points:
-                publish_points(milestone, brand_id, user_id, at)
-            else:
-                _grant(milestone, account, at)
-        elif not RewardClaim.objects.filter(milestone=milestone, user=user_id).exists():
+        taken = advance.claim(milestone_id=milestone_id, user_id=user_id, at=at)
+        row = taken or RewardClaim.objects.filter(milestone=milestone, user=user_id).order_by("-round").first()
+        if row is None:
             raise RewardNotAvailable(_("This milestone has not been reached yet."))
-        return ClaimResult(milestone, redemption_of(milestone, account))
+        points = milestone.reward_points if row.points is None else row.points
+        if taken and points:
+            publish_points(milestone, brand_id, user_id, at, points=points, milestone_round=row.round)
+        elif taken:
+            _grant(milestone, account, at, row.round)
+        return ClaimResult(milestone, points, redemption_of(milestone, account, row.round))
 
 
 def grant(event: messages.LeasedEvent, *, at: datetime) -> None:
@@ -64,22 +68,40 @@ def grant(event: messages.LeasedEvent, *, at: datetime) -> None:
     Raises LoyaltyDisabled, MemberBlocked and LeaseLostError.
     """
     milestone = Milestone.objects.get(pk=event.payload["milestone_id"], campaign__brand=event.brand_id)
+    milestone_round = event.payload.get("round", 1)
     with transaction.atomic():
         account = reaching_member(event.brand_id, event.arguments["user_id"])
-        if redemption_of(milestone, account) is None:
-            _grant(milestone, account, at)
+        if redemption_of(milestone, account, milestone_round) is None:
+            _grant(milestone, account, at, milestone_round)
         leases.finish(event)
 
 
-def redemption_of(milestone: Milestone, account: UserPoints) -> Redemption | None:
-    return Redemption.objects.filter(user_point=account, milestone_id=milestone.pk).first()
+def redemption_of(milestone: Milestone, account: UserPoints, milestone_round: int) -> Redemption | None:
+    rows = Redemption.objects.filter(user_point=account, milestone_id=milestone.pk, milestone_round=milestone_round)
+    return rows.first()
 
 
-def _grant(milestone: Milestone, account: UserPoints, at: datetime) -> None:
-    grant_reward(account=account, milestone_id=milestone.pk, name=milestone.reward_name, at=at)
+def _grant(milestone: Milestone, account: UserPoints, at: datetime, milestone_round: int) -> None:
+    grant_reward(
+        account=account,
+        milestone_id=milestone.pk,
+        milestone_round=milestone_round,
+        name=milestone.reward_name,
+        at=at,
+    )
 
 
-def publish_points(milestone: Milestone, brand_id: int, user_id: int, at: datetime) -> None:
+def publish_points(
+    milestone: Milestone,
+    brand_id: int,
+    user_id: int,
+    at: datetime,
+    *,
+    points: Decimal,
+    milestone_round: int = 1,
+) -> None:
+    cause = f"claim:{milestone.pk}" + (f":{milestone_round}" if milestone_round > 1 else "")
+    owner = f"claim:{milestone.pk}:{user_id}" + (f":{milestone_round}" if milestone_round > 1 else "")
     message = messages.NewEvent(
         kind="reward-claimed",
         arguments={"brand_id": brand_id, "user_id": user_id},
@@ -88,9 +110,10 @@ def publish_points(milestone: Milestone, brand_id: int, user_id: int, at: dateti
             "milestone_id": milestone.pk,
             "campaign_id": milestone.campaign_id,
             "reward_name": milestone.reward_name,
-            "points": str(milestone.reward_points),
-            "cause": f"claim:{milestone.pk}",
+            "points": str(points),
+            **({"round": milestone_round} if milestone_round > 1 else {}),
+            "cause": cause,
         },
-        event_id=uuid.uuid5(FOLLOWING, f"claim:{milestone.pk}:{user_id}"),
+        event_id=uuid.uuid5(FOLLOWING, owner),
     )
     publishing.publish(messages=[message], brand_id=brand_id, at=at)

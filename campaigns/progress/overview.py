@@ -3,21 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from django.db.models import Q
 
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim, UserLoyaltyCampaign
 
+ZERO = Decimal(0)
 CLAIMED, AVAILABLE = RewardClaim.Status.CLAIMED.value, RewardClaim.Status.AVAILABLE.value
 
 
 @dataclass(frozen=True, slots=True)
 class MilestoneStatus:
-    """A milestone as one customer finds it; `claim` is the state of its reward, None while it is not theirs."""
+    """A milestone as one customer finds it in the current round.
+
+    `claim` is the state of its reward, None while it is not theirs; `waits`: a reward of any round waits to be claimed.
+    """
 
     milestone: Milestone
     achieved: bool
     claim: str | None
+    waits: bool = False
 
     @property
     def claimed(self) -> bool:
@@ -25,7 +31,7 @@ class MilestoneStatus:
 
     @property
     def claimable(self) -> bool:
-        return self.claim == AVAILABLE
+        return self.claim == AVAILABLE or self.waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +39,18 @@ class CampaignStatus:
     """A campaign and one customer's progress in it; the steps with the lowest threshold first."""
 
     campaign: Campaign
-    progress: int
+    exact_progress: Decimal
     steps: Sequence[MilestoneStatus]
+    round: int = 1
+
+    @property
+    def progress(self) -> int:
+        """In whole steps or units of the currency; never more than was reached."""
+        return int(self.exact_progress)
 
     @property
     def next_milestone(self) -> Milestone | None:
-        return next((step.milestone for step in self.steps if step.milestone.threshold > self.progress), None)
+        return next((step.milestone for step in self.steps if step.milestone.threshold > self.exact_progress), None)
 
 
 def standings(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStatus]:
@@ -52,15 +64,21 @@ def standings(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStat
     campaigns = list(Campaign.objects.filter(conditions).prefetch_related("milestones"))
     rows = UserLoyaltyCampaign.objects.filter(user_id=user_id, campaign__in=campaigns)
     progress = {row.campaign_id: row for row in rows}
-    claims = dict(
-        RewardClaim.objects.filter(user_id=user_id, milestone__campaign__in=campaigns).values_list(
-            "milestone_id", "status"
-        )
-    )
+    claims: dict[int, list[RewardClaim]] = {}
+    for claim in RewardClaim.objects.filter(user_id=user_id, milestone__campaign__in=campaigns):
+        claims.setdefault(claim.milestone_id, []).append(claim)
     return [_standing(campaign, progress.get(campaign.pk), claims) for campaign in campaigns]
 
 
-def _standing(campaign: Campaign, progress_row: UserLoyaltyCampaign | None, claims: dict[int, str]) -> CampaignStatus:
+def _standing(
+    campaign: Campaign, progress_row: UserLoyaltyCampaign | None, claims: dict[int, list[RewardClaim]]
+) -> CampaignStatus:
     achieved = set(progress_row.milestones_achieved) if progress_row else set()
-    steps = [MilestoneStatus(each, each.pk in achieved, claims.get(each.pk)) for each in campaign.milestones.all()]
-    return CampaignStatus(campaign, min(progress_row.progress, campaign.target_value) if progress_row else 0, steps)
+    current = progress_row.round if progress_row else 1
+    steps = []
+    for each in campaign.milestones.all():
+        by_round = {claim.round: claim.status for claim in claims.get(each.pk, ())}
+        waits = AVAILABLE in by_round.values()
+        steps.append(MilestoneStatus(each, each.pk in achieved, by_round.get(current), waits))
+    progress = min(progress_row.progress, Decimal(campaign.target_value)) if progress_row else ZERO
+    return CampaignStatus(campaign, progress, steps, current)

@@ -1,7 +1,7 @@
 """The demo: two brands with one of everything that a person would try first. It touches no row that it did not make."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -48,18 +48,27 @@ POINTS, PERCENT = RewardType.POINTS, RewardType.PERCENTAGE
 Kind, Effect, Type = EarningRule.Kind, EarningRule.Effect, Campaign.Type
 
 
+EVERY_HUNDRED: dict[str, Any] = {
+    "step_by": Campaign.StepBy.AMOUNT,
+    "is_repeatable": True,
+    "budget": 5_000,
+    "is_active": False,
+}
+
+
 class DemoConflictError(Exception):
     """What the demo needs is somebody else's; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A campaign: milestones as (threshold, reward, points, auto_claim)."""
+    """A campaign: milestones as (threshold, reward, points, auto_claim); `more` are other fields of it."""
 
     name: str
     type: Campaign.Type
     target: int
     milestones: Sequence[tuple[int, str, int, bool]]
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +121,8 @@ PLANS = [
         campaigns=[
             Goal("Five for a facial", Type.SCAN, 5, [(3, "25 points", 25, True), (5, "A facial", 0, False)]),
             Goal("Order three times", Type.ORDER, 3, [(3, "Free delivery", 0, True)]),
+            # Off, as what earns by rules of the demo: nothing happens to who tries the API.
+            Goal("Every 100 € of care", Type.ORDER, 100, [(100, "10 points", 10, True)], EVERY_HUNDRED),
         ],
         # The login's is off, so that logging in changes no balance while somebody tries the API.
         rules=[
@@ -120,6 +131,7 @@ PLANS = [
             (Kind.LOGIN, POINTS, 2, False),
             (Kind.SCAN, Effect.MULTIPLIER, 2, False),
             (Kind.MILESTONE, Effect.BONUS, 10, False),
+            (Kind.WELCOME, POINTS, 10, False),
         ],
     ),
     Plan(
@@ -252,7 +264,9 @@ def build_product(brand: Brand, sku: str, title: str, price: str | None, points:
 
 
 def build_campaign(brand: Brand, goal: Goal) -> Campaign:
-    campaign = Campaign.objects.create(brand=brand, campaign_name=goal.name, type=goal.type, target_value=goal.target)
+    campaign = Campaign.objects.create(
+        brand=brand, campaign_name=goal.name, type=goal.type, target_value=goal.target, **goal.more
+    )
     for threshold, reward, points, auto_claim in goal.milestones:
         Milestone.objects.create(
             campaign=campaign, threshold=threshold, reward_name=reward, reward_points=points, auto_claim=auto_claim

@@ -136,6 +136,9 @@ class Redemption(models.Model):
     reward = models.ForeignKey(Reward, on_delete=models.PROTECT, null=True, blank=True, related_name="redemptions")
     # The id of the milestone that gave it. Campaigns stand on loyalty, so the foreign key is theirs to add.
     milestone_id = models.BigIntegerField(null=True, blank=True, editable=False, db_index=True)
+    milestone_round = models.PositiveIntegerField(
+        default=1, db_default=1, editable=False, help_text=_("The round of a repeatable campaign.")
+    )
     name = models.CharField(_("reward"), max_length=120, help_text=_("Its name at the time."))
     cost = models.DecimalField(max_digits=10, decimal_places=2)
     balance_after = models.DecimalField(max_digits=14, decimal_places=2, editable=False)
@@ -162,9 +165,9 @@ class Redemption(models.Model):
             models.UniqueConstraint(fields=["code"], name="redemption_code_unique"),
             models.UniqueConstraint(fields=["user_point", "request_key"], name="one_redemption_per_request"),
             models.UniqueConstraint(
-                fields=["user_point", "milestone_id"],
+                fields=["user_point", "milestone_id", "milestone_round"],
                 condition=Q(milestone_id__isnull=False),
-                name="one_redemption_per_milestone",
+                name="one_redemption_per_milestone_and_round",
             ),
             models.CheckConstraint(
                 condition=Q(reward__isnull=False, milestone_id__isnull=True, cost__gt=0)

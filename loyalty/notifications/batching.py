@@ -148,7 +148,7 @@ def besides_points(delivery: LeasedEvent, *, at: datetime) -> list[NewEvent]:
             NotificationRequest(Template.LEVEL_REACHED, f"level:{payload['transaction_id']}", level, covers)
         )
     requests += [
-        NotificationRequest(Template.REWARD_AVAILABLE, f"milestone:{reward['milestone_id']}", reward, covers)
+        NotificationRequest(Template.REWARD_AVAILABLE, _key_of(reward), reward, covers)
         for reward in payload.get("rewards", ())
     ]
     return [
@@ -156,6 +156,12 @@ def besides_points(delivery: LeasedEvent, *, at: datetime) -> list[NewEvent]:
         for each in requests
         for message in open_for(delivery.brand_id, user_id=user_id, notification=each, at=at)
     ]
+
+
+def _key_of(reward: Mapping[str, Any]) -> str:
+    """A milestone's reward is notified once in each round of its campaign."""
+    key = f"milestone:{reward['milestone_id']}"
+    return f"{key}:{reward['round']}" if "round" in reward else key
 
 
 def open_for(brand_id: int, *, user_id: int, notification: NotificationRequest, at: datetime) -> list[NewEvent]:

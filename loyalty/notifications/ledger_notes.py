@@ -15,6 +15,7 @@ SYSTEM_NOTES = (
     "Points for completing your profile: %(field)s",
     "Points for logging in",
     "Points for: %(event)s",
+    "Points for joining",
     "Reward: %(name)s",
     "Redeemed: %(reward)s",
     "Cancelled: %(reward)s",

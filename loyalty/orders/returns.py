@@ -75,12 +75,18 @@ class OrderReturnRequest:
 
 @dataclass(frozen=True, slots=True)
 class AppliedReturn:
-    """What a return came to. `is_replay`: it was applied before, and nothing changed now."""
+    """What a return came to. `is_replay`: it was applied before, and nothing changed now.
+
+    `returned_before` and `returned`: of what was `paid` for the order, without this return and with it.
+    """
 
     answer: dict[str, Any]
     followups: Sequence[messages.NewEvent]
     order_is_gone: bool
     order_event_id: uuid.UUID | None
+    paid: Decimal = ZERO
+    returned_before: Decimal = ZERO
+    returned: Decimal = ZERO
     is_replay: bool = False
 
 
@@ -186,7 +192,15 @@ def write(
     row.amount, row.points_cancelled, row.points_reversed = amount, pending, points - pending
     row.save()
     followups = write_entries(row, account, entry, cause)
-    return AppliedReturn(answer_of(row), followups, order_is_gone=is_last, order_event_id=order.event_id)
+    return AppliedReturn(
+        answer_of(row),
+        followups,
+        order_is_gone=is_last,
+        order_event_id=order.event_id,
+        paid=order.amount or ZERO,
+        returned_before=before.amount,
+        returned=total,
+    )
 
 
 def pending_of(entry: LoyaltyTransaction | None, points: Decimal) -> Decimal:

@@ -28,17 +28,22 @@ def reaching_member(brand_id: int, user_id: int) -> UserPoints:
     return account
 
 
-def grant_reward(*, account: UserPoints, milestone_id: int, name: str, at: datetime) -> None:
-    """Give what the milestone promises, with a code for the till; once, or IntegrityError. Joins a transaction."""
+def grant_reward(*, account: UserPoints, milestone_id: int, name: str, at: datetime, milestone_round: int = 1) -> None:
+    """Give what the milestone promises, with a code for the till; once in a round, or IntegrityError.
+
+    Joins a transaction.
+    """
+    cause = f"claim:{milestone_id}" if milestone_round == 1 else f"claim:{milestone_id}:{milestone_round}"
     Redemption.objects.create(
         brand_id=account.brand_id,
         user_point=account,
         milestone_id=milestone_id,
+        milestone_round=milestone_round,
         name=name,
         cost=ZERO,
         balance_after=account.points,
         code=codes.new(),
-        request_key=uuid.uuid5(FOLLOWING, f"claim:{milestone_id}"),
+        request_key=uuid.uuid5(FOLLOWING, cause),
         created_at=at,
         expires_at=WON_THINGS_EXPIRE,
     )

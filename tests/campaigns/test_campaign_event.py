@@ -465,7 +465,9 @@ def test_more_accounts_give_one_address_no_more_guesses_here(app, brand, setting
     assert errors == ["AUTH_CODE_INVALID"] * 2 + ["RATE_LIMITED"]
 
 
-@pytest.mark.parametrize("kind", ["reward-claimed", "balance-changed", "notify", "send-notice", "send-email"])
+@pytest.mark.parametrize(
+    "kind", ["reward-claimed", "member-welcome", "balance-changed", "notify", "send-notice", "send-email"]
+)
 def test_nobody_hands_in_what_the_service_itself_publishes(hub, brand, customer, kind):
     payload = {"type": "reward", "milestone_id": 1, "reward_name": "x", "points": "5000"}
 

@@ -31,7 +31,11 @@ def test_campaign_is_shown_with_progress_and_milestones(mine, brand, customer, d
             "campaign_name": "Scan and win",
             "type": "authenticator_scan",
             "progress": 1,
+            "exact_progress": 1,
             "target": 5,
+            "step_by": "count",
+            "is_repeatable": False,
+            "round": 1,
             "ends_at": None,
             "milestones": [
                 {

@@ -1,15 +1,16 @@
 -- hot: each accrual and scan by a customer. Reads what up to 100 actions must know of their customers and brands. `asked`
 -- is a JSON array of one row per action, of which `campaign_type` says which campaigns it advances, and `reason_ids` what
--- may have earned already. Only where the brand's earning rules ask for it: `limited` names the rules whose limits are
--- wanted, `counted` the kind of action of which the member's earlier ones are counted, `wants_last` when anything earned
--- last, `products` and `skus` what the catalogue is to tell, `wants_segments` which the member is in. Returns SnapshotRow, no row for a user who is not active. Locks
+-- may have earned already. Only where the brand's earning rules ask for it, or the conditions of a running campaign:
+-- `limited` names the rules whose limits are wanted, `wants_earlier` counts the member's earlier actions of this `kind`,
+-- `wants_last` is when anything earned last, `wants_catalogue` what the catalogue says of `products` and `skus`,
+-- `wants_segments` which the member is in. Returns SnapshotRow, no row for a user who is not active. Locks
 -- nothing: every change of points, level, progress or a rule's use changes the account's row, so its `xmin` stands for all
 -- of it; budgets are looked at again when they are written.
 WITH asked AS (
     SELECT * FROM jsonb_to_recordset(%(asked)s::jsonb)
            AS a (item int, brand_id bigint, user_id bigint, campaign_type text, happened_at timestamptz,
-                 reason_ids jsonb, limited bigint[], counted text, wants_last boolean, products bigint[], skus text[],
-                 wants_segments boolean)
+                 reason_ids jsonb, limited bigint[], kind text, wants_earlier boolean, wants_last boolean,
+                 wants_catalogue boolean, products bigint[], skus text[], wants_segments boolean)
      LIMIT 100
 )
 SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit, b.monthly_point_limit,
@@ -19,23 +20,7 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
        (SELECT json_agg(json_build_array(l.name, l.threshold::text, l.scan_reward_type, l.scan_reward_value::text)
                         ORDER BY l.threshold)
           FROM loyalty_brandlevel l WHERE l.brand_id = b.id) AS levels,
-       -- The campaigns of the type that run at the moment, lowest id first, and where the customer stands in them.
-       (SELECT json_agg(json_build_object(
-                   'campaign_id', c.campaign_id, 'campaign_name', c.campaign_name, 'target', c.target_value,
-                   'progress', COALESCE(h.progress, 0), 'achieved', h.milestones_achieved,
-                   'milestones', (
-                       SELECT json_agg(json_build_array(
-                                  s.milestone_id, s.threshold, s.reward_name, s.reward_points::text, s.auto_claim,
-                                  EXISTS (SELECT 1 FROM campaigns_rewardclaim r
-                                           WHERE r.milestone_id = s.milestone_id AND r.user_id = a.user_id))
-                              ORDER BY s.threshold)
-                         FROM campaigns_milestone s WHERE s.campaign_id = c.campaign_id))
-               ORDER BY c.campaign_id)
-          FROM campaigns_campaign c
-          LEFT JOIN user_loyalty_campaign h ON h.campaign_id = c.campaign_id AND h.user_id = a.user_id
-         WHERE c.brand_id = a.brand_id AND c.type = a.campaign_type AND c.is_active
-           AND (c.starts_at IS NULL OR c.starts_at <= a.happened_at)
-           AND (c.ends_at IS NULL OR c.ends_at > a.happened_at)) AS campaigns,
+       running.campaigns,
        ARRAY(SELECT asked.reason_id FROM jsonb_array_elements_text(a.reason_ids) AS asked (reason_id)
               WHERE (SELECT true FROM loyalty_transaction t
                       WHERE t.user_point_id = m.user_point_id AND t.reason_id = asked.reason_id LIMIT 1)) AS claimed,
@@ -50,19 +35,19 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
        b.requires_confirmed_email AND u.email_verified_at IS NULL AS unconfirmed,
        (SELECT r.version FROM campaigns_earningruleset r WHERE r.brand_id = b.id) AS rules_version,
        CASE
-           WHEN a.counted IS NULL THEN NULL
-           WHEN a.counted = 'order-complete' THEN (
+           WHEN NOT (coalesce(a.wants_earlier, false) OR coalesce(running.need_earlier, false)) THEN NULL
+           WHEN a.kind = 'order-complete' THEN (
                SELECT count(*) FROM loyalty_transaction t
                 WHERE t.user_point_id = m.user_point_id AND t.reason IN ('earned', 'pending') AND t.reason_id LIKE 'order:%%')
-           WHEN a.counted = 'scan-auth' THEN (
+           WHEN a.kind = 'scan-auth' THEN (
                SELECT count(*) FROM loyalty_transaction t
                 WHERE t.user_point_id = m.user_point_id AND t.reason IN ('earned', 'pending') AND strpos(t.reason_id, ':') = 0)
            ELSE (  -- a kind of the brand's own
                SELECT count(*) FROM loyalty_transaction t
                 WHERE t.user_point_id = m.user_point_id AND t.reason = 'earned'
-                  AND t.reason_id LIKE 'event:' || a.counted || ':%%')
+                  AND t.reason_id LIKE 'event:' || a.kind || ':%%')
        END AS earlier,
-       CASE WHEN a.wants_last THEN (
+       CASE WHEN a.wants_last OR running.need_last THEN (
            SELECT t."createdAt" FROM loyalty_transaction t
             WHERE t.user_point_id = m.user_point_id AND t.reason IN ('earned', 'pending')
               AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening|transfer):'
@@ -77,7 +62,7 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
                SELECT json_agg(json_build_array(x.rule_id, x.points::text, x.events))
                  FROM campaigns_earningrulebudget x WHERE x.rule_id = ANY (a.limited)))
        END AS used,
-       CASE WHEN a.products IS NOT NULL THEN (
+       CASE WHEN a.products IS NOT NULL AND (a.wants_catalogue OR running.need_catalogue) THEN (
            SELECT json_agg(json_build_array(p.id, p.sku, p.category, p.tags))
              FROM authcodes_product p
             WHERE p.brand_id = b.id AND (p.id = ANY (a.products) OR p.sku = ANY (a.skus)))
@@ -91,3 +76,32 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
   LEFT JOIN LATERAL (
        SELECT m.*, m.xmin AS version FROM user_points m WHERE m.brand_id = b.id AND m.user_id = u.id LIMIT 1
        ) AS m ON true
+  -- The campaigns of the type that run at the moment, lowest id first, and where the customer stands in them.
+  LEFT JOIN LATERAL (
+       SELECT json_agg(json_build_object(
+                  'campaign_id', c.campaign_id, 'campaign_name', c.campaign_name, 'target', c.target_value,
+                  'step_by', c.step_by, 'is_repeatable', c.is_repeatable,
+                  'conditions', CASE WHEN c.conditions <> '{}' THEN c.conditions::text END,
+                  'budget', c.budget::text,
+                  'spent', CASE WHEN c.budget IS NOT NULL THEN (
+                      SELECT s.points::text FROM campaigns_campaignbudget s WHERE s.campaign_id = c.campaign_id) END,
+                  'progress', COALESCE(h.progress, 0)::text, 'round', COALESCE(h.round, 1), 'products', h.products,
+                  'achieved', h.milestones_achieved,
+                  'milestones', (
+                      SELECT json_agg(json_build_array(
+                                 s.milestone_id, s.threshold, s.reward_name, s.reward_points::text, s.auto_claim,
+                                 EXISTS (SELECT 1 FROM campaigns_rewardclaim r
+                                          WHERE r.milestone_id = s.milestone_id AND r.user_id = a.user_id
+                                            AND r.round = COALESCE(h.round, 1)))
+                             ORDER BY s.threshold)
+                        FROM campaigns_milestone s WHERE s.campaign_id = c.campaign_id))
+              ORDER BY c.campaign_id) AS campaigns,
+              bool_or(c.conditions <> '{}' OR c.step_by = 'products') AS need_catalogue,
+              bool_or(c.conditions @? '$.**.field ? (@ == "nth")') AS need_earlier,
+              bool_or(c.conditions @? '$.**.field ? (@ == "days_since_last")') AS need_last
+         FROM campaigns_campaign c
+         LEFT JOIN user_loyalty_campaign h ON h.campaign_id = c.campaign_id AND h.user_id = a.user_id
+        WHERE c.brand_id = a.brand_id AND c.type = a.campaign_type AND c.is_active
+          AND (c.starts_at IS NULL OR c.starts_at <= a.happened_at)
+          AND (c.ends_at IS NULL OR c.ends_at > a.happened_at)
+       ) AS running ON true

@@ -1,7 +1,9 @@
--- hot: each accrual by a rule with a budget. Part of write_accruals.sql, after `items` and `candidates`: locks the budgets in
--- the order of their rules, after the accounts, and names in `locked` the candidates for which each of them still suffices,
--- counted with the items before in the same statement. So a budget is never overdrawn, however many accrue at once.
+-- hot: each accrual by a rule with a budget, or with a milestone whose campaign has one. Part of write_accruals.sql, after
+-- `items` and `candidates`: locks the budgets in the order of their rules, then those of campaigns in theirs, after the
+-- accounts, and names in `locked` the candidates for which each of them still suffices, counted with the items before in
+-- the same statement. So a budget is never overdrawn, however many accrue at once.
 -- `budgets` is a JSON array of what each item takes of which rule, and of what each rule may give at most; null: any amount.
+-- `campaign_budgets` is the same of campaigns.
 , taking AS (
     SELECT w.item, w.rule_id, w.points, w.events, w.most_points, w.most_events,
            sum(w.points) OVER earlier AS points_so_far, sum(w.events) OVER earlier AS events_so_far
@@ -14,6 +16,19 @@
      WHERE b.rule_id = ANY (ARRAY(SELECT t.rule_id FROM taking t))
      ORDER BY b.rule_id
        FOR NO KEY UPDATE
+), taking_of_campaigns AS (
+    SELECT w.item, w.campaign_id, w.points, w.most,
+           sum(w.points) OVER (PARTITION BY w.campaign_id ORDER BY w.item) AS points_so_far
+      FROM jsonb_to_recordset(%(campaign_budgets)s::jsonb)
+           AS w (item int, campaign_id bigint, points numeric, most numeric)
+      JOIN candidates USING (item)
+), campaign_budgets AS (
+    -- All of the rules' budgets first: whoever locks both does it in the same order.
+    SELECT s.campaign_id, s.points FROM campaigns_campaignbudget s
+     WHERE s.campaign_id = ANY (ARRAY(SELECT t.campaign_id FROM taking_of_campaigns t))
+       AND (SELECT count(*) FROM budgets) >= 0
+     ORDER BY s.campaign_id
+       FOR NO KEY UPDATE
 ), locked AS (
     SELECT c.item, c.account, c.brand_id FROM candidates c
      WHERE NOT EXISTS (
@@ -21,6 +36,9 @@
             WHERE t.item = c.item
               AND (b.rule_id IS NULL OR b.points + t.points_so_far > t.most_points
                    OR b.events + t.events_so_far > t.most_events))
+       AND NOT EXISTS (
+           SELECT FROM taking_of_campaigns t LEFT JOIN campaign_budgets s USING (campaign_id)
+            WHERE t.item = c.item AND (s.campaign_id IS NULL OR s.points + t.points_so_far > t.most))
 ), taken_of_budgets AS (
     UPDATE campaigns_earningrulebudget b
        SET points = b.points + taken.points, events = b.events + taken.events,
@@ -31,4 +49,9 @@
                    min(t.most_events) AS most_events
               FROM taking t JOIN locked USING (item) GROUP BY t.rule_id) taken
      WHERE b.rule_id = taken.rule_id
+), taken_of_campaigns AS (
+    UPDATE campaigns_campaignbudget s SET points = s.points + taken.points
+      FROM (SELECT t.campaign_id, sum(t.points) AS points FROM taking_of_campaigns t JOIN locked USING (item)
+             GROUP BY t.campaign_id) taken
+     WHERE s.campaign_id = taken.campaign_id
 )

@@ -13,7 +13,7 @@
 -- `items` is a JSON array of one row per accrual: its number, account, the account's version (xmin) when its snapshot was
 -- read, event and attempt. `locked` locks the account and the event of each, in the order of accounts; an item whose
 -- account or event has changed since has no row there, and nothing of it is written. `within_budgets` then leaves out the
--- items for which the budget of a rule has too little left by now. The other parameters are JSON arrays of rows that name
+-- items for which the budget of a rule or of a campaign has too little left by now. The other parameters are JSON arrays of rows that name
 -- their `item`. Returns the items written.
 --
 -- `= ANY` instead of `=` keeps PostgreSQL from a hash join over all accounts: it expects 100 items, however few there are.
@@ -63,29 +63,37 @@ WITH items AS (
      USING (item)
      WHERE user_point_id = locked.account
 ), advanced_progress AS (
-    -- One step in each campaign. `step.progress` was decided from the row that is there now, because every change of
-    -- progress changes the account too. What was counted beyond the goal, before progress stopped there, is kept.
+    -- What the action counts in each campaign. `step.progress` was decided from the row that is there now, because every
+    -- change of progress changes the account too. What was counted beyond the goal, before progress stopped there, is
+    -- kept; a new round begins with nothing.
     INSERT INTO user_loyalty_campaign AS mine
-           (user_id, campaign_id, progress, milestones_achieved, "createdAt", "updatedAt")
-    SELECT step.user_id, step.campaign_id, step.progress, step.achieved, %(at)s::timestamptz, %(at)s::timestamptz
+           (user_id, campaign_id, progress, round, milestones_achieved, products, "createdAt", "updatedAt")
+    SELECT step.user_id, step.campaign_id, step.progress, step.round, step.achieved, step.products,
+           %(at)s::timestamptz, %(at)s::timestamptz
       FROM locked
       JOIN jsonb_to_recordset(%(steps)s::jsonb)
-           AS step (item int, user_id bigint, campaign_id bigint, progress int, achieved bigint[])
+           AS step (item int, user_id bigint, campaign_id bigint, progress numeric, round int, achieved bigint[],
+                    products bigint[])
      USING (item)
     ON CONFLICT (user_id, campaign_id)
-    DO UPDATE SET progress = greatest(mine.progress, excluded.progress), "updatedAt" = excluded."updatedAt",
-                  milestones_achieved = mine.milestones_achieved || excluded.milestones_achieved
+    DO UPDATE SET "updatedAt" = excluded."updatedAt", round = excluded.round,
+                  progress = CASE WHEN excluded.round > mine.round THEN excluded.progress
+                                  ELSE greatest(mine.progress, excluded.progress) END,
+                  products = CASE WHEN excluded.round > mine.round THEN excluded.products
+                                  ELSE mine.products || excluded.products END,
+                  milestones_achieved = CASE WHEN excluded.round > mine.round THEN excluded.milestones_achieved
+                                             ELSE mine.milestones_achieved || excluded.milestones_achieved END
 ), given_rewards AS (
-    -- The rewards on the way, each once ever.
-    INSERT INTO campaigns_rewardclaim (milestone_id, user_id, status, created_at, claimed_at)
-    SELECT reward.milestone_id, reward.user_id,
+    -- The rewards on the way, each once in a round.
+    INSERT INTO campaigns_rewardclaim (milestone_id, user_id, round, points, status, created_at, claimed_at)
+    SELECT reward.milestone_id, reward.user_id, reward.round, reward.points,
            CASE WHEN reward.claimed THEN 'claimed' ELSE 'available' END,
            %(at)s::timestamptz, CASE WHEN reward.claimed THEN %(at)s::timestamptz END
       FROM locked
       JOIN jsonb_to_recordset(%(rewards)s::jsonb)
-           AS reward (item int, user_id bigint, milestone_id bigint, claimed boolean)
+           AS reward (item int, user_id bigint, milestone_id bigint, round int, points numeric, claimed boolean)
      USING (item)
-    ON CONFLICT (milestone_id, user_id) DO NOTHING
+    ON CONFLICT (milestone_id, user_id, round) DO NOTHING
 ), finished_events AS (
     UPDATE events_event e
        SET status = 'done', outcome = ended.outcome, finished_at = statement_timestamp(), last_error = ''

@@ -1,26 +1,33 @@
 -- check: every customer's progress in every campaign against the outcomes of the events that advanced it. Returns
--- Contradiction for each that differs. At the goal an action counts no more, so each value at or above the goal of its time
--- counts once. Each step that a returned order took back counts against it. Events about points are kept for 30 days at least: older progress may have begun with events that are kept
--- no longer.
-WITH reached AS (
-    SELECT (e.detail->'arguments'->>'user_id')::bigint AS user_id,
-           (c->>'campaign_id')::bigint AS campaign_id, (c->>'progress')::int AS progress,
-           greatest(count(*) FILTER (WHERE (c->>'progress')::int < (c->>'target')::int), 1) AS actions
+-- Contradiction for each that differs. Where an outcome has no `step` an action was one: at the goal an action counts no more,
+-- so each value at or above the goal of its time counts once. A `step` is what was counted in the outcome's round, and only
+-- the customer's current round is compared. What returned orders took back counts against it. Events about points are kept
+-- for 30 days at least: older progress may have begun with events that are kept no longer.
+WITH counted AS (
+    SELECT (e.detail->'arguments'->>'user_id')::bigint AS user_id, (c->>'campaign_id')::bigint AS campaign_id,
+           coalesce((c->>'round')::int, 1) AS round, coalesce((c->>'exact_progress')::numeric, (c->>'progress')::numeric) AS progress,
+           (c->>'target')::int AS target, (c->>'step')::numeric AS step
       FROM events_event e, jsonb_array_elements(e.outcome->'campaigns') AS c
-     WHERE e.status = 'done' GROUP BY 1, 2, 3
+     WHERE e.status = 'done'
+), reached AS (
+    SELECT user_id, campaign_id, round, progress, step IS NULL AS is_plain,
+           CASE WHEN step IS NULL THEN greatest(count(*) FILTER (WHERE progress < target), 1) ELSE sum(step) END AS steps
+      FROM counted GROUP BY user_id, campaign_id, round, progress, step IS NULL, step
 ), returned AS (
     SELECT (e.detail->'arguments'->>'user_id')::bigint AS user_id, (c->>'campaign_id')::bigint AS campaign_id,
-           count(*) AS steps
+           coalesce((c->>'round')::int, 1) AS round, sum(coalesce((c->>'step')::numeric, 1)) AS steps
       FROM events_event e, jsonb_array_elements(e.outcome->'campaigns_stepped_back') AS c
-     WHERE e.status = 'done' GROUP BY 1, 2
+     WHERE e.status = 'done' GROUP BY 1, 2, 3
 ), advanced AS (
-    SELECT user_id, campaign_id, sum(actions) - coalesce(max(steps), 0) AS actions,
-           max(progress) - coalesce(max(steps), 0) AS furthest
-      FROM reached LEFT JOIN returned USING (user_id, campaign_id) GROUP BY 1, 2
+    SELECT user_id, campaign_id, round, sum(r.steps) - coalesce(max(b.steps), 0) AS steps,
+           max(progress) - coalesce(max(b.steps), 0) AS furthest
+      FROM reached r LEFT JOIN returned b USING (user_id, campaign_id, round) GROUP BY 1, 2, 3
+), latest AS (
+    SELECT DISTINCT ON (user_id, campaign_id) * FROM advanced ORDER BY user_id, campaign_id, round DESC
 )
-SELECT format('user %%s in campaign %%s', user_id, campaign_id) AS about, coalesce(a.actions, 0)::text AS expected,
-       coalesce(p.progress, 0)::text AS actual
-  FROM advanced a FULL JOIN user_loyalty_campaign p USING (user_id, campaign_id)
+SELECT format('user %%s in campaign %%s', user_id, campaign_id) AS about, trim_scale(coalesce(a.steps, 0))::text AS expected,
+       trim_scale(coalesce(p.progress, 0))::text AS actual
+  FROM latest a FULL JOIN user_loyalty_campaign p USING (user_id, campaign_id)
  WHERE CASE WHEN p."createdAt" < now() - interval '30 days'
-            THEN greatest(a.actions, a.furthest) > p.progress
-            ELSE coalesce(a.actions, 0) <> coalesce(p.progress, 0) END
+            THEN a.round = p.round AND greatest(a.steps, a.furthest) > p.progress
+            ELSE coalesce(a.steps, 0) <> coalesce(p.progress, 0) OR a.round <> p.round END

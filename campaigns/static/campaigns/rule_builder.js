@@ -21,9 +21,15 @@ const choice = (options, chosen, label, onchange) => {
 
 if (vocabulary && form) {
   const words = vocabulary.words;
-  const kindField = form.elements.kind;
-  const kind = () => kindField?.value || form.querySelector("[data-kind]")?.dataset.kind || "scan-auth";
-  const brand = () => form.elements.brand?.value || bench?.dataset.brand || "";
+  const carrier = form.querySelector("[data-rule-part=conditions]");
+  const kindField = form.elements[carrier.dataset.kindField || "kind"];
+  const kinds = JSON.parse(carrier.dataset.kinds || "null");
+  const kind = () => {
+    const named = kindField?.value || form.querySelector("[data-kind]")?.dataset.kind || "scan-auth";
+    return kinds ? kinds[named] || named : named;
+  };
+  const choicesAt = bench?.dataset.choices || carrier.dataset.choices;
+  const brand = () => form.elements.brand?.value || bench?.dataset.brand || carrier.dataset.brand || "";
   // Fields of a brand's own kinds are that brand's.
   const isBrands = (field) => !field.brand || !brand() || String(field.brand) === brand();
   const isForKind = (field) => !field.kinds || field.kinds.includes(kind());
@@ -34,7 +40,7 @@ if (vocabulary && form) {
     try { return JSON.parse(parts[part]?.value || "null") || empty; } catch { return empty; }
   };
   let conditions = read("conditions", {});
-  let limits = read("limits", []);
+  let limits = parts.limits ? read("limits", []) : [];
   if (!Object.keys(conditions).length) conditions = { all: [] };
 
   let waiting = 0;
@@ -47,14 +53,14 @@ if (vocabulary && form) {
   };
 
   const optionsOf = async (name, query) => {
-    if (!bench || !brand()) return [];
-    const address = `${bench.dataset.choices}?${new URLSearchParams({ brand: brand(), name, q: query })}`;
+    if (!choicesAt || !brand()) return [];
+    const address = `${choicesAt}?${new URLSearchParams({ brand: brand(), name, q: query })}`;
     const answer = await fetch(address, { redirect: "error" });
     return answer.ok ? (await answer.json()).options : [];
   };
   const named = async (name, ids) => {
-    if (!bench || !brand() || !ids.length) return {};
-    const address = `${bench.dataset.choices}?${new URLSearchParams({ brand: brand(), name, ids: ids.join(",") })}`;
+    if (!choicesAt || !brand() || !ids.length) return {};
+    const address = `${choicesAt}?${new URLSearchParams({ brand: brand(), name, ids: ids.join(",") })}`;
     const answer = await fetch(address, { redirect: "error" });
     return answer.ok ? Object.fromEntries((await answer.json()).options) : {};
   };

@@ -1,0 +1,107 @@
+"""Which actions a campaign counts, and how much of each: its conditions are those of earning rules."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.earning import conditions, sentences
+from campaigns.earning.action_context import ActionContext, Item
+from campaigns.earning.comparisons import Test
+from campaigns.earning.conditions import ConditionsError, Group
+from campaigns.earning.effects import amount_of, matching
+from campaigns.earning.fields import FIELDS, Needs
+from campaigns.models.campaigns import Campaign
+from campaigns.models.earning_rules import EarningRule
+
+ZERO, CENT = Decimal(0), Decimal("0.01")
+KINDS: dict[str, str] = {
+    Campaign.Type.SCAN.value: EarningRule.Kind.SCAN.value,
+    Campaign.Type.ORDER.value: EarningRule.Kind.ORDER.value,
+    Campaign.Type.PROFILE.value: EarningRule.Kind.PROFILE.value,
+    Campaign.Type.LOGIN.value: EarningRule.Kind.LOGIN.value,
+}
+COUNTED: dict[str, Any] = {
+    Campaign.StepBy.COUNT: gettext_lazy("Counts actions (%(type)s)"),
+    Campaign.StepBy.AMOUNT: gettext_lazy("Counts money spent (%(type)s)"),
+    Campaign.StepBy.PRODUCTS: gettext_lazy("Counts different products (%(type)s)"),
+}
+MAX_SCOPES = 10_000  # kept in a process
+# Conditions about single items: of these alone the amount and the products count then.
+OF_ITEMS = {name for name, field in FIELDS.items() if Needs.CATALOGUE in field.needs} | {"item_quantity", "item_price"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which actions count. `is_about_items`: only the items that match count, where money or products are counted."""
+
+    group: Group
+    test: Test
+    is_about_items: bool
+
+    def items(self, context: ActionContext) -> Sequence[Item]:
+        return matching(self.test, context) if self.is_about_items else context.items
+
+    def amount(self, context: ActionContext) -> Decimal:
+        """Of an order its share of what was paid, of a scan the product's price."""
+        counted = amount_of(context, list(self.items(context)), is_whole=not self.is_about_items)
+        return max(ZERO, counted).quantize(CENT)
+
+
+def read(data: Any, *, campaign_type: str) -> Scope:
+    """Raises ConditionsError."""
+    group = conditions.read(data, kind=KINDS.get(campaign_type, campaign_type))
+    return Scope(group, group.test(), any(row.field.name in OF_ITEMS for row in group.rows()))
+
+
+EVERYTHING = read({}, campaign_type=Campaign.Type.SCAN)
+
+
+@lru_cache(maxsize=MAX_SCOPES)
+def cached(text: str, campaign_type: str) -> Scope | None:
+    """The scope of conditions as they are stored; None for what can be read no longer, which counts nothing."""
+    if not text:
+        return EVERYTHING
+    try:
+        return read(json.loads(text), campaign_type=campaign_type)
+    except ConditionsError:
+        return None
+
+
+def sentence(campaign: Campaign) -> str:
+    """What the campaign counts, as a marketer reads it back; of conditions that can no longer be read, why."""
+    try:
+        scope = read(campaign.conditions, campaign_type=campaign.type)
+    except ConditionsError as error:
+        return str(error)
+    only = sentences.conditions_text(scope.group, campaign.brand)
+    parts = [COUNTED[campaign.step_by] % {"type": campaign.get_type_display()}]
+    if only:
+        parts.append(_("only where %(conditions)s") % {"conditions": only})
+    parts.append(_("up to %(goal)s") % {"goal": f"{campaign.target_value:,}"})
+    if campaign.is_repeatable:
+        parts.append(_("again and again"))
+    if campaign.budget is not None:
+        points = f"{campaign.budget.normalize():,f}"
+        parts.append(_("at most %(points)s points for all members") % {"points": points})
+    return ", ".join(parts) + "."
+
+
+def problem_of(campaign: Campaign) -> str:
+    """Why the campaign's conditions cannot be kept; empty where they can."""
+    try:
+        read(campaign.conditions, campaign_type=campaign.type)
+    except ConditionsError as error:
+        return str(error)
+    return ""
+
+
+def catalogued(items: Iterable[Item], known: frozenset[int] | None) -> tuple[int, ...]:
+    """The products among the items, each once; `known`: those of the brand, None where all of them are."""
+    ids = {item.product_id for item in items if item.product_id is not None}
+    return tuple(sorted(ids if known is None else ids & known))

@@ -1,0 +1,77 @@
+"""Welcome points: each new member's joining becomes an action, which earns by the brand's rules, once ever.
+
+A beat publishes the events. An event has the id of its account, and its ledger entry one reason: whoever is killed in
+between, or comes twice, pays once.
+"""
+
+import uuid
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from brands.models.tenants import Brand
+from campaigns.models.earning_rules import EarningRule
+from core import json_values
+from events import messages, publishing
+from loyalty.models.accounts import OpeningBalance, UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points import ledger
+
+KIND = EarningRule.Kind.WELCOME.value
+REASON = "welcome:member"
+# Any constant UUID: a name space of its own for welcome events.
+FOLLOWING = uuid.UUID("5b1c8f4e-6d0a-4b63-a5c7-2f0d9f6f7e11")
+# Whoever joined longer ago is welcomed no more: so long the beat may stand still.
+LATEST = timedelta(days=3)
+CHUNK = 500
+
+
+def publish_welcomes(*, at: datetime) -> int:
+    """Publish an event for each new member of the brands that have a rule for it; returns how many are new."""
+    rules = EarningRule.objects.filter(kind=KIND, state=EarningRule.State.ACTIVE)
+    brand_ids = rules.order_by("brand_id").values_list("brand_id", flat=True).distinct()
+    brands = Brand.objects.filter(pk__in=brand_ids, loyalty_active=True).order_by("pk")
+    return sum(_publish(brand_id, at) for brand_id in brands.values_list("pk", flat=True))
+
+
+def _publish(brand_id: int, at: datetime) -> int:
+    """Each portion commits by itself; stopped anywhere, the next call goes on."""
+    published = 0
+    for portion in _portions(brand_id, at):
+        new = [
+            messages.NewEvent(
+                kind=KIND,
+                arguments={"brand_id": brand_id, "user_id": account.user_id},
+                payload={"type": "welcome", "enrolled_at": json_values.iso(account.enrolled_at)},
+                event_id=uuid.uuid5(FOLLOWING, str(account.pk)),
+            )
+            for account in portion
+        ]
+        with transaction.atomic():
+            published += publishing.publish(messages=new, brand_id=brand_id, at=at, once=True)
+    return published
+
+
+def _portions(brand_id: int, at: datetime) -> Iterator[list[UserPoints]]:
+    """Members who joined lately, since the brand has a rule for it, and have no welcome points.
+
+    Those who were brought along from another programme with points are no new members.
+    """
+    rules = EarningRule.objects.filter(brand=brand_id, kind=KIND, state=EarningRule.State.ACTIVE)
+    since = min((rule.starts_at or rule.state_changed_at for rule in rules), default=at)
+    entries = LoyaltyTransaction.objects.filter(user_point=OuterRef("pk"))
+    waiting = OpeningBalance.objects.filter(brand=brand_id, user=OuterRef("user"))
+    rows = UserPoints.objects.filter(
+        ~Exists(entries.filter(reason_id=REASON)),
+        ~Exists(entries.filter(reason_id__startswith=ledger.OPENING)),
+        ~Exists(waiting),
+        brand=brand_id,
+        enrolled_at__gte=max(since, at - LATEST),
+        enrolled_at__lte=at,
+    ).order_by("pk")
+    after = 0
+    while portion := list(rows.filter(pk__gt=after).only("pk", "user_id", "enrolled_at")[:CHUNK]):
+        after = portion[-1].pk
+        yield portion

@@ -1,0 +1,66 @@
+"""Duplicates a campaign with its milestones, switched off and under a name of its own."""
+
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.accrual import scopes
+from campaigns.models.campaigns import Campaign, Milestone
+from portal.base.confirmation import ConfirmedAction
+from portal.base.tenant_admin import TenantAdmin
+from portal.unfold import action
+
+
+class CampaignCopies(TenantAdmin):
+    """Part of the page of campaigns."""
+
+    def has_duplicate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return object_id is not None and self.has_add_permission(request)
+
+    @action(description=gettext_lazy("Duplicate"), url_path="duplicate", icon="content_copy", permissions=["duplicate"])
+    def duplicate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The page that says what is made and asks why; its button does it."""
+        campaign = self.get_object(request, object_id)
+        requested = ConfirmedAction(
+            page=self,
+            request=request,
+            row=campaign,
+            title=_("Duplicate campaign: %(campaign)s") % {"campaign": campaign},
+            paragraphs=[
+                scopes.sentence(campaign),
+                _("A campaign with the same milestones is made. It is switched off, and nobody takes part in it yet."),
+            ],
+            button=_("Duplicate campaign"),
+        )
+        return requested.respond(partial(self.duplicated, request, campaign.pk))
+
+    def duplicated(self, request: HttpRequest, campaign_id: int, answers: dict[str, Any]) -> HttpResponse:
+        campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign_id)
+        milestones = list(campaign.milestones.all())
+        campaign.pk, campaign.is_active = None, False
+        campaign._state.adding = True  # noqa: SLF001 - Django's way to copy a row
+        campaign.campaign_name = name_of_copy(campaign)
+        campaign.created_at = timezone.now()
+        campaign.save()
+        most = Decimal(campaign.brand.max_points_per_scan)
+        for each in milestones:
+            each.pk, each.campaign, each.reward_points = None, campaign, min(each.reward_points, most)
+        Milestone.objects.bulk_create(milestones)
+        self.note(request, [campaign], _("Added"), reason=answers["reason"])
+        return redirect("admin:campaigns_campaign_change", campaign.pk)
+
+
+def name_of_copy(campaign: Campaign) -> str:
+    """One that no other campaign of the brand has."""
+    taken = set(Campaign.objects.filter(brand=campaign.brand).values_list("campaign_name", flat=True))
+    names = (
+        _("%(name)s (copy %(number)d)") % {"name": campaign.campaign_name[:100], "number": number}
+        for number in range(1, 10_000)
+    )
+    return next(name for name in names if name not in taken)

@@ -1,0 +1,65 @@
+"""The form of a campaign: its conditions are rows as those of earning rules."""
+
+from typing import Any
+
+from django.urls import reverse_lazy
+from django.utils.translation import gettext as _
+
+from campaigns.accrual import scopes
+from campaigns.admin.rule_form import RowsField
+from campaigns.models.campaigns import Campaign, CampaignBudget
+from portal.base.forms import TenantForm
+
+
+class CampaignForm(TenantForm):
+    """Refuses what could not be counted."""
+
+    conditions = RowsField(
+        part="conditions",
+        empty={},
+        kinds=scopes.KINDS,
+        kind_field="type",
+        choices_at=reverse_lazy("admin:campaigns_earningrule_choices"),
+    )
+
+    class Meta:
+        model = Campaign
+        fields = "__all__"
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if "conditions" in self.fields:  # where the rows look up what there is to choose from
+            brand = self.instance.brand_id or self.initial.get("brand") or ""
+            self.fields["conditions"].widget.attrs["data-brand"] = brand
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc] # missing in the stubs
+        if self.errors:
+            return
+        for name, text in problems_of(
+            self.instance, step_before=self.initial.get("step_by", self.instance.step_by)
+        ).items():
+            self.add_error(name if name in self.fields else None, text)
+
+
+def problems_of(campaign: Campaign, *, step_before: str | None) -> dict[str, str]:
+    """By field, why the campaign cannot be saved as it is; the page, files and brand files ask here."""
+    problems: dict[str, str] = {}
+    if text := scopes.problem_of(campaign):
+        problems["conditions"] = text
+    return problems | _begun(campaign, step_before) | _spent(campaign)
+
+
+def _begun(campaign: Campaign, step_before: str | None) -> dict[str, str]:
+    """What was counted in one way cannot go on in another."""
+    if campaign.pk and step_before != campaign.step_by and campaign.progress_rows.exists():
+        return {"step_by": _("Customers have begun. Duplicate the campaign to count in another way.")}
+    return {}
+
+
+def _spent(campaign: Campaign) -> dict[str, str]:
+    spent = CampaignBudget.objects.filter(campaign=campaign.pk).first() if campaign.pk else None
+    if campaign.budget is None or spent is None or campaign.budget >= spent.points:
+        return {}
+    message = _("Its milestones have paid %(spent)s points already. Set the budget no lower.")
+    return {"budget": message % {"spent": f"{spent.points.normalize():,f}"}}

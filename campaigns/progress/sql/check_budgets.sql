@@ -1,0 +1,11 @@
+-- check: what the milestones of each campaign with a budget have paid, by the rewards that customers hold. Returns Contradiction
+-- where the budget counts something else.
+SELECT format('campaign %%s', c.campaign_id) AS about, trim_scale(coalesce(paid.points, 0))::text AS expected,
+       trim_scale(s.points)::text AS actual
+  FROM campaigns_campaign c
+  JOIN campaigns_campaignbudget s USING (campaign_id)
+  LEFT JOIN LATERAL (
+       SELECT sum(coalesce(r.points, m.reward_points)) AS points
+         FROM campaigns_milestone m JOIN campaigns_rewardclaim r USING (milestone_id)
+        WHERE m.campaign_id = c.campaign_id) AS paid ON true
+ WHERE c.budget IS NOT NULL AND s.points <> coalesce(paid.points, 0)

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("loyalty", "0012_point_transfers"),
+        ("loyalty", "0013_segments"),
     ]
 
     operations = [

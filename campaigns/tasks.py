@@ -1,10 +1,11 @@
-"""Celery tasks: notices of budgets that are used up, segments, and points that welcome new members."""
+"""Celery tasks: notices of budgets that are used up, segments, points that welcome new members, and old replays."""
 
 from celery import shared_task
 from django.utils import timezone
 
 from campaigns.accrual import welcome
 from campaigns.earning import budgets
+from campaigns.replay import jobs
 from campaigns.segments import evaluate
 from core.db.connections import with_fresh_connection
 
@@ -25,3 +26,9 @@ def evaluate_segments() -> int:
 def welcome_members() -> int:
     """Every minute: publish the events that earn new members their welcome points; returns how many."""
     return with_fresh_connection(lambda: welcome.publish_welcomes(at=timezone.now()))
+
+
+@shared_task
+def purge_replays() -> int:
+    """Every hour: delete replays that have been kept long enough; returns how many."""
+    return with_fresh_connection(lambda: jobs.purge(at=timezone.now()))

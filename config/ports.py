@@ -46,6 +46,9 @@ EVENT_CONTEXTS = {
     "log-user-login": "campaigns.accrual.handlers.login_context",
     "member-welcome": "campaigns.accrual.handlers.welcome_context",
 }
+# The same for many that are over, in a few statements: a function of the brand's id, past actions as a replay has them,
+# and the brand's ceiling at each.
+REPLAY_CONTEXTS = {"scan-auth": "authcodes.scanning.scan_events.past_scans"}
 # Of these kinds a worker delivers all that it holds at once.
 EVENT_BATCH_HANDLERS = {"scan-auth": "authcodes.scanning.scan_events.on_scan_auth_batch"}
 # Kinds that follow from others and whose handlers call somebody else wait in lanes of their own, so that a receiver
@@ -119,6 +122,7 @@ JOB_KINDS = [
     "authcodes.recalls.notifications.NOTIFICATION",
     "authcodes.printing.runs.BATCH_PRINT",
     "authcodes.admin.printing.list_print.LIST_PRINT",
+    "campaigns.replay.jobs.REPLAY",
 ]
 
 # --- Reference data in and out ---------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from config.ports import (  # noqa: F401 - settings
     OWN_KIND_HANDLER,
     OWN_KIND_NAMES,
     PERSONAL_DATA,
+    REPLAY_CONTEXTS,
     WEBHOOKS,
 )
 from core.observability.log_format import SUSPICIOUS
@@ -252,6 +253,7 @@ CELERY_BEAT_SCHEDULE = {
     "resume-jobs": {"task": "jobs.tasks.resume_jobs", "schedule": 2, "options": {"expires": 2}},
     "forget-files": {"task": "authcodes.tasks.purge_files", "schedule": 60, "options": {"expires": 60}},
     "purge-orphaned-uploads": {"task": "authcodes.tasks.purge_orphaned_uploads", "schedule": 3_600},
+    "purge-replays": {"task": "campaigns.tasks.purge_replays", "schedule": 3_600},
     "purge-fake-reports": {"task": "authcodes.tasks.purge_fake_reports", "schedule": 3_600},
     "forget-lookups": {"task": "authcodes.tasks.purge_lookups", "schedule": 86_400},
     "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},

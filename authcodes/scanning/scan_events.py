@@ -16,7 +16,7 @@ from authcodes.models.scans import Scan
 from authcodes.places import geocoder
 from authcodes.scanning import evaluate, record, scan, snapshot
 from authcodes.scanning import settle as scanning
-from authcodes.scanning.snapshot import ScanLookup
+from authcodes.scanning.snapshot import FETCH_PAST_CODES, PastCode, ScanLookup
 from authcodes.scanning.types import CodeSnapshot, ScanContext, ScanLocation
 from brands.scanned import ParsedCode, read
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue, accrue_batch
@@ -24,6 +24,7 @@ from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAct
 from campaigns.earning.action_context import ActionContext, Item, Place, ScanBase
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
+from campaigns.replay.actions import PastAction, Replayable
 from core.db.sql import Fragment
 from core.errors import DomainError, raises
 from events import leases, messages
@@ -107,15 +108,17 @@ def _request(event: LeasedEvent, code: CodeSnapshot, scan_id: UUID) -> AccrualRe
                 note=_("Points for scanning %(product)s") % {"product": code.title},
             )
         ],
-        context=scan_action_context(event.payload, code, happened_at=event.time),
+        context=scan_action_context(event.payload, code, happened_at=event.time, ceiling=code.max_points_per_scan),
         at=timezone.now(),
         own_campaign_id=code.campaign_id,
     )
     return AccrualRequest(event, action, extra_cte=settle)
 
 
-def scan_action_context(payload: Mapping[str, Any], code: CodeSnapshot, *, happened_at: datetime) -> ActionContext:
-    """A scan as earning rules see it: what its event says, else the catalogue."""
+def scan_action_context(
+    payload: Mapping[str, Any], code: CodeSnapshot | PastCode, *, happened_at: datetime, ceiling: int
+) -> ActionContext:
+    """A scan as earning rules see it: what its event says, else the catalogue; `ceiling` bounds percentages."""
     product = payload["product"]
     price = _price(product.get("retailPrice"), code.retail_price)
     item = Item(code.product_id, code.sku or "", code.category or "", frozenset(code.tags or ()), 1, price)
@@ -131,7 +134,7 @@ def scan_action_context(payload: Mapping[str, Any], code: CodeSnapshot, *, happe
         base=ScanBase(
             redeem_point_value=product.get("redeem_point_value", code.redeem_point_value),
             retail_price=price,
-            ceiling=code.max_points_per_scan,
+            ceiling=ceiling,
         ),
         payload=payload,
     )
@@ -145,7 +148,26 @@ def context_of(
     code = snapshot.read(code=parsed.code, user_id=user_id, at=happened_at) if parsed else None
     if code is None or code.brand_id != brand_id:
         return None
-    return scan_action_context(payload, code, happened_at=happened_at)
+    return scan_action_context(payload, code, happened_at=happened_at, ceiling=code.max_points_per_scan)
+
+
+def past_scans(brand_id: int, actions: Sequence[PastAction], ceilings: Sequence[int]) -> list[Replayable | None]:
+    """Scans that are over, as a replay decides them again; None for a code that the brand has no more.
+
+    `ceilings`: the brand's, of percentages, when each was credited.
+    """
+    parsed_codes = [read(str(((action.payload or {}).get("product") or {}).get("authCode", ""))) for action in actions]
+    codes = [parsed.code for parsed in parsed_codes if parsed]
+    by_code = {row.code: row for row in FETCH_PAST_CODES.all(brand_id=brand_id, codes=codes)}
+    result: list[Replayable | None] = []
+    for action, parsed, ceiling in zip(actions, parsed_codes, ceilings, strict=True):
+        code = by_code.get(parsed.code) if parsed else None
+        if code is None or action.payload is None:
+            result.append(None)
+            continue
+        context = scan_action_context(action.payload, code, happened_at=action.happened_at, ceiling=ceiling)
+        result.append(Replayable(context, [AccrualReason(code.code, "")]))
+    return result
 
 
 def check_code(*, snapshot: CodeSnapshot | None, parsed: ParsedCode | None, event: LeasedEvent) -> CodeSnapshot:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from uuid import UUID
 
 from authcodes.scanning.types import CodeSnapshot, ScanContext
@@ -56,6 +57,24 @@ FETCH_CODES = query(
         language="NULL::text",  # nobody waits for an accrual's answer
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PastCode:
+    """A code as a scan that is over was about it: a row of fetch_past_codes.sql, in terms of CodeSnapshot."""
+
+    code: str
+    batch_id: int
+    product_id: int | None
+    campaign_id: int | None
+    redeem_point_value: int | None
+    sku: str | None
+    category: str | None
+    tags: list[str] | None
+    retail_price: Decimal | None
+
+
+FETCH_PAST_CODES = query("authcodes/scanning/sql/fetch_past_codes.sql", returns=PastCode)
 
 
 def read(

@@ -21,7 +21,9 @@ from campaigns.accrual.types import (
     about,
 )
 from campaigns.earning import stacking
+from campaigns.earning.action_context import ActionContext
 from campaigns.earning.limits import EVENT, MEMBER, RULE, Limit, Standing
+from campaigns.earning.rules import RuleSet
 from campaigns.earning.stacking import Award
 from campaigns.progress.advance import ProgressStep
 from core.errors import DomainError
@@ -147,15 +149,25 @@ def awards(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
 
     A reason for which a limit of the brand's leaves nothing is left out and can be claimed later.
     """
-    standing = state.standing(action.at)
-    base = state.of_member(action.context)
+    reasons, context = unclaimed(action, state), state.of_member(action.context)
+    return award_each(reasons, context, state.rules, state.standing(action.at), limit)
+
+
+def award_each(
+    reasons: Sequence[AccrualReason],
+    context: ActionContext,
+    rule_set: RuleSet,
+    standing: Standing,
+    limit: RemainingLimit | None = None,
+) -> Awards:
+    """What these reasons of a member's action earn, one after the other: for accruals, and for who replays them."""
     result = Awards([], standing, {})
     left = limit.left if limit else None
-    for number, reason in enumerate(unclaimed(action, state)):
-        snapshot = about(reason, base).later(number)
-        matching = state.rules.matching(snapshot)
+    for number, reason in enumerate(reasons):
+        about_reason = about(reason, context).later(number)
+        matching = rule_set.matching(about_reason)
         trial = standing.copy()
-        award = stacking.award(matching, snapshot, trial) or NOTHING_EARNED
+        award = stacking.award(matching, about_reason, trial) or NOTHING_EARNED
         if left is not None and limit is not None:
             if not left:
                 continue

@@ -55,6 +55,12 @@ def order_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, ha
 
     Raises CurrencyNotAccepted.
     """
+    amount = orders.amount(Order.of(dict(payload)), brand_id=brand_id)
+    return order_of(payload, amount=amount, happened_at=happened_at)
+
+
+def order_of(payload: Mapping[str, Any], *, amount: Decimal, happened_at: datetime) -> ActionContext:
+    """The same, where its amount is known."""
     order = payload["order"]
     items = tuple(
         Item(
@@ -71,7 +77,7 @@ def order_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, ha
         items=items,
         channel=order.get("channel") or "",
         subtotal=Decimal(str(order["subtotal"])),
-        amount=orders.amount(Order.of(dict(payload)), brand_id=brand_id),
+        amount=amount,
         payload=payload,
     )
 
@@ -149,19 +155,29 @@ def on_reward_claimed(event: LeasedEvent) -> None:
 
 def _credit_reward(event: LeasedEvent) -> None:
     note = _("Reward: %(name)s") % {"name": event.payload["reward_name"]}
-    milestone_round = event.payload.get("round", 1)
-    suffix = f":{milestone_round}" if milestone_round > 1 else ""
-    reason = AccrualReason(reason_id=f"{ledger.WON}{event.payload['milestone_id']}{suffix}", note=note)
-    context = ActionContext(
-        kind=Kind.MILESTONE,
-        happened_at=event.time,
-        campaign_id=event.payload.get("campaign_id"),
-        fixed_points=Decimal(event.payload["points"]),
-        payload=event.payload,
-    )
+    reason = AccrualReason(reason_id=milestone_reason_id(event.payload), note=note)
+    context = milestone_context(event.payload, happened_at=event.time)
     action = _action(event, "reward", [reason], context)
     unconditional = replace(action, limited=False, needs_approval=False, needs_confirmed_email=False)
     accrue(AccrualRequest(event, unconditional))
+
+
+def milestone_reason_id(payload: Mapping[str, Any]) -> str:
+    """Of the ledger entry of a milestone that pays points: once for each round of its campaign."""
+    milestone_round = payload.get("round", 1)
+    suffix = f":{milestone_round}" if milestone_round > 1 else ""
+    return f"{ledger.WON}{payload['milestone_id']}{suffix}"
+
+
+def milestone_context(payload: Mapping[str, Any], *, happened_at: datetime) -> ActionContext:
+    """A milestone that pays points as earning rules see it."""
+    return ActionContext(
+        kind=Kind.MILESTONE,
+        happened_at=happened_at,
+        campaign_id=payload.get("campaign_id"),
+        fixed_points=Decimal(payload["points"]),
+        payload=payload,
+    )
 
 
 def _action(

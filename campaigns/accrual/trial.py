@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.utils import timezone
 
@@ -17,7 +16,7 @@ from campaigns.earning.conditions import Row
 from campaigns.earning.rules import RuleSet
 from campaigns.earning.stacking import Award
 from campaigns.models.campaigns import Campaign
-from campaigns.models.earning_rules import EarningRule, EarningRuleVersion
+from campaigns.models.earning_rules import EarningRule
 
 TYPES: dict[str, str] = {
     EarningRule.Kind.SCAN: Campaign.Type.SCAN,
@@ -40,12 +39,10 @@ class Trial:
 
 def with_rule(brand_id: int, rule: EarningRule) -> RuleSet:
     """The rules in force, with this one as it stands in place of its own version."""
-    latest = EarningRuleVersion.objects.filter(brand=brand_id).order_by("rule_id", "-set_version").distinct("rule_id")
+    _number, contents = rules.contents_at(brand_id)
     own = rule.pk or 0
-    contents: list[tuple[int, int, Any]] = [
-        (row.rule_id, row.number, row.content) for row in latest if row.content is not None and row.rule_id != own
-    ]
-    return rules.compiled([*contents, (own, 0, rules.content_of(rule))], brand_id=brand_id)
+    remaining = [each for each in contents if each[0] != own]
+    return rules.compiled([*remaining, (own, 0, rules.content_of(rule))], brand_id=brand_id)
 
 
 def try_rule(rule: EarningRule, *, user_id: int, context: ActionContext, at: datetime | None = None) -> Trial:

@@ -16,6 +16,7 @@ from brands.identity.roles import ADD, CHANGE, VIEW
 from brands.models.tenants import Brand
 from campaigns.admin import rule_bench
 from campaigns.admin.earning_rule_resource import EarningRuleResource
+from campaigns.admin.replays import RuleReplays
 from campaigns.admin.rule_form import EarningRuleForm
 from campaigns.admin.rule_states import COLOURS, TEXTS, RuleStates
 from campaigns.earning import choices, limits, sentences
@@ -55,7 +56,7 @@ class KindFilter(ValuesFilter):
 
 
 @admin.register(EarningRule)
-class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdmin):
+class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmin, CeilingAdmin):
     role_permissions: ClassVar = {
         "owner": "view add change delete",
         "manager": "view add change delete",
@@ -71,7 +72,7 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
     list_select_related = ("budget",)
     search_fields = ("name",)
     readonly_fields = ("state_now", "state_changed", "budget_now", "reads_back")
-    actions_detail = ("activate", "pause", "end", "duplicate")
+    actions_detail = ("activate", "pause", "end", "duplicate", "replay")
     change_form_outer_after_template = "admin/campaigns/rule_bench.html"
     fieldsets = (
         (None, {"fields": ("brand", ("name", "kind"), "reads_back")}),
@@ -152,7 +153,10 @@ class EarningRuleAdmin(RuleStates, ImportingAdmin, TranslationsAdmin, CeilingAdm
     ) -> HttpResponse:
         row = self.get_object(request, object_id)
         return super().change_view(
-            request, object_id, form_url, {**(extra_context or {}), **self.bench_of(request, row)}
+            request,
+            object_id,
+            form_url,
+            {**(extra_context or {}), **self.bench_of(request, row), **self.latest_replay_of(row)},
         )
 
     def bench_of(self, request: HttpRequest, row: EarningRule | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ price that the limit states.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
@@ -174,4 +174,4 @@ class Standing:
             self.uses[key] = self.uses[key].plus(-points, events=0)
 
     def copy(self) -> "Standing":
-        return replace(self, uses=dict(self.uses), budgets=dict(self.budgets), added=dict(self.added))
+        return Standing(self.starts, dict(self.uses), dict(self.budgets), dict(self.added))

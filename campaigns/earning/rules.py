@@ -21,6 +21,7 @@ from campaigns.earning.stacking import Rule
 from campaigns.models.earning_rules import EarningRule, EarningRuleVersion
 
 MAX_BRANDS = 1_000  # kept in a process
+Content = tuple[int, int, Mapping[str, Any]]  # a rule's id, its version and what it says
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +139,21 @@ def reset_cache() -> None:
 
 def at_version(brand_id: int, version: int | None = None) -> RuleSet:
     """The rules as a version of the set had them, or as they are now. One statement."""
+    number, contents = contents_at(brand_id, version)
+    return compiled(contents, brand_id=brand_id, version=number)
+
+
+def contents_at(brand_id: int, version: int | None = None) -> tuple[int, list[Content]]:
+    """The number of a version of the set, or of the last one, and what was in force then. One statement."""
     rows = EarningRuleVersion.objects.filter(brand=brand_id)
     if version is not None:
         rows = rows.filter(set_version__lte=version)
     latest = list(rows.order_by("rule_id", "-set_version").distinct("rule_id"))
     number = max((row.set_version for row in latest), default=0)
-    contents = [(row.rule_id, row.number, row.content) for row in latest if row.content is not None]
-    return compiled(contents, brand_id=brand_id, version=number)
+    return number, [(row.rule_id, row.number, row.content) for row in latest if row.content is not None]
 
 
-def compiled(
-    contents: Iterable[tuple[int, int, Mapping[str, Any]]], *, brand_id: int | None = None, version: int = 0
-) -> RuleSet:
+def compiled(contents: Iterable[Content], *, brand_id: int | None = None, version: int = 0) -> RuleSet:
     """A set of rules, given as their id, version and content. What cannot be read any more is left out.
 
     `brand_id`: whose own kinds they may be for. A kind's fields only ever become more, so they fit each version.

@@ -9,6 +9,7 @@ from campaigns.models.earning_rules import (
     EarningRuleVersion,
 )
 from campaigns.models.event_kinds import EventKind, EventKindField
+from campaigns.models.replays import EarningTerms, Replay
 
 __all__ = [
     "Campaign",
@@ -18,9 +19,11 @@ __all__ = [
     "EarningRuleSet",
     "EarningRuleUse",
     "EarningRuleVersion",
+    "EarningTerms",
     "EventKind",
     "EventKindField",
     "Milestone",
+    "Replay",
     "RewardClaim",
     "UserLoyaltyCampaign",
 ]

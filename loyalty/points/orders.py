@@ -1,5 +1,6 @@
 """Orders: what an order's money is worth to a brand, and whose order it is. The only code that writes CreditedOrder."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -43,10 +44,15 @@ class Order:
 def amount(order: Order, *, brand_id: int) -> Decimal:
     """What was paid for goods, in the brand's currency. Raises CurrencyNotAccepted."""
     own = Brand.objects.values_list("currency", flat=True).get(pk=brand_id)
+    rates = CurrencyRate.objects.filter(brand_id=brand_id).values_list("rate", flat=True)
+    return converted(order, own=own, rate_of=lambda currency: rates.filter(currency=currency).first())
+
+
+def converted(order: Order, *, own: str, rate_of: Callable[[str], Decimal | None]) -> Decimal:
+    """The same, where the brand's `own` currency and its rates are known. Raises CurrencyNotAccepted."""
     if order.currency in {"", own}:
         return order.basis
-    rate = CurrencyRate.objects.filter(brand_id=brand_id, currency=order.currency).values_list("rate", flat=True)
-    if stated := rate.first():
+    if stated := rate_of(order.currency):
         return order.basis * stated
     text = _("The brand uses %(own)s and has no rate for %(other)s.")
     message = text % {"own": own, "other": order.currency}

@@ -1,5 +1,6 @@
 """Daily and monthly point limits: how much a customer may still earn, counted in the brand's time zone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -12,6 +13,8 @@ from loyalty.points.ledger import ADJUSTED, OPENING, RETURNED, TRANSFERRED, WON
 
 ZERO = Decimal(0)
 Reason = LoyaltyTransaction.Reason
+# What such reasons bring is limited by nothing, and uses no limit up.
+UNLIMITED = (RETURNED, ADJUSTED, WON, OPENING, TRANSFERRED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,20 @@ def most_restrictive(
 
     Call with the account locked, or two awards at once could both use what is left.
     """
+    return remaining(
+        zone=zone, daily=daily, monthly=monthly, at=at, used=lambda _period, start: _earned(account, since=start)
+    )
+
+
+def remaining(
+    *,
+    zone: ZoneInfo,
+    daily: Decimal | None,
+    monthly: Decimal | None,
+    at: datetime,
+    used: Callable[[str, datetime], Decimal],
+) -> RemainingLimit | None:
+    """The same, of points that `used` tells by the name and the start of a period."""
     if daily is None and monthly is None:
         return None
     day = at.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
@@ -44,11 +61,11 @@ def most_restrictive(
         ("month", monthly, month, (month + timedelta(days=32)).replace(day=1)),
     ]
     result = [
-        RemainingLimit(period=name, max=limit, used=_earned(account, since=start), resets_at=end)
+        RemainingLimit(period=name, max=limit, used=used(name, start), resets_at=end)
         for name, limit, start, end in periods
         if limit is not None
     ]
-    return min(result, key=lambda remaining: remaining.left)
+    return min(result, key=lambda each: each.left)
 
 
 def _earned(account: int, *, since: datetime) -> Decimal:
@@ -56,6 +73,6 @@ def _earned(account: int, *, since: datetime) -> Decimal:
     lines = LoyaltyTransaction.objects.filter(
         user_point_id=account, reason__in=[Reason.EARNED, Reason.PENDING], created_at__gte=since
     )
-    for beginning in (RETURNED, ADJUSTED, WON, OPENING, TRANSFERRED):
+    for beginning in UNLIMITED:
         lines = lines.exclude(reason_id__startswith=beginning)
     return lines.aggregate(total=Sum(F("points_earned") + F("points_pending")))["total"] or ZERO

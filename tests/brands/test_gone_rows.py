@@ -14,6 +14,7 @@ from django.test import Client
 
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
+from campaigns.models.replays import Replay
 from core.forms.digits import NUMERIC
 from loyalty.models.levels import BrandLevel
 from tests.support import factories
@@ -102,6 +103,7 @@ def delete(row: Any) -> None:
 def alone(own: tuple[Brand, dict[str, Any]]) -> dict[str, Any]:
     """Rows that a colleague can delete: nothing refers to them."""
     brand, rows = own
+    Replay.objects.all().delete()
     return {
         "loyalty.brandlevel": factories.level(brand, name="alone", threshold=900),
         "loyalty.reward": factories.reward(brand),

@@ -11,6 +11,7 @@ PATHS = [
     *ports.EVENT_HANDLERS.values(),
     *ports.EVENT_BATCH_HANDLERS.values(),
     *ports.EVENT_CONTEXTS.values(),
+    *ports.REPLAY_CONTEXTS.values(),
     *ports.PERSONAL_DATA.values(),
     *ports.CUSTOMER_PANELS.values(),
     *ports.CELERY_TASK_ROUTES,

@@ -35,6 +35,7 @@ from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand, BrandHostname
 from brands.staff_login.models import Invitation, SignInSettings
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
+from campaigns.models.replays import Replay
 from events.models import Event
 from jobs.models import Job, ReportSchedule
 from loyalty.models.approvals import PointsApproval
@@ -67,6 +68,7 @@ READ_ONLY = [
     "authcodes.scan",
     "brands.auditlogentry",
     "brands.stoppedattempts",
+    "campaigns.replay",
     "campaigns.rewardclaim",
     "campaigns.userloyaltycampaign",
     "events.event",
@@ -171,6 +173,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
     recalled = factories.batch(brand, range_name=f"{marker} recalled", prefix=f"{marker}R-", product=product)
     lifted = factories.batch(brand, range_name=f"{marker} lifted", prefix=f"{marker}L-", product=product)
     reward = factories.reward(brand, name=f"{marker} reward for points")
+    rule = factories.earning_rule(brand, "log-user-login", state="draft")
     key, _ = api_keys.create(brand=brand, kind="hub", name=f"{marker} key", at=timezone.now())
     words: Any = {"recall_id": f"{marker}-1", "contact": f"{marker} contact", "message": marker, "reason": marker}
     recall = recalls.recall_batch(batch=lifted, at=timezone.now(), **words)
@@ -226,7 +229,16 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "loyalty.pointsrollup": PointsRollup.objects.create(
             brand=brand, day="2026-01-01", movement="earned", points=10, entries=1
         ),
-        "campaigns.earningrule": factories.earning_rule(brand, "log-user-login", state="draft"),
+        "campaigns.earningrule": rule,
+        "campaigns.replay": Replay.objects.create(
+            brand=brand,
+            rule=rule,
+            rule_name=f"{marker} rule",
+            content={},
+            since=timezone.now() - timedelta(days=1),
+            until=timezone.now(),
+            expires_at=timezone.now() + timedelta(days=1),
+        ),
         "campaigns.eventkind": factories.event_kind(brand, f"{marker}-visit", f"{marker} visit", floor="whole"),
         "loyalty.segment": factories.segment(brand, name=f"{marker} segment"),
         "loyalty.userpoints": account,

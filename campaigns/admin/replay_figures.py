@@ -1,0 +1,208 @@
+"""What a replay found, made ready for its page and its file."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from brands.identity import roles
+from brands.identity.roles import VIEW
+from campaigns.models.replays import Replay
+from core.spreadsheets.csv_files import neutral
+from loyalty.models.accounts import UserPoints
+from loyalty.points.explanations import DEFAULT, LEVEL, OVERRIDE, REWARD, RULE
+from portal.figures.cards import Card
+from portal.figures.charts import CHART_OPTIONS
+from portal.lists.number_columns import format_number
+
+MEMBERS = "loyalty.userpoints"
+COLOURS = ("#94a3b8", "var(--color-primary-600)")
+# The bars stand side by side: they are not parts of a whole.
+SIDE_BY_SIDE = {
+    **CHART_OPTIONS,
+    "scales": {axis: {**options, "stacked": False} for axis, options in CHART_OPTIONS["scales"].items()},  # type: ignore[attr-defined]
+}
+FILE_COLUMNS = ("part", "name", "points_paid", "points_with_rule", "cost_paid", "cost_with_rule")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Of a table: what was paid and what it would have been, in points and in the brand's currency."""
+
+    name: str
+    paid: Decimal
+    tried: Decimal
+    cost_paid: Decimal = Decimal(0)
+    cost_tried: Decimal = Decimal(0)
+    link: str | None = None
+    is_own: bool = False
+
+    @property
+    def points(self) -> tuple[str, str, str]:
+        return format_number(self.paid), format_number(self.tried), signed(self.tried - self.paid)
+
+    @property
+    def money(self) -> str:
+        return signed(self.cost_tried - self.cost_paid, places=2)
+
+
+class ReplayFigures:
+    """The result of one replay, which is finished, for somebody; members need a `user` who looks."""
+
+    def __init__(self, replay: Replay, user: Any = None) -> None:
+        self.replay, self.user = replay, user
+        self.result: Mapping[str, Any] = replay.result or {}
+
+    @property
+    def has_costs(self) -> bool:
+        return bool(self.result["has_costs"])
+
+    @cached_property
+    def days(self) -> list[Line]:
+        return [_line(date_format(date.fromisoformat(day), "j M Y"), numbers) for day, *numbers in self.result["days"]]
+
+    @cached_property
+    def levels(self) -> list[Line]:
+        return [_line(name or _("No level"), numbers) for name, *numbers in self.result["levels"]]
+
+    @cached_property
+    def rules(self) -> list[Line]:
+        return [
+            _line(_source(source, name), numbers, is_own=source == RULE and rule_id == self.replay.rule_id)
+            for source, rule_id, name, *numbers in self.result["rules"]
+        ]
+
+    @cached_property
+    def total(self) -> Line:
+        rows = [numbers for _day, *numbers in self.result["days"]]
+        return _line(_("All"), [str(sum(map(Decimal, column))) for column in zip(*rows, strict=True)] or ["0"] * 4)
+
+    @cached_property
+    def most(self) -> list[Line]:
+        return self._members("most")
+
+    @cached_property
+    def least(self) -> list[Line]:
+        return self._members("least")
+
+    def _members(self, name: str) -> list[Line]:
+        """By their addresses, for who may see members; by the numbers of their accounts for others."""
+        rows = self.result[name]
+        seen = self.replay.brand_id in roles.brand_scope(self.user, VIEW, MEMBERS)
+        known: dict[int, UserPoints] = {}
+        if seen:
+            numbers = [account for account, _paid, _tried in rows]
+            accounts = UserPoints.objects.filter(brand=self.replay.brand_id, pk__in=numbers).select_related("user")
+            known = {account.pk: account for account in accounts}
+        return [
+            Line(
+                known[account].user.email if account in known else f"#{account}" if account else _("Not a member yet"),
+                Decimal(paid),
+                Decimal(tried),
+                link=reverse("admin:loyalty_userpoints_change", args=[account]) if account in known else None,
+            )
+            for account, paid, tried in rows
+        ]
+
+    @property
+    def cards(self) -> list[Card]:
+        total, result = self.total, self.result
+        cards = [
+            Card(_("Points paid"), format_number(total.paid), self.period),
+            Card(_("Points with this rule"), format_number(total.tried), total.points[2]),
+        ]
+        if self.has_costs:
+            cost = signed(total.cost_tried - total.cost_paid, places=2)
+            cards.append(Card(_("Cost"), f"{cost} {self.replay.brand.currency}", _("at your cost per point")))
+        changed = {"gain": f"{result['gainers']:,}", "lose": f"{result['losers']:,}"}
+        cards.append(
+            Card(_("Members"), f"{result['members']:,}", _("%(gain)s would gain, %(lose)s would lose") % changed)
+        )
+        cards.append(
+            Card(
+                _("Check against the ledger"),
+                _("%(count)s differences") % {"count": f"{result['differences']:,}"},
+                _("in %(count)s actions, decided again by the rules as they stood")
+                % {"count": f"{result['compared']:,}"},
+            )
+        )
+        return cards
+
+    @property
+    def period(self) -> str:
+        return period_of(self.replay)
+
+    @property
+    def summary(self) -> str:
+        """In one sentence, for the rule's own page."""
+        paid, tried, more = self.total.points
+        text = _("%(period)s: %(paid)s points were paid; with this rule %(tried)s (%(more)s). %(count)s differences.")
+        count = f"{self.result['differences']:,}"
+        return text % {"period": self.period, "paid": paid, "tried": tried, "more": more, "count": count}
+
+    @property
+    def chart(self) -> dict[str, Any]:
+        """What unfold's chart reads."""
+        values = [[float(day.paid) for day in self.days], [float(day.tried) for day in self.days]]
+        labels = (_("Paid"), _("With this rule"))
+        data = {
+            "labels": [date_format(date.fromisoformat(day[0]), "j M") for day in self.result["days"]],
+            "datasets": [
+                {"label": label, "data": bars, "backgroundColor": colour}
+                for label, bars, colour in zip(labels, values, COLOURS, strict=True)
+            ],
+        }
+        return {"data": json.dumps(data), "options": json.dumps(SIDE_BY_SIDE)}
+
+    def as_csv(self) -> str:
+        """All tables below each other, with plain numbers; members by the numbers of their accounts."""
+        file = io.StringIO()
+        writer = csv.writer(file)
+        writer.writerow(FILE_COLUMNS)
+        result = self.result
+        writer.writerows(["day", day, *numbers] for day, *numbers in result["days"])
+        writer.writerows(["level", neutral(name), *numbers] for name, *numbers in result["levels"])
+        writer.writerows(
+            ["rule", neutral(_source(source, name)), *numbers] for source, _rule_id, name, *numbers in result["rules"]
+        )
+        for part in ("most", "least"):
+            title = {"most": "gains_most", "least": "loses_most"}[part]
+            writer.writerows([title, account, paid, tried, "", ""] for account, paid, tried in result[part])
+        return file.getvalue()
+
+
+def period_of(replay: Replay) -> str:
+    """Its first and last day, by the brand's clock."""
+    first, last = (date_format(each.astimezone(replay.brand.zone), "j M Y") for each in (replay.since, replay.until))
+    return _("%(first)s to %(last)s") % {"first": first, "last": last}
+
+
+def _line(name: str, numbers: list[str], *, is_own: bool = False) -> Line:
+    paid, tried, cost_paid, cost_tried = map(Decimal, numbers)
+    return Line(name, paid, tried, cost_paid, cost_tried, is_own=is_own)
+
+
+def _source(source: str, name: str) -> str:
+    if source == RULE:
+        return name
+    texts = {
+        LEVEL: _("Points of levels"),
+        OVERRIDE: _("Points of products and codes"),
+        DEFAULT: _("One point for a scan"),
+        REWARD: _("Milestones"),
+    }
+    return texts.get(source, _("Entries that do not say why"))
+
+
+def signed(number: Decimal, *, places: int | None = None) -> str:
+    text = format_number(abs(number) if places is None else round(abs(number), places))
+    return f"+{text}" if number > 0 else f"−{text}" if number < 0 else "0"  # noqa: RUF001 - a real minus

@@ -1,0 +1,153 @@
+"""Page: what a rule would have given for past actions. A rule's own page starts a replay and shows the last one."""
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.core.validators import MaxValueValidator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.admin.replay_figures import ReplayFigures, period_of, signed
+from campaigns.models.earning_rules import EarningRule
+from campaigns.models.replays import Replay
+from campaigns.replay import jobs
+from portal.base.badges import badge
+from portal.base.confirmation import ConfirmedAction
+from portal.base.sidebar import PROGRAMME, SidebarEntry
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import staff_user
+from portal.lists.filters import DayFilter
+from portal.pages.jobs import COLOURS, job_context
+from portal.unfold import NumberWidget, action, display
+
+USUAL_DAYS = 30
+
+
+@admin.register(Replay)
+class ReplayAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
+    sidebar = SidebarEntry(PROGRAMME, 8, "history")
+    list_display = ("rule_name", "period", "state", "difference", "created_by", "created_at")
+    list_filter = (("created_at", DayFilter),)
+    list_select_related = ("brand", "job", "created_by")
+    search_fields = ("rule_name",)
+    fieldsets = ((None, {"fields": ("brand", ("rule", "period"), ("created_by", "created_at"), "expires_at")}),)
+    readonly_fields = ("period",)
+    change_form_outer_before_template = "admin/campaigns/replay.html"
+
+    class Media:
+        css: ClassVar = {"all": ("portal/jobs.css",)}
+        js = ("portal/jobs.js",)
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.export)
+        return [path("<id:pk>/export/", view, name="campaigns_replay_export"), *super().get_urls()]
+
+    @display(description=gettext_lazy("period"))
+    def period(self, replay: Replay) -> str:
+        return period_of(replay)
+
+    @display(description=gettext_lazy("state"))
+    def state(self, replay: Replay) -> SafeString:
+        if replay.result is not None:
+            return badge("success", _("Done"))
+        if replay.job is None:
+            return badge("", _("Unknown"))
+        return badge(COLOURS[replay.job.status], replay.job.get_status_display())
+
+    @display(description=gettext_lazy("difference in points"))
+    def difference(self, replay: Replay) -> str:
+        if replay.result is None:
+            return "-"
+        total = ReplayFigures(replay).total
+        return signed(total.tried - total.paid)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        replay = self.get_object(request, object_id)
+        context: dict[str, Any] = {"replay": replay}
+        if replay.result is not None:
+            context["figures"] = ReplayFigures(replay, request.user)
+            context["download"] = reverse("admin:campaigns_replay_export", args=[replay.pk])
+        elif replay.job is not None:
+            context["job"] = job_context(replay.job)
+            context["job_address"] = reverse("admin:jobs_job_change", args=[replay.job_id])
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **context})
+
+    def export(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The tables of a replay that is finished, as CSV."""
+        replay = self.get_object(request, str(pk))
+        if replay.result is None:
+            raise Http404
+        response = HttpResponse(ReplayFigures(replay, request.user).as_csv(), content_type="text/csv; charset=utf-8")
+        name = slugify(replay.rule_name) or "rule"
+        response["Content-Disposition"] = f'attachment; filename="replay-{replay.brand.slug}-{name}-{replay.pk}.csv"'
+        return response
+
+
+class DaysForm(forms.Form):
+    """On how many days' actions."""
+
+    days = forms.IntegerField(
+        label=gettext_lazy("Days"), min_value=jobs.MIN_DAYS, initial=USUAL_DAYS, widget=NumberWidget
+    )
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        most, field = jobs.max_days(), self.fields["days"]
+        field.initial = min(USUAL_DAYS, most)
+        field.validators.append(MaxValueValidator(most))
+        field.help_text = _("The last days, today included; at most %(most)d, as long as actions are kept.") % {
+            "most": most
+        }
+
+
+class RuleReplays(TenantAdmin):
+    """Part of the page of earning rules."""
+
+    def has_replay_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        if object_id is None:
+            return False
+        return self.has_change_permission(request, self.get_object(request, str(object_id)))
+
+    @action(description=gettext_lazy("Try on past actions"), url_path="replay", icon="history", permissions=["replay"])
+    def replay(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        rule = self.get_object(request, object_id)
+        requested = ConfirmedAction(
+            page=self,
+            request=request,
+            row=rule,
+            title=_("Try on past actions: %(rule)s") % {"rule": rule},
+            paragraphs=[
+                _("A job decides each action of these days again: by the rules as they stood, and with this rule as it "
+                  "is saved now, as if it had run all the time. Nobody gets or loses points."),
+            ],
+            form=DaysForm,
+            button=_("Try it"),
+        )  # fmt: skip
+
+        def started(answers: dict[str, Any]) -> HttpResponse:
+            made = jobs.start(rule=rule, days=answers["days"], by=staff_user(request), at=timezone.now())
+            self.note(request, [rule], _("Tried on past actions"))
+            return redirect("admin:campaigns_replay_change", made.pk)
+
+        return requested.respond(started)
+
+    def latest_replay_of(self, rule: EarningRule | None) -> dict[str, Any]:
+        """What the rule's page shows of the last one that is finished."""
+        if rule is None:
+            return {}
+        finished = Replay.objects.select_related("brand").filter(rule=rule, result__isnull=False)
+        last = finished.order_by("-pk").first()
+        if last is None:
+            return {}
+        figures = ReplayFigures(last)
+        return {"latest_replay": last, "latest_figures": figures}

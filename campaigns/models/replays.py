@@ -1,0 +1,71 @@
+"""Replays of draft rules over past actions, and the terms beside the rules that actions were decided by."""
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from brands.models.people import User
+from brands.models.tenants import Brand
+from campaigns.models.earning_rules import EarningRule
+from core.moments import MomentField
+from jobs.models import Job
+
+
+class EarningTerms(models.Model):
+    """A brand's levels, point limits, ceiling and clock as they have been since a moment. Written by triggers alone.
+
+    `content`: `levels` (name, threshold, reward of a scan), lowest first, `daily`, `monthly`, `ceiling`, `time_zone`
+    and `after_return`.
+    """
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    content = models.JSONField()
+    valid_from = MomentField()
+
+    class Meta:
+        verbose_name = _("earning terms")
+        verbose_name_plural = _("earning terms")
+        ordering = ["-valid_from", "-id"]
+        indexes = [models.Index(fields=["brand", "valid_from"], name="terms_of_brand")]
+
+    def __str__(self) -> str:
+        return f"{self.brand}: {self.valid_from}"
+
+
+class Replay(models.Model):
+    """A rule as it was when somebody tried it on a period's actions, and what a job found. Deleted when it expires.
+
+    `result` is as campaigns/replay/totals.py has it: of members it keeps the numbers of their accounts alone.
+    """
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    rule = models.ForeignKey(EarningRule, on_delete=models.CASCADE, related_name="replays", verbose_name=_("rule"))
+    rule_name = models.CharField(_("rule"), max_length=120)
+    content = models.JSONField(help_text=_("What the rule said."))
+    since = MomentField(_("from"))
+    until = MomentField(_("until"))
+    job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("job"))
+    result = models.JSONField(null=True)
+    created_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False, verbose_name=_("started by")
+    )
+    created_at = MomentField(_("started"), default=timezone.now)
+    finished_at = MomentField(_("finished"), null=True)
+    expires_at = MomentField(_("kept until"), db_index=True)
+
+    class Meta:
+        verbose_name = _("replay")
+        verbose_name_plural = _("replays")
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["brand", "-id"], name="replay_of_brand")]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(until__gt=models.F("since")), name="replay_period_not_empty"),
+            models.CheckConstraint(
+                condition=models.Q(result__isnull=True, finished_at__isnull=True)
+                | models.Q(result__isnull=False, finished_at__isnull=False),
+                name="replay_finished_with_result",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule_name}, {self.since:%Y-%m-%d}"

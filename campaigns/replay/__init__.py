@@ -1,0 +1,1 @@
+"""Rules that are not in force, tried on what members did before."""

@@ -1,0 +1,205 @@
+"""Where members stand during a replay: as they really stood, and as they would with the draft.
+
+Both are one and the same until the draft gives a member anything else, which keeps most members small.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+
+from campaigns.earning.limits import NOTHING, Used, UseKey, starts_of
+from campaigns.replay.terms import Terms
+from core.db.statements import query
+from loyalty.points import levels
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """A row of fetch_members_at.sql; points."""
+
+    user_id: int
+    account: int
+    lifetime: Decimal
+    orders: int
+    scans: int
+    last_at: datetime | None
+    day_points: Decimal
+    month_points: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class UseRow:
+    """A row of fetch_uses_at.sql."""
+
+    user_id: int
+    rule_id: int
+    period: str
+    points: Decimal
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetRow:
+    """A row of fetch_budgets_at.sql."""
+
+    rule_id: int
+    points: Decimal
+    events: int
+
+
+FETCH_MEMBERS = query("campaigns/replay/sql/fetch_members_at.sql", returns=MemberRow)
+FETCH_USES = query("campaigns/replay/sql/fetch_uses_at.sql", returns=UseRow)
+FETCH_BUDGETS = query("campaigns/replay/sql/fetch_budgets_at.sql", returns=BudgetRow)
+
+
+@dataclass(slots=True)
+class Branch:
+    """A member's points and past at a moment. `day`: the last on which anything counted towards the limits, by the
+    brand's clock; `uses`: what rules with limits gave in the period that began then."""
+
+    lifetime: Decimal = ZERO
+    level: str = ""
+    orders: int = 0
+    scans: int = 0
+    last_at: datetime | None = None
+    day: date | None = None
+    day_points: Decimal = ZERO
+    month_points: Decimal = ZERO
+    uses: dict[UseKey, tuple[date, Used]] | None = None
+
+    def copy(self) -> "Branch":
+        return replace(self, uses=dict(self.uses) if self.uses else None)
+
+    def limited_points(self, period: str, start: datetime) -> Decimal:
+        """What counted towards the programme's limit in the period that began then."""
+        if self.day is None:
+            return ZERO
+        if period == "day":
+            return self.day_points if self.day == start.date() else ZERO
+        return self.month_points if self.day.replace(day=1) == start.date() else ZERO
+
+    def count_limited(self, points: Decimal, day: date) -> None:
+        if self.day != day:
+            if self.day is None or self.day.replace(day=1) != day.replace(day=1):
+                self.month_points = ZERO
+            self.day, self.day_points = day, ZERO
+        self.day_points += points
+        self.month_points += points
+
+    def used_in(self, starts: dict[str, date]) -> dict[UseKey, Used]:
+        if not self.uses:
+            return {}
+        return {key: used for key, (started, used) in self.uses.items() if started == starts[key[1]]}
+
+    def use(self, key: UseKey, started: date, points: Decimal) -> None:
+        if self.uses is None:
+            self.uses = {}
+        before, used = self.uses.get(key, (started, NOTHING))
+        self.uses[key] = (started, (used if before == started else NOTHING).plus(points))
+
+    def climb(self, terms: Terms) -> None:
+        """The level after lifetime points have changed; levels never go down."""
+        self.level = levels.level_after(levels=terms.levels, name=self.level, lifetime=self.lifetime)
+
+    def descend(self, terms: Terms) -> None:
+        """The level after a return, where the brand computes it again."""
+        top = levels.reached(levels=terms.levels, lifetime=self.lifetime)
+        if any(each.name == self.level for each in terms.levels):
+            self.level = top.name if top else ""
+
+
+@dataclass(slots=True)
+class Member:
+    """`now` is how the member really stood, `then` how with the draft; `paid` and `tried` what each brought so far.
+
+    `pending`: by the entry of an order whose points are pending, how many more the draft gave. `claimed`: reasons that
+    the draft gave points for, and nothing else did.
+    """
+
+    user_id: int
+    account: int | None
+    now: Branch
+    then: Branch
+    paid: Decimal = ZERO
+    tried: Decimal = ZERO
+    is_placed: bool = False  # its level is known from an action of its own
+    pending: dict[int, Decimal] | None = None
+    claimed: set[str] | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        return self.then is self.now
+
+    @property
+    def branches(self) -> list[Branch]:
+        return [self.now] if self.then is self.now else [self.now, self.then]
+
+    def part(self) -> None:
+        """From here on the draft makes a difference."""
+        if self.then is self.now:
+            self.then = self.now.copy()
+
+
+class Members:
+    """Those that a replay has met. What they had at its beginning is read page by page."""
+
+    def __init__(self, *, brand_id: int, since: datetime, terms: Terms, has_limits: bool) -> None:
+        self._brand_id, self._since, self._terms, self._has_limits = brand_id, since, terms, has_limits
+        local = since.astimezone(terms.zone)
+        self._midnight = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+        self._starts = starts_of(local)
+        self._by_user: dict[int, Member] = {}
+        self.met = 0
+
+    def __getitem__(self, user_id: int) -> Member:
+        return self._by_user[user_id]
+
+    def load(self, user_ids: Collection[int]) -> None:
+        """Read those that are new."""
+        new = [user_id for user_id in user_ids if user_id not in self._by_user]
+        if not new:
+            return
+        self.met += len(new)
+        day = self._midnight
+        about = {"brand_id": self._brand_id, "user_ids": new, "since": self._since, "day": day}
+        rows = {row.user_id: row for row in FETCH_MEMBERS.all(**about, month=day.replace(day=1))}
+        for user_id in new:
+            branch, row = Branch(), rows.get(user_id)
+            if row:
+                branch = Branch(
+                    lifetime=row.lifetime,
+                    orders=row.orders,
+                    scans=row.scans,
+                    last_at=row.last_at,
+                    day=day.date(),
+                    day_points=row.day_points,
+                    month_points=row.month_points,
+                )
+                branch.climb(self._terms)
+            self._by_user[user_id] = Member(user_id, row.account if row else None, branch, branch)
+        if self._has_limits:
+            month = day.replace(day=1)
+            week = day.combine(self._starts["week"], day.time(), day.tzinfo)
+            for use in FETCH_USES.all(**about, month=month, week=week):
+                branch = self._by_user[use.user_id].now
+                branch.uses = branch.uses or {}
+                branch.uses[use.rule_id, use.period] = (self._starts[use.period], Used(use.points, use.events))
+
+    def budgets(self, raw: "psycopg.Connection[Any]") -> dict[int, Used]:
+        """What rules with budgets had given in all; read from `raw`, because it may take long."""
+        about = {"brand_id": self._brand_id, "since": self._since}
+        rows = raw.execute(FETCH_BUDGETS.text, about).fetchall()
+        return {rule_id: Used(points, events) for rule_id, points, events in rows}
+
+    def take(self, *, but: int | None) -> Sequence[Member]:
+        """Forget all but this one, who may have more to come; the others are returned."""
+        last = self._by_user.pop(but, None) if but is not None else None
+        result = list(self._by_user.values())
+        self._by_user = {but: last} if last and but is not None else {}
+        return result

@@ -1,0 +1,6 @@
+-- set: each replay, once. How many entries actions brought a brand's members between two moments, whether their events are
+-- still kept or not. Returns one number. Locks nothing.
+SELECT count(*) AS number
+  FROM loyalty_transaction t
+ WHERE t.brand_id = %(brand_id)s::bigint AND t."createdAt" >= %(since)s::timestamptz AND t."createdAt" < %(until)s::timestamptz
+   AND t.reason IN ('earned', 'pending') AND t.reason_id !~ '^(redeem-undo|adjust|opening|transfer):'

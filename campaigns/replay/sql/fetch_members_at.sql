@@ -1,0 +1,24 @@
+-- set: each page of a replay. Where members stood at a moment, added up from the ledger before it: lifetime points, how
+-- often they did what rules count, when anything earned last, and what counted towards the programme's limits since the
+-- day and the month began. Returns MemberRow, no row for who is no member. Locks nothing.
+SELECT m.user_id, m.user_point_id AS account,
+       coalesce(sum(t.points_earned) FILTER (
+           WHERE t.reason IN ('earned', 'released') AND t.reason_id !~ '^(redeem-undo|transfer):'), 0)
+       - coalesce((SELECT sum(r.points_reversed) FROM loyalty_orderreturn r
+                    WHERE r.brand_id = m.brand_id AND r.user_id = m.user_id AND r.status = 'applied'
+                      AND r.applied_at < %(since)s::timestamptz), 0) AS lifetime,
+       count(*) FILTER (WHERE t.reason IN ('earned', 'pending') AND t.reason_id LIKE 'order:%%') AS orders,
+       count(*) FILTER (WHERE t.reason IN ('earned', 'pending') AND strpos(t.reason_id, ':') = 0) AS scans,
+       max(t."createdAt") FILTER (
+           WHERE t.reason IN ('earned', 'pending')
+             AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening|transfer):') AS last_at,
+       coalesce(sum(t.points_earned + t.points_pending) FILTER (
+           WHERE t."createdAt" >= %(day)s::timestamptz AND t.reason IN ('earned', 'pending')
+             AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening|transfer):'), 0) AS day_points,
+       coalesce(sum(t.points_earned + t.points_pending) FILTER (
+           WHERE t."createdAt" >= %(month)s::timestamptz AND t.reason IN ('earned', 'pending')
+             AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening|transfer):'), 0) AS month_points
+  FROM user_points m
+  LEFT JOIN loyalty_transaction t ON t.user_point_id = m.user_point_id AND t."createdAt" < %(since)s::timestamptz
+ WHERE m.brand_id = %(brand_id)s::bigint AND m.user_id = ANY (%(user_ids)s::bigint[])
+ GROUP BY m.user_point_id

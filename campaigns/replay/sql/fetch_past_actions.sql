@@ -1,0 +1,63 @@
+-- set: each replay of a brand's rules. Everything that brought members points between two moments, or would have brought
+-- some if a rule had been for it: the stored events with their ledger entries; and what else moved lifetime points: what
+-- staff gave, what was brought along, released and returned. Read through a cursor: there may be millions. The moment of
+-- an action is its entry's, so that what came before the period is exactly the rest of the ledger; their order is that in
+-- which the events were finished, which is that in which one member's entries were written. Moments are
+-- microseconds, which are read fastest. Returns PastAction. Locks nothing.
+WITH actions AS (
+    SELECT e.user_id, coalesce(t."createdAt", e.finished_at) AS at, e.id, e.kind, e.happened_at, e.payload, e.is_rejected,
+           t.loyalty_transaction_id AS number, t.reason_id, t.points_earned + t.points_pending AS points,
+           coalesce(t.reason = 'pending', false) AS is_pending, (t.details ->> 'rules')::int AS rules,
+           t.details -> 'shares' AS shares,
+           -- Each field of a profile has an entry; the outcome names the last one.
+           CASE WHEN e.kind = 'log-user-profile-update' AND t.loyalty_transaction_id IS NOT NULL THEN (
+               SELECT jsonb_agg(jsonb_build_array(x.reason_id, (x.points_earned + x.points_pending)::text,
+                                                  x.details -> 'shares') ORDER BY x.loyalty_transaction_id)
+                 FROM loyalty_transaction x
+                WHERE x.user_point_id = t.user_point_id AND x."createdAt" = t."createdAt"
+                  AND x.reason_id LIKE 'profile:%%')
+           END AS more,
+           e.level, e.level_updated, e.finished_at AS ordered_at
+      FROM (
+           -- OFFSET 0 keeps the values apart from the join: what is read out of JSON may use no index of a guarded table.
+           SELECT e.id, (e.detail -> 'arguments' ->> 'user_id')::bigint AS user_id, e.detail_type AS kind,
+                  e.time AS happened_at, e.detail -> 'payload' AS payload, e.status = 'refused' AS is_rejected,
+                  (e.outcome ->> 'transaction_id')::bigint AS number, e.outcome ->> 'current_level' AS level,
+                  (e.outcome ->> 'level_updated')::boolean AS level_updated, e.finished_at
+             FROM events_event e
+            WHERE e.brand_id = %(brand_id)s::bigint AND e.detail_type = ANY (%(kinds)s::text[])
+              AND e.finished_at >= %(since)s::timestamptz
+              AND (e.status = 'done' AND e.outcome ? 'transaction_id'
+                   OR e.status = 'refused' AND e.outcome ->> 'error' = 'NOT_ELIGIBLE')
+           OFFSET 0) e
+      LEFT JOIN loyalty_transaction t ON t.loyalty_transaction_id = e.number
+), moves AS (
+    SELECT m.user_id, t."createdAt" AS at, t.loyalty_transaction_id AS id,
+           CASE t.reason WHEN 'released' THEN 'released' ELSE 'adjusted' END AS kind, t."createdAt" AS happened_at,
+           NULL::jsonb AS payload, false AS is_rejected,
+           CASE t.reason WHEN 'released' THEN substr(t.reason_id, 9)::bigint END AS number, NULL::text AS reason_id,
+           t.points_earned AS points, false AS is_pending, NULL::int AS rules, NULL::jsonb AS shares,
+           NULL::jsonb AS more, NULL::text AS level, NULL::boolean AS level_updated, t."createdAt" AS ordered_at
+      FROM loyalty_transaction t
+      JOIN user_points m ON m.user_point_id = t.user_point_id AND m.brand_id = %(brand_id)s::bigint
+     WHERE t.brand_id = %(brand_id)s::bigint
+       AND t."createdAt" >= %(since)s::timestamptz AND t."createdAt" < %(until)s::timestamptz
+       AND (t.reason = 'released'
+            OR t.reason = 'earned' AND (t.reason_id LIKE 'adjust:%%' OR t.reason_id LIKE 'opening:%%'))
+     UNION ALL
+    SELECT r.user_id, r.applied_at, r.id, 'returned', r.applied_at, NULL, false, NULL, NULL, r.points_reversed, false,
+           NULL, NULL, NULL, NULL, NULL, r.applied_at
+      FROM loyalty_orderreturn r
+     WHERE r.brand_id = %(brand_id)s::bigint AND r.status = 'applied' AND r.points_reversed > 0
+       AND r.applied_at >= %(since)s::timestamptz AND r.applied_at < %(until)s::timestamptz
+)
+SELECT user_id, (extract(epoch FROM at) * 1000000)::bigint AS at, id, kind,
+       (extract(epoch FROM happened_at) * 1000000)::bigint AS happened_at, payload, is_rejected, number, reason_id, points,
+       is_pending, rules, shares, more, level, level_updated
+  FROM (SELECT * FROM actions
+         WHERE user_id IS NOT NULL AND at >= %(since)s::timestamptz AND at < %(until)s::timestamptz
+         UNION ALL
+        SELECT user_id, at, id, kind, happened_at, payload, is_rejected, number, reason_id, points, is_pending, rules,
+               shares, more, level, level_updated, ordered_at
+          FROM moves) AS everything
+ ORDER BY {order}

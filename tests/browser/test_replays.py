@@ -1,0 +1,38 @@
+"""Somebody tries a draft on past actions, and reads what it would have given."""
+
+import pytest
+
+from campaigns.models.replays import Replay
+from jobs import runner
+from loyalty.models.programme.costs import PointCost
+from tests.browser.test_api_keys import pictured
+from tests.browser.window import DESKTOP, PHONE
+from tests.campaigns.rules.test_accrual_by_rules import rule, scan
+from tests.support import factories
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_a_draft_is_tried_on_past_actions(portal, brand, window, size):
+    PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.01")
+    for number in range(3):
+        customer = factories.customer(brand, email=f"anna{number}@example.com")
+        for _time in range(number + 1):
+            scan(brand, customer)
+    draft = rule(brand, "scan-auth", 5, "bonus", name="Five more", state="draft")
+    owner = window("owner", size)
+
+    owner.goto(f"campaigns/earningrule/{draft.pk}/replay/")
+    assert owner.audit() == []
+    owner.page.locator("[name=days]").fill("7")
+    owner.page.get_by_role("button", name="Try it").click()
+    owner.page.wait_for_url("**/replay/*/change/")
+    replay = Replay.objects.get()
+    runner.run(replay.job_id)
+    owner.goto(f"campaigns/replay/{replay.pk}/change/")
+
+    assert owner.figure("Points paid").startswith("60")
+    assert owner.figure("Check against the ledger").startswith("0 differences")
+    pictured(owner, f"replay-{size[0]}")
+    assert owner.audit() == []
+    owner.goto(f"campaigns/earningrule/{draft.pk}/change/")
+    owner.reads("60 points were paid; with this rule 90 (+30). 0 differences.")

@@ -1,0 +1,127 @@
+"""The pages of replays: starting one from a rule, its figures, its file, and who may see what."""
+
+import csv
+import io
+
+import pytest
+from django.utils import timezone
+
+from brands.models.audit import AuditLogEntry
+from campaigns.models.replays import Replay
+from campaigns.replay import jobs
+from jobs.models import Job
+from loyalty.models.programme.costs import PointCost
+from tests.campaigns.replay.history import replayed
+from tests.campaigns.rules.test_accrual_by_rules import rule, scan
+from tests.support import factories
+from tests.support.portal import address, browser, staff, text
+
+pytestmark = pytest.mark.django_db
+LABEL, RULES = "campaigns.replay", "campaigns.earningrule"
+
+
+@pytest.fixture
+def draft(brand):
+    return rule(brand, "scan-auth", 5, "bonus", name="=Five more", state="draft")
+
+
+@pytest.fixture
+def finished(brand, customer, draft):
+    """A replay of two scans, as a job leaves it."""
+    PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.5")
+    for _time in range(2):
+        scan(brand, customer)
+    made = jobs.start(rule=draft, days=7, by=None, at=timezone.now())
+    Replay.objects.filter(pk=made.pk).update(result=replayed(draft), finished_at=timezone.now())
+    made.refresh_from_db()
+    return made
+
+
+def test_a_rules_page_starts_a_replay(brand, draft):
+    client = browser(staff(brand))
+    where = address(RULES, "replay", draft.pk)
+
+    assert "Nobody gets or loses points" in text(client.get(where))
+    response = client.post(where, {"days": "30"})
+
+    made = Replay.objects.get()
+    assert response.url == address(LABEL, "change", made.pk)
+    assert (made.rule, made.content["reward_value"], made.created_by.is_staff) == (draft, "5.00", True)
+    job = Job.objects.get()
+    assert (job.pk, job.kind, job.status) == (made.job_id, "replay-rule", "queued")
+    assert "Queued" in text(client.get(response.url))
+
+
+@pytest.mark.parametrize("days", ["0", "91", "-1", "many", "", "9" * 40, "1.5"])
+def test_days_that_are_not_kept_are_refused_at_their_field(brand, draft, days):
+    response = browser(staff(brand)).post(address(RULES, "replay", draft.pk), {"days": days})
+
+    assert response.status_code == 200
+    assert response.context["form"].errors["days"]
+    assert not Replay.objects.exists()
+
+
+def test_the_page_shows_what_was_found(brand, customer, finished):
+    page = text(browser(staff(brand)).get(address(LABEL, "change", finished.pk)))
+
+    for part in ("Points paid", "20", "30", "+10", "0 differences", customer.email, "What a replay cannot know", "+5"):
+        assert part in page, part
+
+
+def test_the_rules_page_shows_the_last_one(brand, draft, finished):
+    page = text(browser(staff(brand)).get(address(RULES, "change", draft.pk)))
+
+    assert "20 points were paid; with this rule 30 (+10). 0 differences." in page
+    assert address(LABEL, "change", finished.pk) in page
+
+
+def test_the_file_has_the_figures_and_no_addresses(brand, customer, finished):
+    response = browser(staff(brand)).get(address(LABEL, "export", finished.pk))
+
+    rows = list(csv.DictReader(io.StringIO(text(response))))
+    account = factories.account(customer, brand)
+    assert {(row["part"], row["name"]): (row["points_paid"], row["points_with_rule"]) for row in rows} == {
+        ("day", str(timezone.now().astimezone(brand.zone).date())): ("20", "30"),
+        ("level", "Bronze"): ("20", "30"),
+        ("rule", "Points of levels"): ("20", "20"),
+        ("rule", "'=Five more"): ("0", "10"),
+        ("gains_most", str(account.pk)): ("20", "30"),
+    }
+    assert rows[0]["cost_with_rule"] == "15"
+    assert customer.email not in text(response)
+
+
+def test_a_replay_that_runs_has_no_file(brand, draft):
+    made = jobs.start(rule=draft, days=7, by=None, at=timezone.now())
+
+    assert browser(staff(brand)).get(address(LABEL, "export", made.pk)).status_code == 404
+
+
+def test_support_reads_and_starts_none(brand, draft, finished):
+    client = browser(staff(brand, role="support"))
+
+    assert "Points paid" in text(client.get(address(LABEL, "change", finished.pk)))
+    assert client.post(address(RULES, "replay", draft.pk), {"days": "7"}).status_code == 403
+    assert Replay.objects.count() == 1
+
+
+def test_printers_see_none(brand, finished):
+    client = browser(staff(brand, role="printer"))
+
+    assert client.get(address(LABEL)).status_code == 403
+    assert client.get(address(LABEL, "change", finished.pk)).status_code in {403, 404}
+
+
+def test_staff_of_another_brand_find_nothing(brand, draft, finished):
+    client = browser(staff(factories.brand()))
+
+    for where in (address(LABEL, "change", finished.pk), address(LABEL, "export", finished.pk)):
+        assert client.get(where).status_code == 404
+    assert client.post(address(RULES, "replay", draft.pk), {"days": "7"}).status_code in {403, 404}
+    assert "=Five more" not in text(client.get(address(LABEL)))
+
+
+def test_a_start_is_noted(brand, draft):
+    browser(staff(brand)).post(address(RULES, "replay", draft.pk), {"days": "30"})
+
+    assert AuditLogEntry.objects.filter(kind=RULES, row_id=draft.pk, action="Tried on past actions").exists()

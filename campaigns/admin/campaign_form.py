@@ -31,6 +31,13 @@ class CampaignForm(TenantForm):
         if "conditions" in self.fields:  # where the rows look up what there is to choose from
             brand = self.instance.brand_id or self.initial.get("brand") or ""
             self.fields["conditions"].widget.attrs["data-brand"] = brand
+        if "step_by" in self.fields:
+            self.fields["step_by"].required = False
+
+    def clean_step_by(self) -> str:
+        """Who says nothing means what the campaign counts already, of a new one its actions."""
+        step_by: str = self.cleaned_data["step_by"] or self.instance.step_by
+        return step_by
 
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc] # missing in the stubs

@@ -23,8 +23,6 @@ MAX_VALUES = 200
 MAX_WORD = 200
 BIGGEST = Decimal(10) ** 12
 BIGGEST_ID = 2**63 - 1
-MAX_DAYS = 3650
-MAX_SCORE = 5
 
 
 class WrongValueError(Exception):
@@ -77,7 +75,7 @@ def number(value: Any) -> Decimal:
     return result
 
 
-def _count(value: Any) -> int:
+def count(value: Any) -> int:
     result = number(value)
     if result != result.to_integral_value() or result < 0:
         raise WrongValueError(_("Write a whole number, such as 3."))
@@ -98,14 +96,14 @@ def _switch(value: Any) -> bool:
 
 
 def _step(value: Any) -> int:
-    result = _count(value)
+    result = count(value)
     if result < 1:
         raise WrongValueError(_("Write a whole number from 1."))
     return result
 
 
 def _weekday(value: Any) -> int:
-    result = _count(value)
+    result = count(value)
     if not 1 <= result <= 7:
         raise WrongValueError(_("Write 1 for Monday to 7 for Sunday."))
     return result
@@ -129,7 +127,7 @@ def _day(value: Any) -> date:
         raise WrongValueError(_("Write a day as YYYY-MM-DD, such as 2026-12-31.")) from None
 
 
-def _pair(one: Callable[[Any], Any], *, may_turn: bool = False) -> Callable[[Any], tuple[Any, Any]]:
+def pair(one: Callable[[Any], Any], *, may_turn: bool = False) -> Callable[[Any], tuple[Any, Any]]:
     def read(value: Any) -> tuple[Any, Any]:
         if not isinstance(value, list | tuple) or len(value) != 2:
             raise WrongValueError(_("Give a first and a last value."))
@@ -240,7 +238,7 @@ def _within(value: tuple[float, float], expected: tuple[float, float, float]) ->
     return kilometres_between(value, expected[:2]) <= expected[2]
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def texts(value: Any) -> tuple[str, ...]:
     return _listed(value, _word)
 
 
@@ -256,40 +254,7 @@ def _between(value: Any, expected: tuple[Any, Any]) -> bool:
 
 def _numeric(one: Callable[[Any], Any]) -> list[Operator]:
     simple = [Operator(name, label, one, _compared(test), "number") for name, label, test in (EQUAL, AT_LEAST, AT_MOST)]
-    return [*simple, Operator("between", _L("is between"), _pair(one), _compared(_between), "numbers")]
-
-
-def _unreadable(_field: Field, _expected: Any) -> Test:
-    """Of what only segments ask, which the database compares: see campaigns/segments."""
-    raise NotImplementedError
-
-
-def _days(value: Any) -> int:
-    result = _count(value)
-    if result > MAX_DAYS:
-        raise WrongValueError(_("At most %(most)d days.") % {"most": MAX_DAYS})
-    return result
-
-
-def _score(value: Any) -> int:
-    result = _count(value)
-    if not 1 <= result <= MAX_SCORE:
-        raise WrongValueError(_("Write a whole number from 1 to %(most)d.") % {"most": MAX_SCORE})
-    return result
-
-
-def _window(value: Any) -> tuple[int, int]:
-    if not isinstance(value, Mapping) or set(value) != {"count", "days"}:
-        raise WrongValueError(_("Give how many times, and in how many days."))
-    count, days = _count(value["count"]), _days(value["days"])
-    if not days:
-        raise WrongValueError(_("Write a whole number from 1."))
-    return count, days
-
-
-def _unreadable_numbers(one: Callable[[Any], Any]) -> list[Operator]:
-    simple = [Operator(name, label, one, _unreadable, "number") for name, label, _compare in (EQUAL, AT_LEAST, AT_MOST)]
-    return [*simple, Operator("between", _L("is between"), _pair(one), _unreadable, "numbers")]
+    return [*simple, Operator("between", _L("is between"), pair(one), _compared(_between), "numbers")]
 
 
 _EVERY = Operator(
@@ -303,44 +268,35 @@ OPERATORS: dict[Type, dict[str, Operator]] = {
             Operator("not_in", _L("is none of"), lambda value: _listed(value, _id), _not_in, "choices"),
         ],
         Type.TEXTS: [
-            Operator("in", _L("is one of"), _texts, _in, "words"),
-            Operator("not_in", _L("is none of"), _texts, _not_in, "words"),
-            Operator("all_of", _L("has all of"), _texts, _has_all, "words"),
-            Operator("starts", _L("begins with"), _texts, _starts, "words"),
+            Operator("in", _L("is one of"), texts, _in, "words"),
+            Operator("not_in", _L("is none of"), texts, _not_in, "words"),
+            Operator("all_of", _L("has all of"), texts, _has_all, "words"),
+            Operator("starts", _L("begins with"), texts, _starts, "words"),
         ],
         Type.NUMBER: _numeric(number),
         Type.WHOLE: _numeric(_whole),
-        Type.COUNT: [*_numeric(_count), _EVERY],
+        Type.COUNT: [*_numeric(count), _EVERY],
         Type.SWITCH: [Operator(EQUAL[0], EQUAL[1], _switch, _compared(EQUAL[2]), "switch")],
         Type.OPTION: [
-            Operator("in", _L("is one of"), _texts, _in, "options"),
-            Operator("not_in", _L("is none of"), _texts, _not_in, "options"),
+            Operator("in", _L("is one of"), texts, _in, "options"),
+            Operator("not_in", _L("is none of"), texts, _not_in, "options"),
         ],
         Type.WEEKDAY: [
             Operator("in", _L("is one of"), lambda value: _listed(value, _weekday), _in, "weekdays"),
             Operator("not_in", _L("is none of"), lambda value: _listed(value, _weekday), _not_in, "weekdays"),
         ],
         Type.TIME: [
-            Operator("between", _L("is between"), _pair(_time, may_turn=True), _compared(_time_between), "times")
+            Operator("between", _L("is between"), pair(_time, may_turn=True), _compared(_time_between), "times")
         ],
         Type.DAY: [
             Operator("from", _L("is from"), _day, _compared(lambda value, expected: value >= expected), "day"),
             Operator("until", _L("is until"), _day, _compared(lambda value, expected: value <= expected), "day"),
-            Operator("between", _L("is between"), _pair(_day), _compared(_between), "days"),
+            Operator("between", _L("is between"), pair(_day), _compared(_between), "days"),
         ],
         Type.LEVEL: [
-            Operator("in", _L("is one of"), _texts, _level_in, "words"),
-            Operator("not_in", _L("is none of"), _texts, _level_not_in, "words"),
+            Operator("in", _L("is one of"), texts, _level_in, "words"),
+            Operator("not_in", _L("is none of"), texts, _level_not_in, "words"),
             Operator("at_least", _L("is at least"), _word, _level_at_least, "word"),
-        ],
-        Type.AGE: _unreadable_numbers(_days),
-        Type.SCORE: _unreadable_numbers(_score),
-        Type.WINDOW: [
-            Operator(name, label, _window, _unreadable, "window") for name, label, _compare in (AT_LEAST, AT_MOST)
-        ],
-        Type.OPTIONS: [
-            Operator("in", _L("is one of"), _texts, _unreadable, "labels"),
-            Operator("not_in", _L("is none of"), _texts, _unreadable, "labels"),
         ],
         Type.PLACE: [
             Operator("within", _L("is within"), _circle, _compared(_within), "circle"),

@@ -18,7 +18,6 @@ ALL, ANY, NONE = "all", "any", "none"
 GROUPS = (ALL, ANY, NONE)
 MAX_DEPTH = 3
 MAX_ROWS = 50
-RANGES = {Type.NUMBER, Type.COUNT, Type.DAY, Type.AGE, Type.SCORE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +173,7 @@ def _contradictions(rows: Sequence[Row], path: str) -> dict[str, str]:
     return {}
 
 
-RANGES = {Type.NUMBER, Type.WHOLE, Type.COUNT, Type.DAY, Type.SWITCH}
+RANGES = {Type.NUMBER, Type.WHOLE, Type.COUNT, Type.DAY, Type.SWITCH, Type.AGE, Type.SCORE}
 
 
 def _no_range(rows: Sequence[Row]) -> bool:

@@ -68,4 +68,4 @@ class Replay(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.rule_name}, {self.since:%Y-%m-%d}"
+        return self.rule_name

@@ -1,7 +1,7 @@
 """What segments may ask about members: typed fields, each with the statement's condition that it becomes.
 
-The operators are those of earning rules (campaigns/earning/comparisons.py): they read and refuse values. Here
-nothing is compared; a field says so in SQL, and whatever somebody typed goes along as a parameter.
+The operators are those of earning rules, and those of operators.py: they read and refuse values. Here nothing is
+compared; a field says so in SQL, and whatever somebody typed goes along as a parameter.
 """
 
 from collections.abc import Callable
@@ -11,8 +11,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.earning.action_context import ActionContext
+from campaigns.earning.comparisons import OPERATORS
 from campaigns.earning.conditions import Row
 from campaigns.earning.fields import Field, Type
+from campaigns.segments.operators import MEMBER_OPERATORS
 from campaigns.segments.plan import Plan, Source
 from loyalty.models.notifications import Channel, Topic
 
@@ -211,3 +213,4 @@ MEMBER_FIELDS: dict[str, MemberField] = {
         field("consent", _("wants to hear of"), Type.OPTIONS, _consent, is_single=False, labels=CONSENTS),
     )
 }
+OPERATORS.update({kind: {each.name: each for each in listed} for kind, listed in MEMBER_OPERATORS.items()})

@@ -3,12 +3,14 @@
 import pytest
 
 from campaigns.models.replays import Replay
-from jobs import runner
+from events import worker
+from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.costs import PointCost
 from tests.browser.test_api_keys import pictured
 from tests.browser.window import DESKTOP, PHONE
-from tests.campaigns.rules.test_accrual_by_rules import rule, scan
-from tests.support import factories
+from tests.campaigns.rules.test_accrual_by_rules import rule
+from tests.support import factories, shop
+from tests.support.live_stack import wait_until
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
@@ -17,7 +19,11 @@ def test_a_draft_is_tried_on_past_actions(portal, brand, window, size):
     for number in range(3):
         customer = factories.customer(brand, email=f"anna{number}@example.com")
         for _time in range(number + 1):
-            scan(brand, customer)
+            code = factories.code(brand)
+            payload = {"type": "authenticator_scan", "product": {"authCode": code.code}}
+            shop.send(brand, customer, "scan-auth", payload)
+    worker.drain()  # beside the installation's own
+    wait_until(lambda: LoyaltyTransaction.objects.count() == 6)
     draft = rule(brand, "scan-auth", 5, "bonus", name="Five more", state="draft")
     owner = window("owner", size)
 
@@ -27,7 +33,7 @@ def test_a_draft_is_tried_on_past_actions(portal, brand, window, size):
     owner.page.get_by_role("button", name="Try it").click()
     owner.page.wait_for_url("**/replay/*/change/")
     replay = Replay.objects.get()
-    runner.run(replay.job_id)
+    wait_until(lambda: Replay.objects.filter(result__isnull=False).exists(), seconds=60)
     owner.goto(f"campaigns/replay/{replay.pk}/change/")
 
     assert owner.figure("Points paid").startswith("60")

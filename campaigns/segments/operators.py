@@ -1,0 +1,71 @@
+"""Operators of the types that only segments ask: they read and refuse values; the database compares."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.earning.comparisons import (
+    AT_LEAST,
+    AT_MOST,
+    EQUAL,
+    Operator,
+    Test,
+    WrongValueError,
+    count,
+    pair,
+    texts,
+)
+from campaigns.earning.fields import Field, Type
+
+MAX_DAYS = 3650
+MAX_SCORE = 5
+
+
+def _in_the_database(_field: Field, _expected: Any) -> Test:
+    """No action is tried by these."""
+    raise NotImplementedError
+
+
+def _days(value: Any) -> int:
+    result = count(value)
+    if result > MAX_DAYS:
+        raise WrongValueError(_("At most %(most)d days.") % {"most": MAX_DAYS})
+    return result
+
+
+def _score(value: Any) -> int:
+    result = count(value)
+    if not 1 <= result <= MAX_SCORE:
+        raise WrongValueError(_("Write a whole number from 1 to %(most)d.") % {"most": MAX_SCORE})
+    return result
+
+
+def _window(value: Any) -> tuple[int, int]:
+    if not isinstance(value, Mapping) or set(value) != {"count", "days"}:
+        raise WrongValueError(_("Give how many times, and in how many days."))
+    times, days = count(value["count"]), _days(value["days"])
+    if not days:
+        raise WrongValueError(_("Write a whole number from 1."))
+    return times, days
+
+
+def _numeric(one: Callable[[Any], Any]) -> list[Operator]:
+    simple = [
+        Operator(name, label, one, _in_the_database, "number") for name, label, _compare in (EQUAL, AT_LEAST, AT_MOST)
+    ]
+    return [*simple, Operator("between", gettext_lazy("is between"), pair(one), _in_the_database, "numbers")]
+
+
+MEMBER_OPERATORS = {
+    Type.AGE: _numeric(_days),
+    Type.SCORE: _numeric(_score),
+    Type.WINDOW: [
+        Operator(name, label, _window, _in_the_database, "window") for name, label, _compare in (AT_LEAST, AT_MOST)
+    ],
+    Type.OPTIONS: [
+        Operator("in", gettext_lazy("is one of"), texts, _in_the_database, "labels"),
+        Operator("not_in", gettext_lazy("is none of"), texts, _in_the_database, "labels"),
+    ],
+}

@@ -135,7 +135,7 @@ IMPORT_RESOURCES = {
     "partner-codes": "loyalty.admin.partner_codes.resource.PoolCodeResource",
     "members": "loyalty.admin.members.resource.MemberResource",
     "notification-templates": "loyalty.admin.resources.NotificationTemplateResource",
-    "earning-rules": "campaigns.admin.earning_rule_resource.EarningRuleResource",
+    "earning-rules": "campaigns.admin.rules.earning_rule_resource.EarningRuleResource",
     "campaigns": "campaigns.admin.resources.CampaignResource",
 }
 

@@ -1,5 +1,6 @@
 """The portal's pages about campaigns, what earns, replays, own kinds of events, what customers reach, and segments."""
 
-from campaigns.admin import campaigns, earning_rules, event_kinds, progress, replays, reward_claims, segments
+from campaigns.admin import campaigns, event_kinds, progress, replays, reward_claims, segments
+from campaigns.admin.rules import earning_rules
 
 __all__ = ["campaigns", "earning_rules", "event_kinds", "progress", "replays", "reward_claims", "segments"]

@@ -6,7 +6,7 @@ from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 
 from campaigns.accrual import scopes
-from campaigns.admin.rule_form import RowsField
+from campaigns.admin.rules.rule_form import RowsField
 from campaigns.models.campaigns import Campaign, CampaignBudget
 from portal.base.forms import TenantForm
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from campaigns.admin.rule_form import RowsField, described, vocabulary_of
+from campaigns.admin.rules.rule_form import RowsField, described, vocabulary_of
 from campaigns.earning.conditions import ConditionsError
 from campaigns.segments import matching, sentences
 from campaigns.segments.fields import MEMBER_FIELDS

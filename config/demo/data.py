@@ -19,7 +19,7 @@ from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand, BrandHostname
 from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.models.earning_rules import EarningRule
-from campaigns.models.event_kinds import EventKind, EventKindField
+from config.demo import event_kinds
 from loyalty.models.levels import BrandLevel, RewardType
 from loyalty.models.programme.segments import Segment
 from loyalty.points import accounts
@@ -102,7 +102,6 @@ class Plan:
         return [self.address(name) for name in [*CUSTOMERS, *STAFF]]
 
 
-EVENT_KIND = ("store-visit", "Store visit")
 PLANS = [
     Plan(
         name="Aurora Skincare",
@@ -216,7 +215,7 @@ def build(plan: Plan, at: datetime) -> Brand:
     for rule, reward_type, value, active in plan.rules:
         state = EarningRule.State.ACTIVE if active else EarningRule.State.DRAFT
         EarningRule.objects.create(brand=brand, kind=rule, reward_type=reward_type, reward_value=value, state=state)
-    build_event_kind(brand)
+    event_kinds.build(brand)
     for name, conditions in SEGMENTS.items():
         Segment.objects.create(brand=brand, name=name, conditions={"all": conditions})
     build_users(plan, brand, at)
@@ -224,21 +223,6 @@ def build(plan: Plan, at: datetime) -> Brand:
     campaigns = [build_campaign(brand, goal) for goal in plan.campaigns]
     build_batches(plan, brand, products, campaigns[0], at)
     return brand
-
-
-def build_event_kind(brand: Brand) -> None:
-    """A kind of the brand's own, for which somebody may make a rule."""
-    name, title = EVENT_KIND
-    kind = EventKind.objects.create(brand=brand, name=name, title=title)
-    EventKindField.objects.create(
-        kind=kind,
-        name="store",
-        label="Store",
-        type=EventKindField.Type.OPTION,
-        required=True,
-        options=["Berlin", "Hamburg"],
-    )
-    EventKindField.objects.create(kind=kind, name="minutes", label="Minutes", type=EventKindField.Type.WHOLE)
 
 
 def build_users(plan: Plan, brand: Brand, at: datetime) -> None:

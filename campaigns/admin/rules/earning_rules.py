@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ADD, CHANGE, VIEW
 from brands.models.tenants import Brand
-from campaigns.admin import rule_bench
-from campaigns.admin.earning_rule_resource import EarningRuleResource
 from campaigns.admin.replays import RuleReplays
-from campaigns.admin.rule_form import EarningRuleForm
-from campaigns.admin.rule_states import COLOURS, TEXTS, RuleStates
+from campaigns.admin.rules import rule_bench
+from campaigns.admin.rules.earning_rule_resource import EarningRuleResource
+from campaigns.admin.rules.rule_form import EarningRuleForm
+from campaigns.admin.rules.rule_states import COLOURS, TEXTS, RuleStates
 from campaigns.earning import choices, limits, sentences
 from campaigns.earning.limits import Limit, LimitsError
 from campaigns.intake import own_kinds

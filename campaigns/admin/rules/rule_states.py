@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.admin import rule_bench
+from campaigns.admin.rules import rule_bench
 from campaigns.earning import checks, sentences
 from campaigns.models.earning_rules import EarningRule
 from core.errors import Invalid

@@ -1,0 +1,18 @@
+"""The demo brands' own kind of event."""
+
+from brands.models.tenants import Brand
+from campaigns.models.event_kinds import EventKind, EventKindField
+
+
+def build(brand: Brand) -> None:
+    """A kind of the brand's own, for which somebody may make a rule."""
+    kind = EventKind.objects.create(brand=brand, name="store-visit", title="Store visit")
+    EventKindField.objects.create(
+        kind=kind,
+        name="store",
+        label="Store",
+        type=EventKindField.Type.OPTION,
+        required=True,
+        options=["Berlin", "Hamburg"],
+    )
+    EventKindField.objects.create(kind=kind, name="minutes", label="Minutes", type=EventKindField.Type.WHOLE)

@@ -3,10 +3,12 @@
 from brands.models.tenants import Brand
 from campaigns.models.event_kinds import EventKind, EventKindField
 
+NAME, TITLE = "store-visit", "Store visit"
+
 
 def build(brand: Brand) -> None:
     """A kind of the brand's own, for which somebody may make a rule."""
-    kind = EventKind.objects.create(brand=brand, name="store-visit", title="Store visit")
+    kind = EventKind.objects.create(brand=brand, name=NAME, title=TITLE)
     EventKindField.objects.create(
         kind=kind,
         name="store",

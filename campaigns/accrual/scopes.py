@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.earning import conditions, sentences
+from campaigns.earning import conditions, segment_references, sentences
 from campaigns.earning.action_context import ActionContext, Item
 from campaigns.earning.comparisons import Test
 from campaigns.earning.conditions import ConditionsError, Group
@@ -98,6 +98,9 @@ def problem_of(campaign: Campaign) -> str:
         read(campaign.conditions, campaign_type=campaign.type)
     except ConditionsError as error:
         return str(error)
+    segments = segment_references.ids_in(campaign.conditions)
+    if campaign.brand_id and segment_references.unknown(campaign.brand_id, segments):
+        return _("One of the segments is gone. Remove it from the conditions.")
     return ""
 
 

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from brands.models.saved_lists import SavedList
 from campaigns.earning import segment_references
+from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 from core.errors import Invalid
 from loyalty.models.programme.segments import Segment
@@ -18,6 +19,11 @@ def uses_of(segment: Segment) -> list[str]:
     rules = EarningRule.objects.filter(brand=segment.brand_id).exclude(state=EarningRule.State.ENDED)
     message = _("earning rule “%(name)s”")
     result = [message % {"name": rule} for rule in rules if segment.pk in segment_references.ids_in(rule.conditions)]
+    message = _("campaign “%(name)s”")
+    campaigns = Campaign.objects.filter(brand=segment.brand_id).exclude(conditions={})
+    result += [
+        message % {"name": each} for each in campaigns if segment.pk in segment_references.ids_in(each.conditions)
+    ]
     message = _("reward “%(name)s”")
     result += [message % {"name": reward} for reward in segment.rewards.all()]
     lists = SavedList.objects.filter(brand=segment.brand_id, model_label="loyalty.userpoints")

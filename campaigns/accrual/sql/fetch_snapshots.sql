@@ -67,7 +67,7 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
              FROM authcodes_product p
             WHERE p.brand_id = b.id AND (p.id = ANY (a.products) OR p.sku = ANY (a.skus)))
        END AS catalogue,
-       CASE WHEN a.wants_segments THEN ARRAY(
+       CASE WHEN a.wants_segments OR running.need_segments THEN ARRAY(
            SELECT x.segment_id FROM loyalty_segmentmember x WHERE x.account_id = m.user_point_id)
        END AS segments
   FROM asked a
@@ -98,7 +98,8 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
               ORDER BY c.campaign_id) AS campaigns,
               bool_or(c.conditions <> '{}' OR c.step_by = 'products') AS need_catalogue,
               bool_or(c.conditions @? '$.**.field ? (@ == "nth")') AS need_earlier,
-              bool_or(c.conditions @? '$.**.field ? (@ == "days_since_last")') AS need_last
+              bool_or(c.conditions @? '$.**.field ? (@ == "days_since_last")') AS need_last,
+              bool_or(c.conditions @? '$.**.field ? (@ == "segment")') AS need_segments
          FROM campaigns_campaign c
          LEFT JOIN user_loyalty_campaign h ON h.campaign_id = c.campaign_id AND h.user_id = a.user_id
         WHERE c.brand_id = a.brand_id AND c.type = a.campaign_type AND c.is_active

@@ -4,7 +4,8 @@ PostgreSQL knows years before 1 and after 9999, which Python cannot read, and ne
 time zones have no date. Inside of these bounds every zone has one, and there is room to add and subtract.
 """
 
-from datetime import UTC, date, datetime, timedelta
+import re
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django import forms
@@ -25,6 +26,20 @@ def is_within(value: date | datetime) -> bool:
     if isinstance(value, datetime):
         return FIRST_MOMENT <= value <= LAST_MOMENT
     return FIRST_DAY <= value <= LAST_DAY
+
+
+def parse_day(value: Any) -> date:
+    """Of YYYY-MM-DD and no other form of ISO 8601. Raises ValueError, also for what is no text."""
+    if not isinstance(value, str) or not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+        raise ValueError(value)
+    return date.fromisoformat(value)
+
+
+def parse_time(value: Any) -> time:
+    """Of HH:MM and no other form of ISO 8601. Raises ValueError, also for what is no text."""
+    if not isinstance(value, str) or not re.fullmatch(r"[0-9]{2}:[0-9]{2}", value):
+        raise ValueError(value)
+    return time.fromisoformat(value)
 
 
 def check(value: date | datetime) -> None:

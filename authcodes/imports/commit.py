@@ -72,11 +72,22 @@ def run_commit(run: runner.Run) -> None:
             checks.check_conflicts(upload)
             checks.check_points(upload, run.job.created_by)
             COUNT_ROWS.run(upload=upload.pk, status=Import.Status.COMMITTING.value)
+            if upload.kind == Import.Kind.PRINTED:
+                _count_not_usable(upload)
         raise
     run.note_progress(upload.codes, upload.codes)
     message = _("%(number)d codes added.") if upload.kind == Import.Kind.PRINTED else _("%(number)d codes assigned.")
     details = message % {"number": changed}
     run.log(details if changed else _("This import has already been committed."))
+
+
+def _count_not_usable(upload: Import) -> None:
+    """Codes that others took since the check say as much of other brands as those that it found: count them as well."""
+    try:
+        printed_elsewhere.check_not_usable(upload)
+    except printed_elsewhere.CodesNotUsable as error:
+        ImportRow.objects.filter(upload=upload).delete()
+        Import.objects.filter(pk=upload.pk).update(status=Import.Status.REJECTED, problem=error.message)
 
 
 def _carry_out(upload: Import, by: User | None) -> int:

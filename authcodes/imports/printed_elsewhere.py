@@ -29,8 +29,8 @@ Kind = CodeChange.Kind
 # More codes of a file than this are not named one by one: a file would tell too much of what other brands have.
 MAX_NOT_USABLE = 20
 # Whoever stores a batch or prefix shares it: see the functions on taken codes in the database.
-FINAL_CHECK = "SELECT pg_advisory_xact_lock(7216006)"
-IMMEDIATE = "SET CONSTRAINTS ALL IMMEDIATE"
+LOCK_TAKEN_CODES = "SELECT pg_advisory_xact_lock(7216006)"
+CHECK_CONSTRAINTS_NOW = "SET CONSTRAINTS ALL IMMEDIATE"
 
 INSERT_PRINTED_CODES = command("authcodes/imports/sql/insert_printed_codes.sql")
 DELETE_PRINTED_CODES = command("authcodes/imports/sql/delete_printed_codes.sql")
@@ -128,7 +128,8 @@ def bring_in(*, upload: Import, by: User | None) -> int:
     except (IntegrityError, OperationalError) as error:  # another brand was faster, with some of them or all
         raise ImportRejected(conflict()) from error
     with connection.cursor() as cursor:
-        cursor.execute(FINAL_CHECK)
+        cursor.execute(CHECK_CONSTRAINTS_NOW)  # of a million codes; not while everybody waits for the lock
+        cursor.execute(LOCK_TAKEN_CODES)
     if FETCH_WHETHER_RESERVED.first(upload=upload.pk, brand=upload.brand_id):
         raise ImportRejected(conflict())
     Import.objects.filter(pk=upload.pk).update(batch=batch)
@@ -153,7 +154,7 @@ def take_out(*, upload: Import, by: User | None, at: datetime) -> int:
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             deleted = DELETE_PRINTED_CODES.run(batch=batch.pk)
-            cursor.execute(IMMEDIATE)
+            cursor.execute(CHECK_CONSTRAINTS_NOW)
     except IntegrityError as error:
         raise ImportRejected(_("Nothing was undone: some of the codes have been scanned or changed.")) from error
     if deleted != batch.quantity:

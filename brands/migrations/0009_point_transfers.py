@@ -14,11 +14,11 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='brand',
             name='transfer_daily_limit',
-            field=models.PositiveIntegerField(db_default=500, default=500, help_text='At most, to all others together.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000)], verbose_name='points a member gives in a day'),
+            field=models.PositiveIntegerField(db_default=500, default=500, help_text='To all other members together.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000)], verbose_name='most points that a member can give in a day'),
         ),
         migrations.AddField(
             model_name='brand',
             name='transfers_allowed',
-            field=models.BooleanField(db_default=False, default=False, help_text="In the app, by the number that is on the receiver's wallet pass.", verbose_name='members give points to each other'),
+            field=models.BooleanField(db_default=False, default=False, help_text="In the app, by the number that is on the receiver's wallet pass.", verbose_name='members can give points to each other'),
         ),
     ]

@@ -185,17 +185,17 @@ class Brand(models.Model):
         help_text=_("What becomes of levels and campaign progress. The points of the order go back in any case."),
     )
     transfers_allowed = models.BooleanField(
-        _("members give points to each other"),
+        _("members can give points to each other"),
         default=False,
         db_default=False,
         help_text=_("In the app, by the number that is on the receiver's wallet pass."),
     )
     transfer_daily_limit = models.PositiveIntegerField(
-        _("points a member gives in a day"),
+        _("most points that a member can give in a day"),
         default=500,
         db_default=500,
         validators=[MinValueValidator(1), MaxValueValidator(1_000_000)],
-        help_text=_("At most, to all others together."),
+        help_text=_("To all other members together."),
     )
     colour_background = colour_field(_("background colour"), "#ffffff", _("Colour of the page background."))
     colour_text = colour_field(_("text colour"), "#1f2328", _("Must be easy to read on the background."))

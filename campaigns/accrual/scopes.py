@@ -31,7 +31,8 @@ COUNTED: dict[str, Any] = {
     Campaign.StepBy.AMOUNT: gettext_lazy("Counts money spent (%(type)s)"),
     Campaign.StepBy.PRODUCTS: gettext_lazy("Counts different products (%(type)s)"),
 }
-MAX_SCOPES = 10_000  # kept in a process
+MAX_SCOPES = 1_000  # kept in a process
+MAX_BYTES = 8_000  # of the conditions of a campaign: each action reads those of all that run
 # Conditions about single items: of these alone the amount and the products count then.
 OF_ITEMS = {name for name, field in FIELDS.items() if Needs.CATALOGUE in field.needs} | {"item_quantity", "item_price"}
 
@@ -98,6 +99,8 @@ def problem_of(campaign: Campaign) -> str:
         read(campaign.conditions, campaign_type=campaign.type)
     except ConditionsError as error:
         return str(error)
+    if len(json.dumps(campaign.conditions)) > MAX_BYTES:
+        return _("These conditions are too long. Use fewer of them, or fewer values.")
     segments = segment_references.ids_in(campaign.conditions)
     if campaign.brand_id and segment_references.unknown(campaign.brand_id, segments):
         return _("One of the segments is gone. Remove it from the conditions.")

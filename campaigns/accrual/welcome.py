@@ -7,6 +7,7 @@ between, or comes twice, pays once.
 import uuid
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from time import monotonic
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -26,20 +27,30 @@ FOLLOWING = uuid.UUID("5b1c8f4e-6d0a-4b63-a5c7-2f0d9f6f7e11")
 # Whoever joined longer ago is welcomed no more: so long the beat may stand still.
 LATEST = timedelta(days=3)
 CHUNK = 500
+# Of one brand at a time, and for how long a call works: joining by the thousand keeps nobody else's actions waiting.
+MAX_PUBLISHED = 500
+PATIENCE_SECONDS = 30
+BIGGEST = 2**63 - 1
 
 
 def publish_welcomes(*, at: datetime) -> int:
-    """Publish an event for each new member of the brands that have a rule for it; returns how many are new."""
+    """Publish an event for each new member of the brands that have a rule for it; returns how many are new.
+
+    The brands come in any order, the members of each newest first, as far as the time of a call reaches.
+    """
+    until = monotonic() + PATIENCE_SECONDS
     rules = EarningRule.objects.filter(kind=KIND, state=EarningRule.State.ACTIVE)
     brand_ids = rules.order_by("brand_id").values_list("brand_id", flat=True).distinct()
-    brands = Brand.objects.filter(pk__in=brand_ids, loyalty_active=True).order_by("pk")
-    return sum(_publish(brand_id, at) for brand_id in brands.values_list("pk", flat=True))
+    brands = Brand.objects.filter(pk__in=brand_ids, loyalty_active=True).order_by("?")
+    return sum(_publish(brand_id, at, until) for brand_id in brands.values_list("pk", flat=True))
 
 
-def _publish(brand_id: int, at: datetime) -> int:
+def _publish(brand_id: int, at: datetime, until: float) -> int:
     """Each portion commits by itself; stopped anywhere, the next call goes on."""
     published = 0
     for portion in _portions(brand_id, at):
+        if published >= MAX_PUBLISHED or monotonic() > until:
+            break
         new = [
             messages.NewEvent(
                 kind=KIND,
@@ -70,8 +81,8 @@ def _portions(brand_id: int, at: datetime) -> Iterator[list[UserPoints]]:
         brand=brand_id,
         enrolled_at__gte=max(since, at - LATEST),
         enrolled_at__lte=at,
-    ).order_by("pk")
-    after = 0
-    while portion := list(rows.filter(pk__gt=after).only("pk", "user_id", "enrolled_at")[:CHUNK]):
-        after = portion[-1].pk
+    ).order_by("-pk")
+    before = BIGGEST
+    while portion := list(rows.filter(pk__lt=before).only("pk", "user_id", "enrolled_at")[:CHUNK]):
+        before = portion[-1].pk
         yield portion

@@ -21,7 +21,10 @@ class CampaignCopies(TenantAdmin):
     """Part of the page of campaigns."""
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return object_id is not None and self.has_add_permission(request)
+        """To whoever may add such a row at the very brand whose this is."""
+        if object_id is None:
+            return False
+        return self.has_add_permission(request, self.get_object(request, str(object_id)))
 
     @action(description=gettext_lazy("Duplicate"), url_path="duplicate", icon="content_copy", permissions=["duplicate"])
     def duplicate(self, request: HttpRequest, object_id: str) -> HttpResponse:

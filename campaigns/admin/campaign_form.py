@@ -10,6 +10,8 @@ from campaigns.admin.rules.rule_form import RowsField
 from campaigns.models.campaigns import Campaign, CampaignBudget
 from portal.base.forms import TenantForm
 
+MAX_RUNNING = 50  # campaigns of a type at once
+
 
 class CampaignForm(TenantForm):
     """Refuses what could not be counted."""
@@ -54,13 +56,29 @@ def problems_of(campaign: Campaign, *, step_before: str | None) -> dict[str, str
     problems: dict[str, str] = {}
     if text := scopes.problem_of(campaign):
         problems["conditions"] = text
-    return problems | _begun(campaign, step_before) | _spent(campaign)
+    return problems | _too_many(campaign) | _without_bound(campaign) | _begun(campaign, step_before) | _spent(campaign)
+
+
+def _too_many(campaign: Campaign) -> dict[str, str]:
+    """Each action looks at all campaigns of its type that run."""
+    active = Campaign.objects.filter(brand=campaign.brand_id, type=campaign.type, is_active=True)
+    if not campaign.is_active or active.exclude(pk=campaign.pk).count() < MAX_RUNNING:
+        return {}
+    message = _("At most %(most)d campaigns of a type can be active at once. Switch one off first.")
+    return {"is_active": message % {"most": MAX_RUNNING}}
+
+
+def _without_bound(campaign: Campaign) -> dict[str, str]:
+    """Rounds stay when an order is returned: somebody could order and return for ever."""
+    if campaign.is_repeatable and campaign.type == Campaign.Type.ORDER and campaign.budget is None:
+        return {"budget": _("Set a budget: members keep what they won in a round when they return the order.")}
+    return {}
 
 
 def _begun(campaign: Campaign, step_before: str | None) -> dict[str, str]:
     """What was counted in one way cannot go on in another."""
     if campaign.pk and step_before != campaign.step_by and campaign.progress_rows.exists():
-        return {"step_by": _("Customers have begun. Duplicate the campaign to count in another way.")}
+        return {"step_by": _("Members have already begun. Duplicate the campaign to count in another way.")}
     return {}
 
 
@@ -68,5 +86,5 @@ def _spent(campaign: Campaign) -> dict[str, str]:
     spent = CampaignBudget.objects.filter(campaign=campaign.pk).first() if campaign.pk else None
     if campaign.budget is None or spent is None or campaign.budget >= spent.points:
         return {}
-    message = _("Its milestones have paid %(spent)s points already. Set the budget no lower.")
+    message = _("The milestones have already paid %(spent)s points. Enter at least that amount.")
     return {"budget": message % {"spent": f"{spent.points.normalize():,f}"}}

@@ -130,7 +130,7 @@ class CampaignAdmin(CampaignCopies, ImportingAdmin, TranslationsAdmin):
                 )
             },
         ),
-        (gettext_lazy("Only count actions of which"), {"fields": ("conditions",)}),
+        (gettext_lazy("Conditions of the actions that count"), {"fields": ("conditions",)}),
         (gettext_lazy("Budget"), {"fields": (("budget", "budget_now"),)}),
         (
             gettext_lazy("Results"),

@@ -13,6 +13,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from brands.identity import roles
 from brands.identity.roles import VIEW
@@ -130,7 +131,7 @@ class ReplayFigures:
         cards.append(
             Card(
                 _("Check against the ledger"),
-                _("%(count)s differences") % {"count": f"{result['differences']:,}"},
+                differences_text(result["differences"]),
                 _("in %(count)s actions, decided again by the rules as they stood")
                 % {"count": f"{result['compared']:,}"},
             )
@@ -145,9 +146,15 @@ class ReplayFigures:
     def summary(self) -> str:
         """In one sentence, for the rule's own page."""
         paid, tried, more = self.total.points
-        text = _("%(period)s: %(paid)s points were paid; with this rule %(tried)s (%(more)s). %(count)s differences.")
-        count = f"{self.result['differences']:,}"
-        return text % {"period": self.period, "paid": paid, "tried": tried, "more": more, "count": count}
+        text = _("%(period)s: %(paid)s points were paid; with this rule %(tried)s (%(more)s). %(differences)s.")
+        differences = differences_text(self.result["differences"])
+        return text % {
+            "period": self.period,
+            "paid": paid,
+            "tried": tried,
+            "more": more,
+            "differences": differences,
+        }
 
     @property
     def chart(self) -> dict[str, Any]:
@@ -178,6 +185,10 @@ class ReplayFigures:
             title = {"most": "gains_most", "least": "loses_most"}[part]
             writer.writerows([title, account, paid, tried, "", ""] for account, paid, tried in result[part])
         return file.getvalue()
+
+
+def differences_text(number: int) -> str:
+    return ngettext("%(count)s difference", "%(count)s differences", number) % {"count": f"{number:,}"}
 
 
 def period_of(replay: Replay) -> str:

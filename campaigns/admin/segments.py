@@ -80,7 +80,7 @@ class SegmentAdmin(TenantAdmin):
     @display(description=gettext_lazy("evaluated"), ordering="evaluated_at")
     def age(self, segment: Segment) -> str:
         if segment.evaluated_at is None:
-            return _("Not yet: within a minute")
+            return _("Within a minute")
         return _("%(time)s ago") % {"time": timesince(segment.evaluated_at, timezone.now())}
 
     @display(description=gettext_lazy("problem"))
@@ -175,8 +175,8 @@ class SegmentAdmin(TenantAdmin):
     def store(self, obj: Segment, fields: set[str]) -> None:
         """Whoever asks something else has it evaluated within a minute."""
         if "conditions" in fields:
-            obj.definition = ""
-            fields = fields | {"definition"}
+            obj.definition, obj.tried_at = "", None
+            fields = fields | {"definition", "tried_at"}
         super().store(obj, fields)
 
     # --- Deleting

@@ -117,9 +117,13 @@ class ProgressOutput(Output):
     milestone_achieved = serializers.BooleanField()
     next_reward = serializers.CharField(allow_blank=True)
     exact_progress = PointsField(
-        required=False, help_text="Of money with its fraction; where it counts no simple steps."
+        required=False,
+        help_text="Progress with its fraction. Only of campaigns that count more than actions.",
     )
-    step = PointsField(required=False, help_text="What the action counted; where it counts no simple steps.")
+    step = PointsField(
+        required=False,
+        help_text="How much this action counted. Only of campaigns that count more than actions.",
+    )
     round = serializers.IntegerField(required=False, help_text="Of a campaign that can be repeated.")
     products = serializers.ListField(
         child=serializers.IntegerField(), required=False, help_text="The products that were counted for the first time."

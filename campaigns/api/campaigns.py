@@ -80,7 +80,7 @@ class CampaignOutput(Output):
     is_repeatable = serializers.BooleanField(
         source="campaign.is_repeatable", help_text="Whoever has reached the goal begins again."
     )
-    round = serializers.IntegerField(help_text="How many times the customer is at it, with this one.")
+    round = serializers.IntegerField(help_text="The current round, starting at 1.")
     ends_at = TimestampField(source="campaign.ends_at", allow_null=True)
     milestones = MilestoneOutput(many=True, source="steps")
     next_reward = NextRewardField(allow_blank=True, help_text="Empty where none is left.")

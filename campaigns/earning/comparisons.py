@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.earning.action_context import ActionContext
 from campaigns.earning.fields import Field, Type
+from core import moments
 
 Test = Callable[[ActionContext], bool]
 EARTH_KM = 6371.0088
@@ -23,6 +24,7 @@ MAX_VALUES = 200
 MAX_WORD = 200
 BIGGEST = Decimal(10) ** 12
 BIGGEST_ID = 2**63 - 1
+MAX_PLACES = 6
 
 
 class WrongValueError(Exception):
@@ -49,7 +51,7 @@ def _listed(value: Any, one: Callable[[Any], Any]) -> tuple[Any, ...]:
 
 
 def _id(value: Any) -> int:
-    if isinstance(value, str) and value.isascii() and value.isdigit():
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= len(str(BIGGEST_ID)):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= BIGGEST_ID:
         raise WrongValueError(_("Choose from the list."))
@@ -72,6 +74,8 @@ def number(value: Any) -> Decimal:
         result = Decimal("NaN")
     if not result.is_finite() or abs(result) > BIGGEST:
         raise WrongValueError(_("Write a number, such as 49.90."))
+    if int(result.normalize().as_tuple().exponent) < -MAX_PLACES:
+        raise WrongValueError(_("Write a number with at most %(most)d decimal places.") % {"most": MAX_PLACES})
     return result
 
 
@@ -111,18 +115,14 @@ def _weekday(value: Any) -> int:
 
 def _time(value: Any) -> time:
     try:
-        if not isinstance(value, str) or len(value) != len("HH:MM"):
-            raise ValueError
-        return time.fromisoformat(value)
+        return moments.parse_time(value)
     except ValueError:
         raise WrongValueError(_("Write a time as HH:MM, such as 18:00.")) from None
 
 
 def _day(value: Any) -> date:
     try:
-        if not isinstance(value, str) or len(value) != len("YYYY-MM-DD"):
-            raise ValueError
-        return date.fromisoformat(value)
+        return moments.parse_day(value)
     except ValueError:
         raise WrongValueError(_("Write a day as YYYY-MM-DD, such as 2026-12-31.")) from None
 

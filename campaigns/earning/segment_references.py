@@ -1,4 +1,4 @@
-"""The segments that rules ask for: those of the brand alone, and none is deleted while a rule begins to ask."""
+"""The segments that rules and campaigns ask for: the brand's own, and none that is about to be deleted."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,6 @@
 """Events of a brand's own kinds: which it has registered, and whether a payload is what the kind says."""
 
 from collections.abc import Callable, Collection
-from datetime import date, time
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -40,12 +39,12 @@ class DayInput(serializers.Field[str, str, str, Any]):
 
     def to_internal_value(self, data: Any) -> str:
         try:
-            if not isinstance(data, str) or len(data) != len("YYYY-MM-DD") or not moments.is_within(_day(data)):
+            if not moments.is_within(moments.parse_day(data)):
                 raise ValueError
         except ValueError:
             message = _("Send a day as YYYY-MM-DD, such as 2026-12-31.")
             raise serializers.ValidationError(message) from None
-        return data
+        return str(data)
 
     def to_representation(self, value: Any) -> str:
         return str(value)
@@ -56,9 +55,8 @@ class TimeInput(serializers.Field[str, str, str, Any]):
 
     def to_internal_value(self, data: Any) -> str:
         try:
-            if not isinstance(data, str) or not data.isascii() or len(data) != len("HH:MM"):
-                raise ValueError
-            return time.fromisoformat(data).isoformat("minutes")
+            moments.parse_time(data)
+            return str(data)
         except ValueError:
             raise serializers.ValidationError(_("Send a time as HH:MM, such as 18:00.")) from None
 
@@ -87,12 +85,6 @@ class ProductInput(serializers.Field[int, Any, int, Any]):
 
     def to_representation(self, value: Any) -> int:
         return int(value)
-
-
-def _day(text: str) -> date:
-    if not text.isascii():
-        raise ValueError
-    return date.fromisoformat(text)
 
 
 INPUTS: dict[str, Callable[[EventKindField, dict[str, Any]], Any]] = {

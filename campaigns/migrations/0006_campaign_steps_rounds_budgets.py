@@ -72,7 +72,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='campaign',
             name='budget',
-            field=models.DecimalField(blank=True, decimal_places=2, help_text='What its milestones may pay in all. Whoever comes when it is used up gets no points.', max_digits=14, null=True, validators=[django.core.validators.MinValueValidator(Decimal('0.01'))], verbose_name='budget in points'),
+            field=models.DecimalField(blank=True, decimal_places=2, help_text='The most points that all milestones may pay together. A milestone that costs more than what is left pays nothing. Leave empty for no limit.', max_digits=14, null=True, validators=[django.core.validators.MinValueValidator(Decimal('0.01'))], verbose_name='budget in points'),
         ),
         migrations.AddField(
             model_name='campaign',
@@ -82,7 +82,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='campaign',
             name='is_repeatable',
-            field=models.BooleanField(db_default=False, default=False, help_text='If ticked, whoever has reached the goal begins again, and its milestones give their rewards again.', verbose_name='repeatable'),
+            field=models.BooleanField(db_default=False, default=False, help_text='If ticked, members who reach the goal start a new round and can earn the rewards again.', verbose_name='repeatable'),
         ),
         migrations.AddField(
             model_name='campaign',

@@ -66,9 +66,7 @@ class Campaign(models.Model):
         _("repeatable"),
         default=False,
         db_default=False,
-        help_text=_(
-            "If ticked, whoever has reached the goal begins again, and its milestones give their rewards again."
-        ),
+        help_text=_("If ticked, members who reach the goal start a new round and can earn the rewards again."),
     )
     conditions = models.JSONField(default=dict, db_default={}, blank=True)
     budget = models.DecimalField(
@@ -78,7 +76,10 @@ class Campaign(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(Decimal("0.01"))],
-        help_text=_("What its milestones may pay in all. Whoever comes when it is used up gets no points."),
+        help_text=_(
+            "The most points that all milestones may pay together. A milestone that costs more than what is left pays "
+            "nothing. Leave empty for no limit."
+        ),
     )
     starts_at = MomentField(null=True, blank=True)
     ends_at = MomentField(null=True, blank=True)

@@ -23,7 +23,7 @@ from loyalty.points import orders
 from loyalty.points.orders import Order
 
 Kind = EarningRule.Kind
-Result = list[Replayable | None]  # None: what it was about is gone
+Result = list[Replayable | None]  # None: it cannot be decided again, and counts as it was paid
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,11 @@ class World:
         kind = past.context.kind
         earlier = branch.scans if kind == SCAN else branch.orders if kind == ORDER else None
         return past.context.of_member(
-            zone=terms.zone, level=level, levels=terms.levels, history=History(earlier, branch.last_at)
+            zone=terms.zone,
+            level=level,
+            levels=terms.levels,
+            history=History(earlier, branch.last_at),
+            segments=branch.segments,
         )
 
     def award(

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from brands.models.people import User
 from campaigns.earning import rules
@@ -22,6 +22,7 @@ from core.errors import Invalid
 from jobs import queue, runner
 from jobs.file_exports import PATIENCE_SECONDS, PROGRESS_SECONDS, separate_connection
 from jobs.kinds import JobKind
+from jobs.models import Job
 
 RETENTION = timedelta(days=30)
 MIN_DAYS, MAX_DAYS = 1, 366
@@ -42,6 +43,11 @@ def start(*, rule: EarningRule, days: int, by: User | None, at: datetime) -> Rep
         raise Invalid(_("Choose 1 to %(most)d days.") % {"most": most}, details={"field": "days"})
     if rule.kind not in EarningRule.Kind.values:
         raise Invalid(_("Rules for own kinds of events cannot be tried on past actions yet."))
+    if rule.kind == EarningRule.Kind.WELCOME:
+        raise Invalid(_("Rules for joining cannot be tried on past actions: members join once."))
+    running = Job.objects.unfinished().filter(brand=rule.brand_id, kind=REPLAY.name)
+    if running.exists():
+        raise Invalid(_("Another rule is being tried. Wait until that has ended, or cancel it."))
     content = rules.content_of(rule)
     try:
         rules.candidate_of(rule.pk, 0, content)
@@ -62,7 +68,8 @@ def start(*, rule: EarningRule, days: int, by: User | None, at: datetime) -> Rep
     made.job = queue.start(
         brand=rule.brand,
         kind=REPLAY.name,
-        title=_("Try “%(rule)s” on the last %(days)d days") % {"rule": rule.name, "days": days},
+        title=ngettext("Try “%(rule)s” on the last day", "Try “%(rule)s” on the last %(days)d days", days)
+        % {"rule": rule.name, "days": days},
         parameters={"replay_id": made.pk},
         by=by,
     )

@@ -31,6 +31,7 @@ class MemberRow:
     last_at: datetime | None
     day_points: Decimal
     month_points: Decimal
+    segments: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ FETCH_BUDGETS = query("campaigns/replay/sql/fetch_budgets_at.sql", returns=Budge
 @dataclass(slots=True)
 class Branch:
     """A member's points and past at a moment. `day`: the last on which anything counted towards the limits, by the
-    brand's clock; `uses`: what rules with limits gave in the period that began then."""
+    brand's clock; `uses`: what rules with limits gave in the period that began then; `segments`: those of today."""
 
     lifetime: Decimal = ZERO
     level: str = ""
@@ -72,6 +73,7 @@ class Branch:
     day_points: Decimal = ZERO
     month_points: Decimal = ZERO
     uses: dict[UseKey, tuple[date, Used]] | None = None
+    segments: frozenset[int] = frozenset()
 
     def copy(self) -> "Branch":
         return replace(self, uses=dict(self.uses) if self.uses else None)
@@ -180,6 +182,7 @@ class Members:
                     day=day.date(),
                     day_points=row.day_points,
                     month_points=row.month_points,
+                    segments=frozenset(row.segments),
                 )
                 branch.climb(self._terms)
             self._by_user[user_id] = Member(user_id, row.account if row else None, branch, branch)

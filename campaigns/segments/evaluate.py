@@ -10,8 +10,9 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any
 
-from django.db import OperationalError, transaction
-from django.db.models import F, Q
+from django.db import DatabaseError, transaction
+from django.db.models import F, Q, Window
+from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from campaigns.earning.conditions import ConditionsError
@@ -129,9 +130,14 @@ def batched_members(members: list[TouchedMember]) -> list[list[TouchedMember]]:
 
 
 def due(*, at: datetime) -> list[int]:
-    """Segments to evaluate now: new and changed ones first, then those that were longest ago."""
-    rows = Segment.objects.filter(Q(evaluated_at=None) | Q(definition="") | Q(evaluated_at__lte=at - INTERVAL))
-    return list(rows.order_by(F("evaluated_at").asc(nulls_first=True), "pk").values_list("pk", flat=True))
+    """Segments to evaluate now: new and changed ones first, then those that were tried longest ago.
+
+    One of each brand, then a second of each: who has many of them keeps nobody else's waiting.
+    """
+    longest_ago: list[Any] = [F("tried_at").asc(nulls_first=True), F("pk")]
+    rows = Segment.objects.filter(Q(tried_at=None) | Q(tried_at__lte=at - INTERVAL))
+    rows = rows.annotate(turn=Window(RowNumber(), partition_by="brand", order_by=longest_ago))
+    return list(rows.order_by("turn", *longest_ago).values_list("pk", flat=True))
 
 
 def catch_up(*, at: datetime) -> int:
@@ -140,8 +146,10 @@ def catch_up(*, at: datetime) -> int:
     for segment_id in due(at=at):
         if monotonic() - started > PATIENCE_SECONDS:
             break
+        # Noted first: one that cannot be evaluated is tried again in its turn, and not before all others.
+        Segment.objects.filter(pk=segment_id).update(tried_at=timezone.now())
         try:
             evaluated += evaluate(segment_id, at=timezone.now()) is not None
-        except OperationalError:  # its statement took too long, or the segment was deleted: the others are evaluated
+        except DatabaseError:  # its statement took too long, or the segment was deleted: the others are evaluated
             logger.exception("Segment %d could not be evaluated.", segment_id)
     return evaluated

@@ -17,8 +17,9 @@ from campaigns.earning.fields import Field, Type
 from campaigns.segments.operators import MEMBER_OPERATORS
 from campaigns.segments.plan import Plan, Source
 from loyalty.models.notifications import Channel, Topic
+from loyalty.points import ledger
 
-LIFETIME = "(m.points_earned - m.points_returned - m.points_reversed - m.points_owed)"
+LIFETIME = f"({ledger.lifetime_of('m')})"
 COMPARISONS = {"is": "=", "at_least": ">=", "at_most": "<="}
 
 

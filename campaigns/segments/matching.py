@@ -14,12 +14,14 @@ from campaigns.segments.fields import MEMBER_FIELDS, MemberField
 from campaigns.segments.plan import Plan
 from loyalty.points import levels
 
+MAX_CONDITIONS = 25
+
 
 def read(data: Any, *, brand: Brand) -> Group:
     """The conditions of a segment of this brand. Raises ConditionsError, also for rows that the brand does not have."""
     group = conditions.read_with(data, MEMBER_FIELDS)
     rows = list(group.rows())
-    problems = _unknown(rows, brand)
+    problems = _unknown(rows, brand) or _too_much(rows)
     if group.kind == ALL:
         problems |= _never([part for part in group.parts if isinstance(part, Row)])
     if problems:
@@ -66,6 +68,13 @@ def _unknown(rows: Sequence[Row], brand: Brand) -> dict[str, str]:
         if field.type is Type.OPTIONS and not set(row.value) <= {name for name, _label in field.labels}:
             return {"": _("Choose from the list.")}
     return {}
+
+
+def _too_much(rows: Sequence[Row]) -> dict[str, str]:
+    """Each condition reads rows of its own, and so does each text of which a member needs all."""
+    if sum(len(row.value) if row.operator == "all_of" else 1 for row in rows) <= MAX_CONDITIONS:
+        return {}
+    return {"": _("Use at most %(most)d conditions, and values of which all must be true.") % {"most": MAX_CONDITIONS}}
 
 
 def _listed(value: Any) -> tuple[str, ...]:

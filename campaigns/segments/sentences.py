@@ -22,7 +22,7 @@ def sentence(data: Any, *, brand: Brand) -> str:
     group = matching.read(data, brand=brand)
     if not group.parts:
         return _("Every active member.")
-    return _("Members of whom this holds: %(conditions)s.") % {"conditions": _group(group, brand)}
+    return _("Members for whom this is true: %(conditions)s.") % {"conditions": _group(group, brand)}
 
 
 def readable(segment: Segment) -> str:

@@ -83,8 +83,8 @@ class ProgrammeMembersOutput(Output):
     lapsed = serializers.IntegerField(help_text="Did neither for six months.")
 
 
-class HoldersOutput(Output):
-    level = serializers.CharField(allow_blank=True, help_text="Empty: of those who have reached none.")
+class LevelMembersOutput(Output):
+    level = serializers.CharField(allow_blank=True, help_text="Empty: members without a level.")
     members = serializers.IntegerField()
 
 
@@ -94,7 +94,7 @@ class ProgrammeOutput(Output):
     currency = serializers.CharField(source="last.currency", help_text="Of `liability`.")
     outstanding = PointsField(source="last.closing", help_text="On members' balances at the end of the last month.")
     pending = PointsField(source="last.pending", help_text="Of orders, not yet on balances.")
-    owed = PointsField(help_text="Of returned orders, spent already.")
+    owed = PointsField(help_text="Points of returned orders that members had spent before.")
     liability = PointsField(source="last.liability", allow_null=True, help_text="What the outstanding points cost.")
     redemption_rate = serializers.FloatField(allow_null=True, help_text="Percent of the points earned in these months.")
     breakage = serializers.FloatField(
@@ -103,7 +103,7 @@ class ProgrammeOutput(Output):
     months = ProgrammeMonthOutput(many=True, help_text="The earliest first.")
     expiring = serializers.SerializerMethodField()
     members = ProgrammeMembersOutput(many=True, help_text="By month; up to yesterday.")
-    levels = HoldersOutput(many=True, help_text="The lowest first.")
+    levels = LevelMembersOutput(many=True, help_text="The lowest first.")
     counted_at = TimestampField(allow_null=True, help_text="When levels and owed points were counted; null: not yet.")
 
     def get_expiring(self, result: Figures) -> list[dict[str, Any]]:

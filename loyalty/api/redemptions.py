@@ -154,7 +154,10 @@ class Redeem(APIView):
         rate_limits.hit("redeem", principal.brand_id, principal.user_id)
         key = idempotency_key(request)
         if not key:
-            raise Invalid(_("Send an Idempotency-Key, new for each wish."), details={"header": "Idempotency-Key"})
+            raise Invalid(
+                _("The Idempotency-Key header is missing. Send a new key each time."),
+                details={"header": "Idempotency-Key"},
+            )
         redemption_request = RedemptionRequest(
             brand_id=principal.brand_id,
             user_id=principal.user_id,

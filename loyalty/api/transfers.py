@@ -86,7 +86,10 @@ class Transfers(APIView):
         rate_limits.hit("transfer", principal.brand_id, principal.user_id)
         key = idempotency_key(request)
         if not key:
-            raise Invalid(_("Send an Idempotency-Key, new for each wish."), details={"header": "Idempotency-Key"})
+            raise Invalid(
+                _("The Idempotency-Key header is missing. Send a new key each time."),
+                details={"header": "Idempotency-Key"},
+            )
         body = TransferInput.parse(request.data)
         made = transfers.transfer(
             TransferRequest(
@@ -124,7 +127,7 @@ class Number(APIView):
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
-        """The customer's number at the token's brand, as their wallet pass's barcode has it. Others give by it."""
+        """The customer's number at the token's brand, as their wallet pass's barcode has it, for givers of points."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         account = accounts.account_of(brand_id=principal.brand_id, user_id=principal.user_id)

@@ -19,9 +19,9 @@ from loyalty.models.ledger import LoyaltyTransaction
 # What reason_ids begin with: of points that came back, that staff added or took, that a milestone paid, and that
 # members brought along from another programme.
 RETURNED, ADJUSTED, WON, OPENING = "redeem-undo:", "adjust:", "milestone:", "opening:"
-# Of what points that came in settled, and of what orders' returns took: from the balance, and from pending points.
 # Of what a brand's own event earned, followed by its kind; and of what one member gave to another, on both sides.
 OWN_EVENT, TRANSFERRED = "event:", "transfer:"
+# Of what points that came in settled, and of what orders' returns took: from the balance, and from pending points.
 SETTLED, REVERSED, CANCELLED = "owed:", "return:", "cancel:"
 ZERO = Decimal(0)
 Reason = LoyaltyTransaction.Reason

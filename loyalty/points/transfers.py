@@ -98,6 +98,7 @@ def transfer(request: TransferRequest) -> PointTransfer:
         check_sender(sender.pk, request)
         if receiver is None or not can_receive(receiver):
             raise ReceiverNotFound
+        check_receiver(receiver, request)
         return move(sender.pk, receiver, request)
 
 
@@ -125,25 +126,32 @@ def check_sender(account: int, request: TransferRequest) -> None:
         raise TransfersNotAllowed
     if sender.status == UserPoints.Status.BLOCKED:
         raise MemberBlocked
-    left = brand.transfer_daily_limit - sent_today(account, brand, request.at)
+    left = brand.transfer_daily_limit - moved_today("points_redeemed", account, brand, request.at)
     if request.points > left:
         message = _("This brand lets members give %(most)s points a day; you can give %(left)s more today.")
         places = {"most": f"{brand.transfer_daily_limit:,}", "left": f"{plain(max(ZERO, left)):,}"}
         raise TransferLimitReached(message % places)
     if request.points > sender.points - received_left(account=account):
         raise NotEnoughPointsForReward(
-            _("You have too few points of your own. Points that you were given cannot be given on.")
+            _("You have too few points of your own. Points from other members cannot be given on.")
         )
 
 
-def sent_today(account: int, brand: Brand, at: datetime) -> Decimal:
-    """What the member gave since the day began by the brand's clock."""
+def check_receiver(account: int, request: TransferRequest) -> None:
+    """The limit of a day is also the receiver's: many accounts of one person gather no more in one of them."""
+    brand = Brand.objects.get(pk=request.brand_id)
+    if request.points > brand.transfer_daily_limit - moved_today("points_earned", account, brand, request.at):
+        raise TransferLimitReached(_("This member cannot receive so many points today. Try again tomorrow."))
+
+
+def moved_today(side: str, account: int, brand: Brand, at: datetime) -> Decimal:
+    """What the member gave (`points_redeemed`) or got (`points_earned`) since the day began by the brand's clock."""
     midnight = at.astimezone(brand.zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     entries = LoyaltyTransaction.objects.filter(
         user_point=account, reason_id__startswith=ledger.TRANSFERRED, created_at__gte=midnight
     )
-    sent: Decimal | None = entries.aggregate(sent=Sum("points_redeemed"))["sent"]
-    return sent or ZERO
+    moved: Decimal | None = entries.aggregate(moved=Sum(side))["moved"]
+    return moved or ZERO
 
 
 def move(sender: int, receiver: int, request: TransferRequest) -> PointTransfer:

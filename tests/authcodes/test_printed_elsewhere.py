@@ -331,6 +331,19 @@ def test_a_prefix_that_another_brand_reserved_after_the_check_stops_the_commit(b
     assert (upload.status, AuthCode.objects.count(), errors(upload)) == ("checked", 0, {2: ("auth_code", CANNOT)})
 
 
+def test_a_commit_tells_no_more_of_what_others_took_than_a_check(brand, other):
+    many = [f"XYZ{number},,," for number in range(30)]
+    upload = uploaded(brand, *many, "GOOD-A,,,")
+    prefixes.reserve(brand=other, prefix="XYZ", at=timezone.now())
+
+    job = committed(upload)
+
+    assert (job.status, upload.status, AuthCode.objects.count()) == ("failed", "refused", 0)
+    assert "More than 20 of these codes" in upload.problem
+    assert ImportRow.objects.filter(upload=upload).count() == 0
+    assert AuditLogEntry.objects.filter(brand=brand, action="Requested codes that are already in use").count() == 0
+
+
 def test_a_batch_name_that_was_taken_meanwhile_stops_the_commit(brand):
     upload, faster = uploaded(brand, "A-1,,,"), uploaded(brand, "A-2,,,")
     committed(faster)

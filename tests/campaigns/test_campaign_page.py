@@ -5,6 +5,8 @@ import json
 import pytest
 
 from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole
+from campaigns.admin import campaign_form
 from campaigns.models.campaigns import Campaign, UserLoyaltyCampaign
 from config.brand_files import sections
 from tests.campaigns.rules.test_accrual_by_rules import row
@@ -43,7 +45,7 @@ def test_conditions_and_budget_are_saved_and_read_back(brand):
         ({"conditions": "{"}, "The rows could not be read"),
         ({"budget": "0"}, "greater than or equal to 0.01"),
         ({"type": "login", "step_by": "amount"}, "Only scans and orders have products and amounts"),
-        ({"step_by": "products"}, "Customers have begun"),
+        ({"step_by": "products"}, "Members have already begun"),
         ({"step_by": "anything"}, "Select a valid choice"),
     ],
 )
@@ -62,7 +64,7 @@ def test_a_budget_below_what_was_paid_is_refused(brand, customer):
     factories.milestone(campaign, 1, reward_points=20)
     scanned(brand, customer, sku="A", title="A")
 
-    assert "have paid 20 points already" in text(save(brand, campaign, budget="19"))
+    assert "have already paid 20 points" in text(save(brand, campaign, budget="19"))
 
 
 def test_the_page_shows_what_the_campaign_has_brought(brand, customer):
@@ -103,6 +105,43 @@ def test_who_may_not_add_campaigns_duplicates_none(brand, role):
 
     assert answer.status_code in {302, 403}
     assert Campaign.objects.count() == 1
+
+
+@pytest.mark.parametrize("role", ["support", "printer"])
+def test_an_owner_elsewhere_duplicates_nothing_where_they_may_not_add(brand, role):
+    person = staff(factories.brand())
+    StaffRole.objects.create(user=person, brand=brand, role=role)
+    campaign = factories.campaign(brand)
+
+    browser(person).post(address("campaigns.campaign", "duplicate", campaign.pk), {"reason": "Mine"})
+
+    assert Campaign.objects.count() == 1
+
+
+def test_orders_that_can_be_returned_win_no_rounds_without_a_budget(brand):
+    campaign = factories.campaign(brand, type="order")
+
+    refused = save(brand, campaign, is_repeatable="on", budget="")
+
+    assert "Set a budget" in text(refused)
+    assert save(brand, campaign, is_repeatable="on", budget="500").status_code == 302
+
+
+def test_so_many_campaigns_at_once_are_enough(brand, monkeypatch):
+    monkeypatch.setattr(campaign_form, "MAX_RUNNING", 2)
+    factories.campaign(brand)
+    factories.campaign(factories.brand())
+    second, third = factories.campaign(brand), factories.campaign(brand, is_active=False)
+
+    assert save(brand, second).status_code == 302
+    assert "At most 2 campaigns of a type" in text(save(brand, third, is_active="on"))
+
+
+def test_conditions_that_each_action_would_read_are_short(brand):
+    words = [f"{number:05d}" + "x" * 50 for number in range(180)]
+    conditions = json.dumps({"all": [row("sku", "in", words)]})
+
+    assert "These conditions are too long" in text(save(brand, factories.campaign(brand), conditions=conditions))
 
 
 def test_another_brand_s_campaign_is_not_duplicated(brand):

@@ -51,6 +51,21 @@ def test_an_event_that_is_no_longer_kept_is_not_published_again(brand, customer)
     assert earned() == [("welcome:member", 50)]
 
 
+def test_many_who_join_at_once_are_welcomed_little_by_little_the_newest_first(brand, monkeypatch):
+    monkeypatch.setattr(welcome, "CHUNK", 2)
+    monkeypatch.setattr(welcome, "MAX_PUBLISHED", 3)
+    welcomed(brand)
+    joined = [factories.customer(brand) for _ in range(6)]
+
+    published = []
+    for _call in range(3):
+        published.append(welcome.publish_welcomes(at=timezone.now()))
+        worker.drain()
+
+    assert published == [4, 2, 0]
+    assert len(earned()) == len(joined)
+
+
 def test_without_a_rule_nobody_is_welcomed(brand, customer):
     assert welcome.publish_welcomes(at=timezone.now()) == 0
     welcomed(brand, state="draft")

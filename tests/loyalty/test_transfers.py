@@ -137,6 +137,30 @@ def test_points_that_were_given_cannot_be_given_on(brand, customer, friend, give
     assert give(7, sender=friend, to=customer, key="three").status_code == 201
 
 
+def test_points_that_were_given_stay_own_gifts_or_not(brand, customer, friend, give):
+    """Received first, earned then: giving away what was earned makes nothing of the received points one's own."""
+    factories.points(customer, brand, 100)
+    give(50)
+    factories.points(friend, brand, 50)
+
+    assert give(50, sender=friend, to=customer, key="two").status_code == 201
+    assert error(give(1, sender=friend, to=customer, key="three")) == (409, "NOT_ENOUGH_POINTS")
+    account = factories.account(friend, brand)
+    ledger.debit(account=account.pk, points=Decimal(50), reason_id="redeem:x", note="", at=timezone.now())
+    factories.points(friend, brand, 7)
+    assert give(7, sender=friend, to=customer, key="four").status_code == 201
+
+
+def test_many_givers_bring_one_receiver_no_more_than_a_day_allows(brand, customer, friend, give):
+    third = factories.customer(brand)
+    for each in (customer, third):
+        factories.points(each, brand, 100)
+
+    assert give(80).status_code == 201
+    assert error(give(21, sender=third, key="two")) == (409, "TRANSFER_LIMIT_REACHED")
+    assert give(20, sender=third, key="three").status_code == 201
+
+
 @pytest.mark.parametrize("points", [0, -1, 0.001, "30", None, 10**9, True, [5]])
 def test_what_is_no_amount_is_refused(brand, customer, give, points):
     factories.points(customer, brand, 50)

@@ -76,7 +76,7 @@ def _head(text: str, width: float, measure: Measure) -> str:
     if measure(text) <= width:
         return text
     length = max(1, _fitting(text, width, measure))
-    if text[length] == " ":
+    if length == len(text) or text[length] == " ":
         return text[:length]
     space = text.rfind(" ", 0, length)
     return text[:space] if space > 0 else text[:length]

@@ -265,7 +265,6 @@ def budget_limits(rule: EarningRule) -> list[Limit]:
         return []
 
 
-TRIAL = "trial_"
 # What the form of a rule that is not saved says of it.
 NAMED = (
     "name",

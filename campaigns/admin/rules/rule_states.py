@@ -50,7 +50,10 @@ class RuleStates(TenantAdmin):
         return self.may_go(request, object_id, "end")
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return object_id is not None and self.has_add_permission(request)
+        """To whoever may add such a row at the very brand whose this is."""
+        if object_id is None:
+            return False
+        return self.has_add_permission(request, self.get_object(request, str(object_id)))
 
     @action(description=gettext_lazy("Activate"), url_path="activate", icon="play_arrow", permissions=["activate"])
     def activate(self, request: HttpRequest, object_id: str) -> HttpResponse:

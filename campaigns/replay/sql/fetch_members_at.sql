@@ -1,6 +1,6 @@
 -- set: each page of a replay. Where members stood at a moment, added up from the ledger before it: lifetime points, how
 -- often they did what rules count, when anything earned last, and what counted towards the programme's limits since the
--- day and the month began. Returns MemberRow, no row for who is no member. Locks nothing.
+-- day and the month began; and the segments that they are in today. Returns MemberRow, no row for who is no member. Locks nothing.
 SELECT m.user_id, m.user_point_id AS account,
        coalesce(sum(t.points_earned) FILTER (
            WHERE t.reason IN ('earned', 'released') AND t.reason_id !~ '^(redeem-undo|transfer):'), 0)
@@ -17,7 +17,8 @@ SELECT m.user_id, m.user_point_id AS account,
              AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening|transfer):'), 0) AS day_points,
        coalesce(sum(t.points_earned + t.points_pending) FILTER (
            WHERE t."createdAt" >= %(month)s::timestamptz AND t.reason IN ('earned', 'pending')
-             AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening|transfer):'), 0) AS month_points
+             AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening|transfer):'), 0) AS month_points,
+       ARRAY(SELECT x.segment_id FROM loyalty_segmentmember x WHERE x.account_id = m.user_point_id) AS segments
   FROM user_points m
   LEFT JOIN loyalty_transaction t ON t.user_point_id = m.user_point_id AND t."createdAt" < %(since)s::timestamptz
  WHERE m.brand_id = %(brand_id)s::bigint AND m.user_id = ANY (%(user_ids)s::bigint[])

@@ -22,6 +22,7 @@ class Segment(models.Model):
     member_count = models.PositiveIntegerField(_("members"), null=True, editable=False)
     evaluated_at = MomentField(_("evaluated"), null=True, editable=False)
     fully_evaluated_at = MomentField(null=True, editable=False)
+    tried_at = MomentField(null=True, editable=False, help_text=_("When an evaluation began, whatever came of it."))
     definition = models.CharField(max_length=64, default="", db_default="", editable=False)
     created_at = MomentField(default=timezone.now, editable=False)
 

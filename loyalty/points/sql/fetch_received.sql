@@ -1,11 +1,28 @@
--- hot: each gift of points. What an account still has of points that it was given: first earned is first spent, so of each
--- entry as much as the balance reaches back. Returns the sum. Locks nothing.
-SELECT coalesce(sum(least(l.points_earned, l.points - l.later)), 0) AS received
-  FROM (SELECT a.points, t.points_earned, t.reason_id,
-               coalesce(sum(t.points_earned) OVER (
-                   ORDER BY t."createdAt" DESC, t.loyalty_transaction_id DESC
-                   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS later
-          FROM user_points a JOIN loyalty_transaction t USING (user_point_id)
-         WHERE a.user_point_id = %(account)s::bigint AND t.points_earned > 0
-           AND t.reason_id NOT LIKE 'redeem-undo:%%') l
- WHERE l.points > l.later AND starts_with(l.reason_id, 'transfer:')
+-- hot: each gift of points. What an account still has of points that it was given. First earned is first spent, and gifts
+-- are of the account's own points: those are taken out of what it earned first. Of each entry that is left as much remains
+-- as the balance reaches back. Returns the sum. Locks nothing.
+WITH sent AS (
+    SELECT coalesce(sum(t.points_redeemed), 0) AS points FROM loyalty_transaction t
+     WHERE t.user_point_id = %(account)s::bigint AND starts_with(t.reason_id, 'transfer:')
+), lots AS (
+    SELECT t."createdAt" AS at, t.loyalty_transaction_id AS id, t.points_earned AS points,
+           starts_with(t.reason_id, 'transfer:') AS is_received,
+           coalesce(sum(t.points_earned) FILTER (WHERE NOT starts_with(t.reason_id, 'transfer:')) OVER (
+               ORDER BY t."createdAt", t.loyalty_transaction_id
+               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS own_before
+      FROM loyalty_transaction t
+     WHERE t.user_point_id = %(account)s::bigint AND t.points_earned > 0 AND t.reason_id NOT LIKE 'redeem-undo:%%'
+), remaining AS (
+    SELECT l.at, l.id, l.is_received,
+           CASE WHEN l.is_received THEN l.points
+                ELSE l.points - greatest(0, least(l.points, sent.points - l.own_before)) END AS points
+      FROM lots l, sent
+), reached AS (
+    SELECT r.is_received, r.points,
+           coalesce(sum(r.points) OVER (
+               ORDER BY r.at DESC, r.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS later
+      FROM remaining r
+)
+SELECT coalesce(sum(least(r.points, a.points - r.later)), 0) AS received
+  FROM reached r, user_points a
+ WHERE a.user_point_id = %(account)s::bigint AND r.is_received AND a.points > r.later

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import DataError
 from django.utils import timezone
 
 from campaigns.segments import consistency, evaluate
@@ -209,18 +210,49 @@ def test_conditions_that_can_no_longer_be_read_leave_the_members_as_they_were(br
 def test_the_task_evaluates_what_is_due(brand):
     now = timezone.now()
     new, old, recent = (factories.segment(brand) for _ in range(3))
-    evaluated(old, at=now - HOUR)
-    evaluated(recent, at=now)
+    tried(old, at=now - HOUR)
+    tried(recent, at=now)
 
     assert evaluate.due(at=now) == [new.pk, old.pk]
     assert evaluate.catch_up(at=now) == 2
     assert evaluate.due(at=timezone.now()) == []
 
 
+def tried(segment, *, at):
+    Segment.objects.filter(pk=segment.pk).update(tried_at=at)
+
+
+def test_one_that_cannot_be_evaluated_holds_up_no_other_and_waits_for_its_turn(brand, customer, monkeypatch):
+    faulty, sound = factories.segment(brand), factories.segment(factories.brand())
+    write = evaluate._write
+
+    def fails(segment, *arguments):
+        if segment.pk == faulty.pk:
+            raise DataError
+        return write(segment, *arguments)
+
+    monkeypatch.setattr(evaluate, "_write", fails)
+
+    assert evaluate.catch_up(at=timezone.now()) == 1
+    sound.refresh_from_db()
+    assert sound.evaluated_at is not None
+    assert evaluate.due(at=timezone.now()) == []
+    assert faulty.pk in evaluate.due(at=timezone.now() + evaluate.INTERVAL)
+
+
+def test_brands_take_turns(brand):
+    many = [factories.segment(brand) for _ in range(3)]
+    others = [factories.segment(factories.brand()) for _ in range(2)]
+
+    first, second, third = evaluate.due(at=timezone.now())[:3]
+
+    assert {first, second, third} == {many[0].pk, *(each.pk for each in others)}
+
+
 def test_a_changed_segment_is_due_at_once(brand):
     segment = factories.segment(brand)
     evaluated(segment)
-    Segment.objects.update(definition="")
+    Segment.objects.update(definition="", tried_at=None)
 
     assert evaluate.due(at=timezone.now()) == [segment.pk]
 

@@ -15,6 +15,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import NotificationPreference
 from loyalty.models.orders import CreditedOrder
+from tests.campaigns.segments.test_evaluation import evaluated, members
 from tests.support import factories
 from tests.support.portal import scan
 
@@ -86,6 +87,18 @@ def selected(brand, data, *, among=None):
     keys = [key for (key,) in sql.rows(plan.text(among=among is not None), parameters)]
     assert len(set(keys)) == len(keys)
     return set(User.objects.filter(points_rows__pk__in=keys).values_list("first_name", flat=True))
+
+
+def test_points_that_others_gave_were_not_earned(brand, customer):
+    account = factories.account(customer, brand)
+    UserPoints.objects.filter(pk=account.pk).update(points=30, points_earned=30, points_received=30)
+
+    earners, holders = (factories.segment(brand, (name, "at_least", 1)) for name in ("lifetime", "balance"))
+    evaluated(earners)
+    evaluated(holders)
+
+    assert customer.pk not in members(earners)
+    assert customer.pk in members(holders)
 
 
 TABLE = [
@@ -249,6 +262,20 @@ def test_a_segment_reads_back_as_a_sentence(brand):
     ]
 
     assert sentences.sentence({"all": rows}, brand=brand) == (
-        "Members of whom this holds: level is one of Gold and accepted scans is at least 2 in 30 days and (wants to "
+        "Members for whom this is true: level is one of Gold and accepted scans is at least 2 in 30 days and (wants to "
         "hear of is one of Rewards and reminders (E-mail) or days since points were earned last is at least 60)."
     )
+
+
+@pytest.mark.parametrize("value", ["1e-20000", "0.0000001", 1e-9])
+def test_numbers_finer_than_any_amount_are_refused(brand, value):
+    with pytest.raises(ConditionsError, match="at most 6 decimal places"):
+        matching.read({"all": [{"field": "balance", "operator": "at_least", "value": value}]}, brand=brand)
+
+
+def test_a_segment_looks_through_only_so_many_rows(brand):
+    cities = [f"City {number}" for number in range(30)]
+    row = {"field": "city", "operator": "all_of", "value": cities}
+
+    with pytest.raises(ConditionsError, match="at most 25"):
+        matching.read({"all": [row]}, brand=brand)

@@ -133,7 +133,7 @@ def advance(made: Scan) -> list[dict[str, Any]]:
                 claim = {"status": RewardClaim.Status.CLAIMED, "claimed_at": now}
                 RewardClaim.objects.get_or_create(milestone=milestone, user=made.user, defaults=claim)
         held.save()
-        lines.append({"campaign_id": campaign.pk, "progress": held.progress, "target": campaign.target_value})
+        lines.append({"campaign_id": campaign.pk, "progress": int(held.progress), "target": campaign.target_value})
     return lines
 
 

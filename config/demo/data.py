@@ -204,6 +204,7 @@ def build(plan: Plan, at: datetime) -> Brand:
         colour_background=background,
         colour_text=text,
         colour_accent=accent,
+        transfers_allowed=True,
         created_at=at,
     )
     for position, hostname in enumerate(plan.hostnames):

@@ -163,9 +163,9 @@ def give_many_transactions(brand, customer):
         cursor.execute(
             """
             INSERT INTO loyalty_transaction
-                   (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note,
+                   (brand_id, user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note,
                     "createdAt", "updatedAt")
-            SELECT user_point_id, 1, 0, 0, 'earned', 'x:' || n, repeat('y', 100), now(), now()
+            SELECT brand_id, user_point_id, 1, 0, 0, 'earned', 'x:' || n, repeat('y', 100), now(), now()
               FROM user_points, generate_series(1, %s) n WHERE user_id = %s
             """,
             [ROWS, customer.pk],

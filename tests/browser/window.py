@@ -14,6 +14,7 @@ DESKTOP, PHONE = (1440, 900), (390, 844)
 SIDEBAR_FROM = 1280  # pixels of width; below that it waits behind a button
 LOOPBACK = "127.0.0.1"
 BY_NAME = "localhost"  # a passkey belongs to a name, so pages with passkeys are opened by this one
+ABORTED = "net::ERR_ABORTED"
 ASSETS = {"script", "stylesheet", "image", "font"}
 # Names lead nowhere but to this machine: a page that wants a file from elsewhere neither gets it nor tells anybody.
 ARGUMENTS = ["--no-sandbox", f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {LOOPBACK}, EXCLUDE {BY_NAME}"]
@@ -148,7 +149,7 @@ class Window:
             self.complaints.append(f"leaves this machine: {request.url}")
 
     def _failed(self, request: Request) -> None:
-        if request.resource_type in ASSETS:
+        if request.resource_type in ASSETS and request.failure != ABORTED:  # the page was left before it came
             self.complaints.append(f"not loaded: {request.url} ({request.failure})")
 
     def _response(self, response: Response) -> None:

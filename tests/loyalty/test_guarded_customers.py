@@ -38,6 +38,7 @@ MARKER = "quagga"
 OF_PERSON = {"user", "user_id", "customer", "user_point", "user_point__user_id", "account__user_id"}
 NOT_PERSONAL = {"customer/wallet"}  # the same for every customer
 FOREIGN_KEYS_OF_STAFF = {
+    "campaigns.Replay",
     "authcodes.AuthCode",
     "authcodes.BatchRange",
     "authcodes.CodeChange",

@@ -18,7 +18,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.codes.batch_forms import SCAN_VALUE_FIELDS, without
+from authcodes.admin.codes.batch_forms import SCAN_VALUE_FIELDS
 from authcodes.admin.import_forms import CorrectedFileForm, UploadForm
 from authcodes.admin.product_lookup import SoldLookup
 from authcodes.codes import scan_value
@@ -32,6 +32,7 @@ from brands.identity import roles
 from brands.identity.roles import ACT, ADD, SCAN_VALUE
 from core.errors import DomainError
 from portal.base.badges import badge
+from portal.base.fieldsets import without
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter

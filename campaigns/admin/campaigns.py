@@ -21,28 +21,16 @@ from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone, Rewa
 from campaigns.progress import results
 from campaigns.progress.results import CampaignResults
 from portal.base.badges import badge
+from portal.base.fieldsets import without
 from portal.base.gone_rows import BoundedTable
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import RowForm
 from portal.base.translations import TranslationsAdmin, TranslationsInline, translated_form
 from portal.import_export.importable import ImportingAdmin
+from portal.lists.number_columns import format_number
 from portal.unfold import ChoicesFilter, display
 
 RESULTS = ("participants", "reached", "rewards", "points_paid", "cost")
-
-
-def _without(fields: Any, hidden: set[str]) -> tuple[Any, ...]:
-    """The fields of a section without some, also of those that share a line."""
-    lines: list[Any] = []
-    for line in fields:
-        names = [name for name in (line if isinstance(line, tuple) else (line,)) if name not in hidden]
-        if names:
-            lines.append(names[0] if len(names) == 1 else tuple(names))
-    return tuple(lines)
-
-
-def format_points(points: Decimal) -> str:
-    return f"{points.normalize():,f}"
 
 
 class MilestoneForms(BoundedTable):
@@ -162,8 +150,7 @@ class CampaignAdmin(CampaignCopies, ImportingAdmin, TranslationsAdmin):
             hidden = {"reads_back", "budget_now", *RESULTS}
         else:
             hidden = set() if self.has_change_permission(request, obj) else {"conditions"}
-        sections = [(title, {**parts, "fields": _without(parts["fields"], hidden)}) for title, parts in result]
-        return [(title, parts) for title, parts in sections if parts["fields"]]
+        return without(result, hidden)
 
     # --- What it shows
 
@@ -179,7 +166,7 @@ class CampaignAdmin(CampaignCopies, ImportingAdmin, TranslationsAdmin):
             return "-"
         if spent.points >= campaign.budget:
             return badge("danger", _("Out of budget"))
-        points = {"spent": format_points(spent.points), "budget": format_points(campaign.budget)}
+        points = {"spent": format_number(spent.points), "budget": format_number(campaign.budget)}
         return _("%(spent)s of %(budget)s points") % points
 
     def results(self, campaign: Campaign) -> CampaignResults:
@@ -222,8 +209,8 @@ class CampaignAdmin(CampaignCopies, ImportingAdmin, TranslationsAdmin):
             return "-"
         figures = self.results(campaign)
         return _("%(points)s given, %(waiting)s to be claimed") % {
-            "points": format_points(figures.points),
-            "waiting": format_points(figures.points_waiting),
+            "points": format_number(figures.points),
+            "waiting": format_number(figures.points_waiting),
         }
 
     @display(description=gettext_lazy("cost"))

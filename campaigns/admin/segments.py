@@ -15,15 +15,15 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from brands.identity.roles import VIEW, brand_scope
 from brands.models.tenants import Brand
+from campaigns.admin.rules import value_choices
 from campaigns.admin.segment_form import SegmentForm
-from campaigns.earning import choices
 from campaigns.segments import matching, preview, sentences, uses
 from campaigns.segments.fields import MEMBER_FIELDS
 from campaigns.segments.preview import Preview
 from loyalty.models.programme.segments import Segment
+from portal.base.fieldsets import without
 from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.lists.live import is_id
 from portal.unfold import action, display
 
 OFFERED = {field.choices for field in MEMBER_FIELDS.values() if field.choices}
@@ -65,11 +65,10 @@ class SegmentAdmin(TenantAdmin):
         """The sentence is for who may only read; who edits has it next to the form."""
         result = super().get_fieldsets(request, obj)
         may = self.has_change_permission(request, obj) if obj else True
-        hidden: set[Any] = {"reads_back"} if may else {"conditions"}
+        hidden = {"reads_back"} if may else {"conditions"}
         if obj is None:
-            hidden |= {"problem", "used_by", ("members_now", "age")}
-        visible = [(title, tuple(name for name in parts["fields"] if name not in hidden)) for title, parts in result]
-        return [(title, {"fields": fields}) for title, fields in visible if fields]
+            hidden |= {"problem", "used_by", "members_now", "age"}
+        return without(result, hidden)
 
     # --- What it shows
 
@@ -139,12 +138,7 @@ class SegmentAdmin(TenantAdmin):
         brand, name = self.brand_edited(request, request.GET.get("brand", "")), request.GET.get("name", "")
         if name not in OFFERED:
             raise Http404
-        ids = [int(each) for each in request.GET.get("ids", "").split(",")[:500] if is_id(each)]
-        if "ids" in request.GET:
-            result = [(str(key), text) for key, text in choices.labels_of(brand, name, ids).items()]
-        else:
-            result = choices.options(brand, name, request.GET.get("q", "").replace("\x00", "")[:80])
-        return JsonResponse({"options": result})
+        return value_choices.answer(request, brand=brand, name=name)
 
     def read(self, request: HttpRequest) -> HttpResponse:
         """The conditions of a form that is not saved: as a sentence, how many members they have, and some of them."""

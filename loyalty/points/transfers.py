@@ -95,10 +95,11 @@ def transfer(request: TransferRequest) -> PointTransfer:
             if (earlier.receiver_id, earlier.points) != (receiver, request.points):
                 raise IdempotencyKeyReused
             return earlier
-        check_sender(sender.pk, request)
+        brand = Brand.objects.get(pk=request.brand_id)
+        check_sender(sender.pk, brand, request)
         if receiver is None or not can_receive(receiver):
             raise ReceiverNotFound
-        check_receiver(receiver, request)
+        check_receiver(receiver, brand, request)
         return move(sender.pk, receiver, request)
 
 
@@ -116,9 +117,8 @@ def can_receive(account: int) -> bool:
     return rows.exists()
 
 
-def check_sender(account: int, request: TransferRequest) -> None:
+def check_sender(account: int, brand: Brand, request: TransferRequest) -> None:
     """What keeps the member from giving so many points now. Call with the account locked."""
-    brand = Brand.objects.get(pk=request.brand_id)
     sender = UserPoints.objects.get(pk=account)
     if not brand.loyalty_active:
         raise LoyaltyDisabled
@@ -137,9 +137,8 @@ def check_sender(account: int, request: TransferRequest) -> None:
         )
 
 
-def check_receiver(account: int, request: TransferRequest) -> None:
+def check_receiver(account: int, brand: Brand, request: TransferRequest) -> None:
     """The limit of a day is also the receiver's: many accounts of one person gather no more in one of them."""
-    brand = Brand.objects.get(pk=request.brand_id)
     if request.points > brand.transfer_daily_limit - moved_today("points_earned", account, brand, request.at):
         raise TransferLimitReached(_("This member cannot receive so many points today. Try again tomorrow."))
 

@@ -205,20 +205,6 @@ def worst_case(batch: BatchRange, values: dict[str, Any]) -> str:
     return f"{message % totals} {_('Enter a reason and save again.')}"
 
 
-def without(fieldsets: Any, names: tuple[str, ...]) -> list[Any]:
-    """Fieldsets without some of their fields, and without those that have none left."""
-    result = []
-    for title, options in fieldsets:
-        fields: list[Any] = []
-        for field in options["fields"]:
-            row = tuple(name for name in (field if isinstance(field, tuple) else (field,)) if name not in names)
-            if row:
-                fields.append(row if isinstance(field, tuple) else row[0])
-        if fields:
-            result.append((title, {**options, "fields": tuple(fields)}))
-    return result
-
-
 def prefix_choices(brands: list[Brand]) -> Any:
     """The prefixes that these brands have, as suggestions of the form."""
     rows = prefixes.of_brands(brands)

@@ -24,7 +24,6 @@ from authcodes.admin.codes.batch_forms import (
     NewBatchForm,
     prefix_choices,
     protection_of,
-    without,
 )
 from authcodes.admin.codes.batch_links import (
     ORDERS,
@@ -51,6 +50,7 @@ from brands.models.tenants import Brand
 from core.errors import DomainError
 from loyalty.admin.ceiling import CeilingAdmin, Withheld
 from portal.base.badges import badge
+from portal.base.fieldsets import without
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin

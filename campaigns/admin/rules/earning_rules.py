@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from brands.identity.roles import ADD, CHANGE, VIEW
 from brands.models.tenants import Brand
 from campaigns.admin.replays import RuleReplays
-from campaigns.admin.rules import rule_bench
+from campaigns.admin.rules import rule_bench, value_choices
 from campaigns.admin.rules.earning_rule_resource import EarningRuleResource
 from campaigns.admin.rules.rule_form import EarningRuleForm
 from campaigns.admin.rules.rule_states import COLOURS, TEXTS, RuleStates
@@ -179,12 +179,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         brand, name = self.brand_seen(request, request.GET.get("brand", "")), request.GET.get("name", "")
         if brand is None or name not in choices.CHOICES:
             raise Http404
-        ids = [int(each) for each in request.GET.get("ids", "").split(",")[:500] if is_id(each)]
-        if "ids" in request.GET:
-            result = [(str(key), text) for key, text in choices.labels_of(brand, name, ids).items()]
-        else:
-            result = choices.options(brand, name, request.GET.get("q", "").replace("\x00", "")[:80])
-        return JsonResponse({"options": result})
+        return value_choices.answer(request, brand=brand, name=name)
 
     def read(self, request: HttpRequest) -> HttpResponse:
         """The rule of a form that is not saved, as a sentence, and what it overlaps."""

@@ -57,11 +57,22 @@ def negotiated(header: str) -> Iterator[Negotiation]:
     """Answer one request, with this Accept-Language header, in its language."""
     negotiation = Negotiation(accepted(header))
     before = _current.set(negotiation)
+    spoken_before = translation.get_language()
     try:
-        with translation.override(negotiation.language or settings.LANGUAGE_CODE):
-            yield negotiation
+        speak(negotiation.language or settings.LANGUAGE_CODE)
+        yield negotiation
     finally:
         _current.reset(before)
+        speak(spoken_before)
+
+
+def speak(language: str | None) -> None:
+    """As translation.activate, which costs more than to see that nothing changes."""
+    if language != translation.get_language():
+        if language is None:
+            translation.deactivate_all()
+        else:
+            translation.activate(language)
 
 
 def concern(*, brand_id: int, user_id: int | None = None) -> None:

@@ -69,8 +69,9 @@ class CrossOrigin:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not CUSTOMER_API.fullmatch(request.path_info):
             return self.get_response(request)
-        origin, host = request.META.get("HTTP_ORIGIN", ""), host_of(request)
-        if not is_web_origin(origin) or not host or origin == f"{request.scheme}://{host}":
+        origin = request.META.get("HTTP_ORIGIN", "")
+        host = host_of(request) if is_web_origin(origin) else ""
+        if not host or origin == f"{request.scheme}://{host}":
             response = self.get_response(request)
         elif request.method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.META:
             response = answer_preflight(origin, host)

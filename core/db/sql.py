@@ -1,7 +1,9 @@
 """Runs the hot path's hand-written statements: bound and planned by the server, once per connection."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from django.db import connections, transaction
@@ -10,6 +12,7 @@ from core.db import row_guard
 from core.db.postgresql.base import DatabaseWrapper
 
 Fetched = TypeVar("Fetched")
+PLACEHOLDER = re.compile(r"%(?:\((\w+)\)s|%)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,31 @@ def execute(statement: str, parameters: Mapping[str, Any], fetch: Callable[[Any]
     connection.ensure_connection()
     if connection.needs_rollback:
         connection.validate_no_broken_transaction()
-    cursor = connection.prepared
     if connection.queries_logged or connection.execute_wrappers:
         watched = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
-        watched(cursor).execute(statement, parameters)  # type: ignore[arg-type] # any cursor of the driver will do
-        return fetch(cursor)
+        named = connection.named
+        watched(named).execute(statement, parameters)  # type: ignore[arg-type] # any cursor of the driver will do
+        return fetch(named)
+    cursor = connection.prepared
+    text, names = numbered(statement)
     with connection.wrap_database_errors:
-        cursor.execute(statement, parameters)
+        cursor.execute(text, [parameters[name] for name in names])
         return fetch(cursor)
+
+
+@lru_cache(maxsize=1024)
+def numbered(statement: str) -> tuple[bytes, list[str]]:
+    """A statement with PostgreSQL's own $1 for each name, and the names in that order.
+
+    psycopg does the same, but anew at each call where a statement is longer than 4,096 characters.
+    """
+    names: dict[str, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"${names.setdefault(name, len(names) + 1)}" if name else "%"
+
+    return PLACEHOLDER.sub(number, statement).encode(), list(names)
 
 
 def row(statement: str, parameters: Mapping[str, Any]) -> tuple[Any, ...] | None:

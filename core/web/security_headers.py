@@ -11,6 +11,12 @@ from django.http import HttpRequest, HttpResponse
 
 Policy = Mapping[str, str]
 
+
+def written(policy: Policy) -> str:
+    """As a header has it."""
+    return "; ".join(f"{directive} {sources}" for directive, sources in policy.items())
+
+
 # For programs' answers, files and errors: nothing in them is to be loaded or run.
 NOTHING: Policy = {
     "default-src": "'none'",
@@ -18,6 +24,7 @@ NOTHING: Policy = {
     "form-action": "'none'",
     "frame-ancestors": "'none'",
 }
+LOADS_NOTHING = written(NOTHING)
 # Our own files and no inline script. Alpine, which django-unfold's pages are made with, compiles the expressions in
 # their attributes, so it needs 'unsafe-eval'; widths and colours are set as inline styles by it and by unfold.
 PORTAL: Policy = {
@@ -54,26 +61,22 @@ class SecurityHeaders:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        response.headers.setdefault("Content-Security-Policy", written(policy_of(request, response)))
+        response.headers.setdefault("Content-Security-Policy", policy_of(request, response))
         for name, value in DEFAULTS.items():
             response.headers.setdefault(name, value)
         return response
 
 
-def policy_of(request: HttpRequest, response: HttpResponse) -> Policy:
-    is_page = response.get("Content-Type", "").startswith("text/html")
+def policy_of(request: HttpRequest, response: HttpResponse) -> str:
+    is_page = response.headers.get("Content-Type", "").startswith("text/html")
     if not is_page:
-        return NOTHING
+        return LOADS_NOTHING
     if response.status_code >= 400:
-        return {**NOTHING, "style-src": f"'sha256-{style_of_errors()}'"}
+        return written({**NOTHING, "style-src": f"'sha256-{style_of_errors()}'"})
     result = request.resolver_match  # none where nothing was found
     if result and "admin" in result.app_names:
-        return PORTAL
-    return DOCS if result and result.url_name == "docs" else NOTHING
-
-
-def written(policy: Policy) -> str:
-    return "; ".join(f"{directive} {sources}" for directive, sources in policy.items())
+        return written(PORTAL)
+    return written(DOCS) if result and result.url_name == "docs" else LOADS_NOTHING
 
 
 @cache

@@ -73,3 +73,12 @@ def test_json_comes_decoded_here_and_as_text_to_the_fields():
     with connection.cursor() as cursor:
         cursor.execute("""SELECT '{"a": [1]}'::jsonb""")
         assert cursor.fetchone() == ('{"a": [1]}',)
+
+
+def test_names_become_numbers_once_each_and_a_doubled_percent_sign_one():
+    statement = "SELECT %(b)s::int, %(a)s::text LIKE '1%%', %(b)s::int"
+
+    assert sql.numbered(statement) == (b"SELECT $1::int, $2::text LIKE '1%', $1::int", ["b", "a"])
+    assert sql.row(statement, {"a": "12", "b": 3, "not named": 0}) == (3, True, 3)
+    with CaptureQueriesContext(connection):
+        assert sql.row(statement, {"a": "12", "b": 3, "not named": 0}) == (3, True, 3)

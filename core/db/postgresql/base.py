@@ -3,7 +3,7 @@
 import select
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from django.db.backends.base.base import NO_DB_ALIAS
@@ -34,7 +34,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     ops_class = DatabaseOperations
     SchemaEditorClass = DatabaseSchemaEditor
-    _prepared: "psycopg.Cursor[Any] | None" = None
+    _prepared: "psycopg.RawCursor[Any] | None" = None
     _assumed: tuple[bool, row_guard.Scope | None] | None = None  # None: nobody knows
     is_owner = False  # inside of `as_owner`
 
@@ -151,15 +151,28 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return not poll.poll(0) or super().is_usable()
 
     @property
-    def prepared(self) -> "psycopg.Cursor[Any]":
-        """The one cursor of this connection that binds and prepares on the server, and decodes JSON."""
+    def prepared(self) -> "psycopg.RawCursor[Any]":
+        """The one cursor of this connection that binds $1 and prepares on the server, and decodes JSON."""
         self.assume()
         if self._prepared is None or self._prepared.connection is not self.connection:
-            self._prepared = psycopg.Cursor(self.connection)
-            # Django has its fields decode JSON; here nobody else would.
-            self._prepared.adapters.register_loader("json", JsonLoader)
-            self._prepared.adapters.register_loader("jsonb", JsonbLoader)
+            self._prepared = decoding(psycopg.RawCursor(self.connection))
         return self._prepared
+
+    @property
+    def named(self) -> "psycopg.Cursor[Any]":
+        """As `prepared`, for %(name)s: what logs and counters of queries can show."""
+        self.assume()
+        return decoding(psycopg.Cursor(self.connection))
+
+
+Decoding = TypeVar("Decoding", bound="psycopg.Cursor[Any]")
+
+
+def decoding(cursor: Decoding) -> Decoding:
+    """Django has its fields decode JSON; of a hand-written statement nobody else would."""
+    cursor.adapters.register_loader("json", JsonLoader)
+    cursor.adapters.register_loader("jsonb", JsonbLoader)
+    return cursor
 
 
 class OneTransactionCursor(base.Cursor):  # no types in the stubs

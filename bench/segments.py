@@ -10,7 +10,7 @@ from authcodes.models.scans import Scan
 from bench import fill, world
 from bench.harness import Figure, Scale, say
 from brands.models.tenants import Brand
-from campaigns.segments import evaluate, matching, preview
+from campaigns.segments import evaluate, member_conditions, preview
 from core.db import sql
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
@@ -146,7 +146,7 @@ def check(segment: Segment) -> None:
     """A figure of wrong members is worth nothing: again as a whole, nobody comes or goes."""
     row = Segment.objects.get(pk=segment.pk)
     assert row.evaluated_at is not None
-    plan = matching.plan_of(row.conditions, brand=row.brand, at=row.evaluated_at)
+    plan = member_conditions.plan_of(row.conditions, brand=row.brand, at=row.evaluated_at)
     accounts = {key for (key,) in sql.rows(plan.text(among=False), plan.parameters)}
     stored = set(row.members.values_list("account", flat=True))
     assert accounts == stored, (len(accounts), len(stored))

@@ -15,7 +15,7 @@ from django.utils.module_loading import import_string
 from core.errors import DomainError
 
 # Any constant UUID: a name space of its own for ids of what follows from events.
-FOLLOWING = uuid.UUID("0c3f7a52-92f0-4c55-8a57-8d1b6d8f2f7e")
+EVENT_ID_NAMESPACE = uuid.UUID("0c3f7a52-92f0-4c55-8a57-8d1b6d8f2f7e")
 MAX_PAUSE = timedelta(hours=1)
 CLOCK = time.monotonic
 POINTS = "points"
@@ -128,7 +128,7 @@ class LeasedEvent:
 
         From the row, not from the sender's id: two brands or sources may use the same one.
         """
-        return uuid.uuid5(FOLLOWING, f"{self.id}:{what}")
+        return uuid.uuid5(EVENT_ID_NAMESPACE, f"{self.id}:{what}")
 
     @property
     def payload(self) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def fetch_many(lookups: Sequence[ScanLookup]) -> list[CodeSnapshot | None]:
         for item, each in enumerate(lookups)
     ]
     snapshots: list[CodeSnapshot | None] = [None] * len(rows)
-    for row in FETCH_CODES.all(asked=ENCODER.encode(rows)):
+    for row in FETCH_CODES.all(lookups=ENCODER.encode(rows)):
         snapshots[row.item] = row
     return snapshots
 

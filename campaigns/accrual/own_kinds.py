@@ -11,7 +11,7 @@ from campaigns.earning.action_context import ActionContext
 from campaigns.models.event_kinds import EventKind
 from core.errors import raises
 from events import leases
-from events.messages import FOLLOWING, LeasedEvent
+from events.messages import EVENT_ID_NAMESPACE, LeasedEvent
 from events.models import Event
 from loyalty.points import ledger
 
@@ -45,4 +45,4 @@ def reason_of(event: LeasedEvent, kind: EventKind) -> AccrualReason:
 def reason_id_of(event: LeasedEvent) -> str:
     """The same whenever the event comes again, also after its row was deleted; another for each source's own ids."""
     source = Event.objects.values_list("source", flat=True).get(pk=event.id)
-    return f"{ledger.OWN_EVENT}{event.kind}:{uuid.uuid5(FOLLOWING, f'{source}:{event.event_id}')}"
+    return f"{ledger.OWN_EVENT}{event.kind}:{uuid.uuid5(EVENT_ID_NAMESPACE, f'{source}:{event.event_id}')}"

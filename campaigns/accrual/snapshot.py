@@ -169,7 +169,7 @@ def fetch_many(lookups: Sequence[AccrualLookup]) -> list[AccrualSnapshot | None]
 
 def fetch_with(lookup: AccrualLookup, rule_set: RuleSet) -> AccrualSnapshot | None:
     """As if these rules were in force: for who tries them."""
-    rows = FETCH_SNAPSHOTS.all(asked=ENCODER.encode([_parameters_of(0, lookup, rule_set)]))
+    rows = FETCH_SNAPSHOTS.all(actions=ENCODER.encode([_parameters_of(0, lookup, rule_set)]))
     return _snapshot(rows[0], rule_set) if rows else None
 
 
@@ -181,7 +181,7 @@ def _fetch(
     rows = [_parameters_of(item, lookup, sets[lookup.brand_id]) for item, lookup in lookups]
     by_item = dict(lookups)
     stale = []
-    for row in FETCH_SNAPSHOTS.all(asked=ENCODER.encode(rows)):
+    for row in FETCH_SNAPSHOTS.all(actions=ENCODER.encode(rows)):
         lookup = by_item[row.item]
         rule_set = sets[lookup.brand_id]
         if (row.rules_version or 0) == rule_set.version:

@@ -23,7 +23,7 @@ from loyalty.points import ledger
 KIND = EarningRule.Kind.WELCOME.value
 REASON = "welcome:member"
 # Any constant UUID: a name space of its own for welcome events.
-FOLLOWING = uuid.UUID("5b1c8f4e-6d0a-4b63-a5c7-2f0d9f6f7e11")
+EVENT_ID_NAMESPACE = uuid.UUID("5b1c8f4e-6d0a-4b63-a5c7-2f0d9f6f7e11")
 # Whoever joined longer ago is welcomed no more: so long the beat may stand still.
 LATEST = timedelta(days=3)
 CHUNK = 500
@@ -56,7 +56,7 @@ def _publish(brand_id: int, at: datetime, until: float) -> int:
                 kind=KIND,
                 arguments={"brand_id": brand_id, "user_id": account.user_id},
                 payload={"type": "welcome", "enrolled_at": json_values.iso(account.enrolled_at)},
-                event_id=uuid.uuid5(FOLLOWING, str(account.pk)),
+                event_id=uuid.uuid5(EVENT_ID_NAMESPACE, str(account.pk)),
             )
             for account in portion
         ]

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin.rules.rule_form import RowsField, described, vocabulary_of
 from campaigns.earning.conditions import ConditionsError
-from campaigns.segments import matching, sentences
+from campaigns.segments import member_conditions, sentences
 from campaigns.segments.fields import MEMBER_FIELDS
 from loyalty.models.programme.segments import Segment
 from portal.base.forms import TenantForm
@@ -37,7 +37,7 @@ class SegmentForm(TenantForm):
         if self.instance.brand_id is None or "conditions" in self.errors:
             return
         try:
-            matching.read(self.instance.conditions, brand=self.instance.brand)
+            member_conditions.read(self.instance.conditions, brand=self.instance.brand)
         except ConditionsError as error:
             self.add_error("conditions", str(error))
         if not self.instance.pk and Segment.objects.filter(brand=self.instance.brand_id).count() >= MAX_SEGMENTS:

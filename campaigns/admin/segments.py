@@ -17,7 +17,7 @@ from brands.identity.roles import VIEW, brand_scope
 from brands.models.tenants import Brand
 from campaigns.admin.rules import value_choices
 from campaigns.admin.segment_form import SegmentForm
-from campaigns.segments import matching, preview, sentences, uses
+from campaigns.segments import member_conditions, preview, sentences, uses
 from campaigns.segments.fields import MEMBER_FIELDS
 from campaigns.segments.preview import Preview
 from loyalty.models.programme.segments import Segment
@@ -42,7 +42,7 @@ class SegmentAdmin(TenantAdmin):
     search_fields = ("name",)
     readonly_fields = ("members_now", "age", "problem", "reads_back", "used_by")
     actions_detail = ("list_members",)
-    change_form_outer_after_template = "admin/campaigns/segment_bench.html"
+    change_form_outer_after_template = "admin/campaigns/segment_preview.html"
     fieldsets = (
         (None, {"fields": ("brand", "name", "reads_back")}),
         (gettext_lazy("Conditions"), {"fields": ("conditions",)}),
@@ -85,7 +85,7 @@ class SegmentAdmin(TenantAdmin):
     @display(description=gettext_lazy("problem"))
     def problem(self, segment: Segment) -> str:
         """Why it is not evaluated any more."""
-        return matching.problem_of(segment.conditions, brand=segment.brand) or "-"
+        return member_conditions.problem_of(segment.conditions, brand=segment.brand) or "-"
 
     @display(description=gettext_lazy("the segment"))
     def reads_back(self, segment: Segment) -> str:

@@ -274,10 +274,10 @@ OPERATORS: dict[Type, dict[str, Operator]] = {
             Operator("starts", _L("begins with"), texts, _starts, "words"),
         ],
         Type.NUMBER: _numeric(number),
-        Type.WHOLE: _numeric(_whole),
+        Type.INTEGER: _numeric(_whole),
         Type.COUNT: [*_numeric(count), _EVERY],
         Type.SWITCH: [Operator(EQUAL[0], EQUAL[1], _switch, _compared(EQUAL[2]), "switch")],
-        Type.OPTION: [
+        Type.FIELD_OPTION: [
             Operator("in", _L("is one of"), texts, _in, "options"),
             Operator("not_in", _L("is none of"), texts, _not_in, "options"),
         ],

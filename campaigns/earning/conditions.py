@@ -173,7 +173,7 @@ def _contradictions(rows: Sequence[Row], path: str) -> dict[str, str]:
     return {}
 
 
-RANGES = {Type.NUMBER, Type.WHOLE, Type.COUNT, Type.DAY, Type.SWITCH, Type.AGE, Type.SCORE}
+RANGES = {Type.NUMBER, Type.INTEGER, Type.COUNT, Type.DAY, Type.SWITCH, Type.AGE, Type.SCORE}
 
 
 def _no_range(rows: Sequence[Row]) -> bool:

@@ -16,7 +16,7 @@ Effect, Per, Basis = EarningRule.Effect, EarningRule.Per, EarningRule.Basis
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EffectResult:
     """What an effect gives: how many times it counted, what it was applied to, and the points."""
 
     points: Decimal
@@ -47,18 +47,18 @@ def of_base(context: ActionContext) -> Share | None:
     return Share(DEFAULT, Effect.POINTS, worth, worth)
 
 
-def of_rule(effect: str, value: Decimal, per: str, basis: str, test: Test, context: ActionContext) -> Outcome:
+def of_rule(effect: str, value: Decimal, per: str, basis: str, test: Test, context: ActionContext) -> EffectResult:
     """What points, a percentage or a bonus give; a multiplier depends on the others, see stacking."""
     if effect == Effect.PERCENTAGE:
         is_whole = basis == Basis.WHOLE
         amount = amount_of(context, [] if is_whole else matching(test, context), is_whole=is_whole)
         result = points.percentage(of=amount, percent=value)
         # As a level's percentage: whoever states a product's price would set points by it.
-        return Outcome(min(result, Decimal(context.base.ceiling)) if context.base else result, basis=amount)
+        return EffectResult(min(result, Decimal(context.base.ceiling)) if context.base else result, basis=amount)
     if per == Per.ITEM:
         times = sum(item.quantity for item in matching(test, context))
-        return Outcome(min(MOST, value * times), items=times)
-    return Outcome(value)
+        return EffectResult(min(MOST, value * times), items=times)
+    return EffectResult(value)
 
 
 def matching(test: Test, context: ActionContext) -> list[Item]:

@@ -29,7 +29,7 @@ class Type(Enum):
     IDS = "ids"  # rows of the brand, by their ids
     TEXTS = "words"  # texts, of which the action may have several
     NUMBER = "number"
-    WHOLE = "whole"  # a number without a fraction, below 0 too
+    INTEGER = "whole"  # a number without a fraction, below 0 too
     COUNT = "count"  # a whole number
     WEEKDAY = "weekday"  # 1 is Monday
     TIME = "time"
@@ -37,11 +37,11 @@ class Type(Enum):
     LEVEL = "level"
     PLACE = "place"  # a circle
     SWITCH = "switch"  # yes or no
-    OPTION = "option"  # one of the field's `options`
+    FIELD_OPTION = "option"  # one of the field's `options`
     AGE = "age"  # whole days since something
     WINDOW = "window"  # how often in the last days
     SCORE = "score"  # from 1 to 5
-    OPTIONS = "options"  # a few that are known
+    LABELLED = "options"  # a few that are known
 
 
 class Needs(Flag):

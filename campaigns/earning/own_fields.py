@@ -28,15 +28,15 @@ def _switch(value: Any) -> bool:
 # what was stored in another way counts as not there.
 _TYPES: dict[str, tuple[Type, Callable[[Any], Any]]] = {
     FieldType.TEXT: (Type.TEXTS, str),
-    FieldType.WHOLE: (Type.WHOLE, int),
+    FieldType.WHOLE: (Type.INTEGER, int),
     FieldType.DECIMAL: (Type.NUMBER, lambda value: Decimal(str(value))),
     FieldType.SWITCH: (Type.SWITCH, _switch),
     FieldType.DATE: (Type.DAY, date.fromisoformat),
     FieldType.TIME: (Type.TIME, time.fromisoformat),
     FieldType.PRODUCT: (Type.IDS, int),
-    FieldType.OPTION: (Type.OPTION, str),
+    FieldType.OPTION: (Type.FIELD_OPTION, str),
 }
-_LISTED = {Type.TEXTS, Type.IDS, Type.OPTION}  # whose comparisons take a list of what an action has
+_LISTED = {Type.TEXTS, Type.IDS, Type.FIELD_OPTION}  # whose comparisons take a list of what an action has
 
 
 def _reader(name: str, type_: Type, convert: Callable[[Any], Any]) -> Callable[[ActionContext], Any]:

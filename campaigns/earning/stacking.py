@@ -17,7 +17,7 @@ from decimal import Decimal
 from campaigns.earning import effects
 from campaigns.earning.action_context import ActionContext
 from campaigns.earning.comparisons import Test
-from campaigns.earning.effects import Effect, Outcome
+from campaigns.earning.effects import Effect, EffectResult
 from campaigns.earning.limits import Limit, Standing
 from campaigns.earning.points import MOST
 from campaigns.models.earning_rules import LEVEL_GROUP, EarningRule
@@ -132,7 +132,7 @@ def _fixed(rule: Rule, context: ActionContext, standing: Standing) -> Share:
     return _limited(rule, effects.of_rule(rule.effect, rule.value, rule.per, rule.basis, rule.test, context), standing)
 
 
-def _limited(rule: Rule, outcome: Outcome, standing: Standing) -> Share:
+def _limited(rule: Rule, outcome: EffectResult, standing: Standing) -> Share:
     left, limit = standing.left(rule.id, rule.limits, outcome.points)
     return Share(
         source=RULE,
@@ -180,7 +180,7 @@ def _multiplied(rule: Rule, before: Decimal, total: _Total, standing: Standing) 
     exact = min(MOST, total.exact + before * (rule.value - 1) if adds else total.exact * rule.value)
     full = max(ZERO, effects.whole(exact) - total.awarded)
     basis = before if adds else total.awarded
-    return _Multiplied(rule, _limited(rule, Outcome(full, basis=basis), standing), exact)
+    return _Multiplied(rule, _limited(rule, EffectResult(full, basis=basis), standing), exact)
 
 
 def _capped(points: Decimal, shares: Sequence[Share]) -> Award:

@@ -17,7 +17,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes
 from loyalty.rewards.grants import grant_reward, reaching_member
-from loyalty.rewards.returns import FOLLOWING
+from loyalty.rewards.returns import EVENT_ID_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,6 @@ def publish_points(
             **({"round": milestone_round} if milestone_round > 1 else {}),
             "cause": cause,
         },
-        event_id=uuid.uuid5(FOLLOWING, owner),
+        event_id=uuid.uuid5(EVENT_ID_NAMESPACE, owner),
     )
     publishing.publish(messages=[message], brand_id=brand_id, at=at)

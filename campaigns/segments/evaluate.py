@@ -16,8 +16,8 @@ from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from campaigns.earning.conditions import ConditionsError
-from campaigns.segments import matching
-from campaigns.segments.plan import AMONG_ACCOUNTS, Plan, Source, set_by_set
+from campaigns.segments import member_conditions
+from campaigns.segments.plan import AMONG_ACCOUNTS, Plan, Source, without_nested_loops
 from core.db import sql
 from core.db.statements import part, query
 from loyalty.models.programme.segments import Segment, SegmentMember
@@ -67,7 +67,7 @@ def evaluate(segment_id: int, *, at: datetime, whole: bool = False) -> Evaluatio
         if segment is None:
             return None
         try:
-            plan = matching.plan_of(segment.conditions, brand=segment.brand, at=at)
+            plan = member_conditions.plan_of(segment.conditions, brand=segment.brand, at=at)
         except ConditionsError:
             return None
         if _is_recent(segment, plan) and not whole:
@@ -119,7 +119,7 @@ def _write(segment: Segment, plan: Plan, touched: list[TouchedMember] | None) ->
             "among_users": [member.user_id for member in members],
             "among_accounts": [member.account_id for member in members],
         }
-        with set_by_set():
+        with without_nested_loops():
             [(came, went)] = sql.rows(statement, {**parameters, **(among if members else {})})
         joined, left = joined + came, left + went
     return Evaluation(joined, left, None if touched is None else len(touched))

@@ -211,7 +211,7 @@ MEMBER_FIELDS: dict[str, MemberField] = {
             is_single=False,
         ),
         field("place", _("place of a scan"), Type.PLACE, _circle, is_single=False),
-        field("consent", _("wants to hear of"), Type.OPTIONS, _consent, is_single=False, labels=CONSENTS),
+        field("consent", _("wants to hear of"), Type.LABELLED, _consent, is_single=False, labels=CONSENTS),
     )
 }
 OPERATORS.update({kind: {each.name: each for each in listed} for kind, listed in MEMBER_OPERATORS.items()})

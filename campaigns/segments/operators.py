@@ -64,7 +64,7 @@ MEMBER_OPERATORS = {
     Type.WINDOW: [
         Operator(name, label, _window, _in_the_database, "window") for name, label, _compare in (AT_LEAST, AT_MOST)
     ],
-    Type.OPTIONS: [
+    Type.LABELLED: [
         Operator("in", gettext_lazy("is one of"), texts, _in_the_database, "labels"),
         Operator("not_in", gettext_lazy("is none of"), texts, _in_the_database, "labels"),
     ],

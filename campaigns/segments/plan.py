@@ -44,7 +44,7 @@ AMONG_ACCOUNTS = "= ANY (%(among_accounts)s::bigint[])"
 
 
 @contextmanager
-def set_by_set() -> Iterator[None]:
+def without_nested_loops() -> Iterator[None]:
     """Join by hash or order only. Call in a transaction.
 
     The planner expects hardly any rows of what is filtered after a join, and would go through one set for each row of

@@ -7,8 +7,8 @@ from typing import Any
 from django.db import OperationalError, transaction
 
 from brands.models.tenants import Brand
-from campaigns.segments import matching
-from campaigns.segments.plan import set_by_set
+from campaigns.segments import member_conditions
+from campaigns.segments.plan import without_nested_loops
 from core.db import sql
 from core.db.statements import part
 from loyalty.models.accounts import UserPoints
@@ -26,10 +26,10 @@ class Preview:
 
 def preview(conditions: Any, *, brand: Brand, at: datetime) -> Preview:
     """Raises ConditionsError."""
-    plan = matching.plan_of(conditions, brand=brand, at=at)
+    plan = member_conditions.plan_of(conditions, brand=brand, at=at)
     statement = COUNT_MEMBERS.replace("{matching}", plan.text(among=False))
     try:
-        with transaction.atomic(), set_by_set():
+        with transaction.atomic(), without_nested_loops():
             [(count, account_ids)] = sql.rows(statement, plan.parameters)
     except OperationalError:  # the time that a statement of a page has is over
         return Preview(None)

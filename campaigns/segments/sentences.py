@@ -10,7 +10,7 @@ from campaigns.earning import sentences
 from campaigns.earning.comparisons import OPERATORS
 from campaigns.earning.conditions import NONE, ConditionsError, Group, Row
 from campaigns.earning.fields import Type
-from campaigns.segments import matching
+from campaigns.segments import member_conditions
 from campaigns.segments.fields import CONSENTS
 from loyalty.models.programme.segments import Segment
 
@@ -19,7 +19,7 @@ OPTION_LABELS = dict(CONSENTS)
 
 def sentence(data: Any, *, brand: Brand) -> str:
     """Raises ConditionsError."""
-    group = matching.read(data, brand=brand)
+    group = member_conditions.read(data, brand=brand)
     if not group.parts:
         return _("Every active member.")
     return _("Members for whom this is true: %(conditions)s.") % {"conditions": _group(group, brand)}
@@ -35,7 +35,7 @@ def readable(segment: Segment) -> str:
 
 def _group(group: Group, brand: Brand) -> str:
     parts = [f"({_group(part, brand)})" if isinstance(part, Group) else _row(part, brand) for part in group.parts]
-    joined = matching.joined_by(group.kind).join(parts)
+    joined = member_conditions.joined_by(group.kind).join(parts)
     return _("none of this holds: %(conditions)s") % {"conditions": joined} if group.kind == NONE else joined
 
 
@@ -49,7 +49,7 @@ def _row(row: Row, brand: Brand) -> str:
         )
         operator = OPERATORS[row.field.type][row.operator].label
         return message % {"field": row.field.label, "operator": operator, "count": count, "days": days}
-    if row.field.type is Type.OPTIONS:
+    if row.field.type is Type.LABELLED:
         operator = OPERATORS[row.field.type][row.operator].label
         return f"{row.field.label} {operator} {', '.join(option_label(each) for each in row.value)}"
     return sentences.row_text(row, brand)

@@ -92,9 +92,9 @@ def _load(path: str, parts: Mapping[str, str]) -> str:
 
 
 def _text(path: str, parts: Mapping[str, str]) -> str:
-    """A file's text without its comments and margins."""
-    lines = (line.strip() for line in (PROJECT / path).read_text().splitlines())
-    text = "\n".join(line for line in lines if line and not line.startswith(COMMENT))
+    """A file's text without its comments."""
+    lines = (PROJECT / path).read_text().splitlines()
+    text = "\n".join(line for line in lines if not line.lstrip().startswith(COMMENT))
     for name, put_in in parts.items():
         if f"{{{name}}}" not in text:
             message = f"{path} has no place for {name}"

@@ -10,7 +10,7 @@ from loyalty.integrations import webhook_events
 from loyalty.models.webhooks import WebhookType
 
 # Any constant UUID: a name space of its own for what follows from jobs.
-FOLLOWING = UUID("6d6ff6a0-0a53-4a0d-9df1-9f0d7d3c6b52")
+EVENT_ID_NAMESPACE = UUID("6d6ff6a0-0a53-4a0d-9df1-9f0d7d3c6b52")
 
 
 def on_job_end(job: Job) -> None:
@@ -34,7 +34,7 @@ def on_job_end(job: Job) -> None:
         WebhookType.JOB_FINISHED,
         data,
         brand_id=job.brand_id,
-        event_id=uuid5(FOLLOWING, f"announce:{WebhookType.JOB_FINISHED}:{job.pk}"),
+        event_id=uuid5(EVENT_ID_NAMESPACE, f"announce:{WebhookType.JOB_FINISHED}:{job.pk}"),
         at=job.finished_at,
     )
     publishing.publish(messages=events, brand_id=job.brand_id, at=job.finished_at)

@@ -81,7 +81,7 @@ def ask(*, domains: Sequence[SenderDomain], at: datetime) -> None:
             kind=KIND,
             payload={"domain_id": domain.pk},
             arguments={"brand_id": domain.brand_id},
-            event_id=uuid.uuid5(messages.FOLLOWING, f"{KIND}:{domain.pk}:{at:%Y-%m-%d %H:%M}"),
+            event_id=uuid.uuid5(messages.EVENT_ID_NAMESPACE, f"{KIND}:{domain.pk}:{at:%Y-%m-%d %H:%M}"),
             retry_hours=1,
         )
         publishing.publish(messages=[message], brand_id=domain.brand_id, at=at, once=True)

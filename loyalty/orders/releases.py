@@ -24,7 +24,7 @@ from loyalty.points.ledger import Release
 from loyalty.points.levels import Level
 
 # Any constant UUID: a name space of its own for what follows from releases.
-FOLLOWING = uuid.UUID("7a53d5f0-6b8f-4a55-9d1e-30b0a0a3bb2e")
+EVENT_ID_NAMESPACE = uuid.UUID("7a53d5f0-6b8f-4a55-9d1e-30b0a0a3bb2e")
 CHUNK = 500
 
 
@@ -77,7 +77,7 @@ def followups_of(due: DuePending, released: Release, at: datetime) -> list[messa
         level_updated=is_new,
         cause=cause,
         has_consumer=WalletPass.objects.filter(account=due.account).exists(),
-        event_id=uuid.uuid5(FOLLOWING, f"balance-changed:{due.entry}"),
+        event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"balance-changed:{due.entry}"),
     )
     about = {"current_level": level, "lifetime_points": plain(released.lifetime), "cause": cause}
     data = {
@@ -100,7 +100,7 @@ def followups_of(due: DuePending, released: Release, at: datetime) -> list[messa
                 each,
                 brand_id=released.brand_id,
                 user_id=released.user_id,
-                event_id=uuid.uuid5(FOLLOWING, f"announce:{kind}:{due.entry}"),
+                event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{kind}:{due.entry}"),
                 at=at,
             )
             for kind, each in data.items()

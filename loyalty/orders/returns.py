@@ -28,7 +28,7 @@ from loyalty.points.levels import levels_of
 
 ZERO = Decimal(0)
 # Any constant UUID: a name space of its own for what follows from returns.
-FOLLOWING = uuid.UUID("0d3a2b63-2f62-4f0f-9a0e-0f5cbe7c9a41")
+EVENT_ID_NAMESPACE = uuid.UUID("0d3a2b63-2f62-4f0f-9a0e-0f5cbe7c9a41")
 WHOLE = "whole"
 
 
@@ -259,7 +259,7 @@ def events_of(row: OrderReturn, account: UserPoints, note: str, cause: str) -> l
         level=account.current_level,
         cause=cause,
         has_consumer=WalletPass.objects.filter(account=account).exists(),
-        event_id=uuid.uuid5(FOLLOWING, f"balance-changed:{row.pk}"),
+        event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"balance-changed:{row.pk}"),
     )
     data = {
         "order_id": row.order_id,
@@ -281,7 +281,7 @@ def events_of(row: OrderReturn, account: UserPoints, note: str, cause: str) -> l
             data,
             brand_id=row.brand_id,
             user_id=row.user_id,
-            event_id=uuid.uuid5(FOLLOWING, f"announce:{row.pk}"),
+            event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{row.pk}"),
             at=row.applied_at,
         ),
     ]

@@ -37,7 +37,7 @@ from loyalty.points.ledger import Expired
 logger = logging.getLogger(__name__)
 
 # Any constant UUID: a name space of its own for what follows from expiry.
-FOLLOWING = uuid.UUID("b1d7e1b0-5f0f-4e0c-8a3c-6a0b7c1f9f2e")
+EVENT_ID_NAMESPACE = uuid.UUID("b1d7e1b0-5f0f-4e0c-8a3c-6a0b7c1f9f2e")
 TEMPLATE = "NOTIFY_POINTS_EXPIRING"
 DAY = timedelta(days=1)
 
@@ -198,7 +198,7 @@ def expired_events(run: ExpiryRun, gone: Sequence[Expired], *, note: str, at: da
             },
             brand_id=run.brand_id,
             user_id=each.user_id,
-            event_id=uuid.uuid5(FOLLOWING, f"announce:{cause}:{each.account}"),
+            event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{cause}:{each.account}"),
             at=at,
         )
         for each in gone
@@ -219,7 +219,7 @@ def changes(run: ExpiryRun, gone: Sequence[Expired]) -> list[messages.NewEvent]:
             points=each.balance,
             level=each.current_level,
             cause=cause,
-            event_id=uuid.uuid5(FOLLOWING, f"{cause}:{each.account}"),
+            event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"{cause}:{each.account}"),
             has_consumer=each.account in passes,
         )
         for each in gone
@@ -273,7 +273,7 @@ def warning(run: ExpiryRun, account: int, new: Sequence[PointLot]) -> messages.N
             "user_point_id": account,
             "cause": f"expiring:{new[0].on}",
         },
-        event_id=uuid.uuid5(FOLLOWING, f"expiring:{new[0].on}:{account}"),
+        event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"expiring:{new[0].on}:{account}"),
     )
 
 

@@ -37,7 +37,7 @@ from loyalty.points.ledger import LIFETIME
 
 ZERO = Decimal(0)
 # Any constant UUID: a name space of its own for what follows from transfers.
-FOLLOWING = uuid.UUID("7d0f7a43-6c31-4a57-9a39-0f2c9c4be1c8")
+EVENT_ID_NAMESPACE = uuid.UUID("7d0f7a43-6c31-4a57-9a39-0f2c9c4be1c8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ def consequences(made: PointTransfer, sides: Mapping[int, TransferSide], *, at: 
             level=side.current_level,
             cause=cause,
             has_consumer=side.account in passes,
-            event_id=uuid.uuid5(FOLLOWING, f"{cause}:{side.account}"),
+            event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"{cause}:{side.account}"),
         )
         for side in sides.values()
     ]
@@ -253,7 +253,7 @@ def webhook_event_of(made: PointTransfer, side: TransferSide, cause: str, *, at:
         data,
         brand_id=made.brand_id,
         user_id=side.user_id,
-        event_id=uuid.uuid5(FOLLOWING, f"announce:{cause}:{side.account}"),
+        event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{cause}:{side.account}"),
         at=at,
     )
 
@@ -269,5 +269,5 @@ def notification_of(made: PointTransfer, side: TransferSide, cause: str) -> mess
             "new_balance": plain(side.balance),
             "cause": cause,
         },
-        event_id=uuid.uuid5(FOLLOWING, f"notify:{cause}"),
+        event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"notify:{cause}"),
     )

@@ -9,7 +9,7 @@ from loyalty.errors import LoyaltyDisabled, MemberBlocked, RewardNotAvailable
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes
-from loyalty.rewards.returns import FOLLOWING, ZERO
+from loyalty.rewards.returns import EVENT_ID_NAMESPACE, ZERO
 
 # A thing that was won has no price that could go stale: its code stays good.
 WON_THINGS_EXPIRE = None
@@ -43,7 +43,7 @@ def grant_reward(*, account: UserPoints, milestone_id: int, name: str, at: datet
         cost=ZERO,
         balance_after=account.points,
         code=codes.new(),
-        request_key=uuid.uuid5(FOLLOWING, cause),
+        request_key=uuid.uuid5(EVENT_ID_NAMESPACE, cause),
         created_at=at,
         expires_at=WON_THINGS_EXPIRE,
     )

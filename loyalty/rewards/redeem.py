@@ -21,7 +21,7 @@ from loyalty.models.webhooks import WebhookType
 from loyalty.points import accounts
 from loyalty.points.balance_events import balance_changed
 from loyalty.rewards import codes, pools, rules
-from loyalty.rewards.returns import FOLLOWING, ZERO, following_id
+from loyalty.rewards.returns import EVENT_ID_NAMESPACE, ZERO, following_id
 from loyalty.rewards.rules import MemberState, RewardTerms
 
 
@@ -246,7 +246,7 @@ def consequences(
                 data,
                 brand_id=request.brand_id,
                 user_id=request.user_id,
-                event_id=uuid.uuid5(FOLLOWING, f"announce:{cause}"),
+                event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{cause}"),
                 at=request.at,
             )
         )

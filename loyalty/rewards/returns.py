@@ -22,12 +22,12 @@ from loyalty.points.ledger import Credit
 
 ZERO = Decimal(0)
 # Any constant UUID: a name space of its own for what follows from redemptions and claims.
-FOLLOWING = uuid.UUID("5b0c6a0e-6d0b-4d0e-9a55-2f3f7f1c9c41")
+EVENT_ID_NAMESPACE = uuid.UUID("5b0c6a0e-6d0b-4d0e-9a55-2f3f7f1c9c41")
 
 
 def following_id(cause: str) -> uuid.UUID:
     """Of what wallets hear, once for each cause."""
-    return uuid.uuid5(FOLLOWING, f"balance-changed:{cause}")
+    return uuid.uuid5(EVENT_ID_NAMESPACE, f"balance-changed:{cause}")
 
 
 def reverse(redemption: Redemption, account: UserPoints, at: datetime) -> bool:
@@ -88,7 +88,7 @@ def webhook_events_of(redemption: Redemption, account: UserPoints, line: Credit 
     about: dict[str, Any] = {"brand_id": account.brand_id, "user_id": account.user_id, "at": at}
     return [
         webhook_events.webhook_event(
-            kind, each, event_id=uuid.uuid5(FOLLOWING, f"announce:{kind}:{redemption.pk}"), **about
+            kind, each, event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{kind}:{redemption.pk}"), **about
         )
         for kind, each in data.items()
         if kind in listened

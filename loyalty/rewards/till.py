@@ -20,7 +20,7 @@ from loyalty.models.rewards import Redemption
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import accounts
 from loyalty.rewards import codes
-from loyalty.rewards.returns import FOLLOWING
+from loyalty.rewards.returns import EVENT_ID_NAMESPACE
 
 # --- At the till -----------------------------------------------------------------------------------------------------
 
@@ -87,7 +87,9 @@ def use_event(redemption: Redemption, at: datetime) -> NewEvent:
         data,
         brand_id=redemption.brand_id,
         user_id=user_id,
-        event_id=uuid.uuid5(FOLLOWING, f"announce:{WebhookType.REWARD_USED}:{redemption.pk}:{json_values.iso(at)}"),
+        event_id=uuid.uuid5(
+            EVENT_ID_NAMESPACE, f"announce:{WebhookType.REWARD_USED}:{redemption.pk}:{json_values.iso(at)}"
+        ),
         at=at,
     )
 

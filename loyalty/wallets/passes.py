@@ -83,7 +83,7 @@ def refresh(changed: Changed, brand_id: int, *, wait_seconds: float | None = Non
         kind=KIND,
         payload={"pass_id": changed.pk, "version": changed.version},
         arguments={"brand_id": brand_id, "user_id": changed.user_id},
-        event_id=uuid.uuid5(messages.FOLLOWING, f"{KIND}:{changed.pk}:{changed.version}"),
+        event_id=uuid.uuid5(messages.EVENT_ID_NAMESPACE, f"{KIND}:{changed.pk}:{changed.version}"),
         wait_seconds=settings.WALLET_MERGE_SECONDS if wait_seconds is None else wait_seconds,
     )
 

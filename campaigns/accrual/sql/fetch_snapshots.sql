@@ -1,4 +1,4 @@
--- hot: each accrual and scan by a customer. Reads what up to 100 actions must know of their customers and brands. `asked`
+-- hot: each accrual and scan by a customer. Reads what up to 100 actions must know of their customers and brands. `actions`
 -- is a JSON array of one row per action, of which `campaign_type` says which campaigns it advances, and `reason_ids` what
 -- may have earned already. Only where the brand's earning rules ask for it, or the conditions of a running campaign:
 -- `limited` names the rules whose limits are wanted, `wants_earlier` counts the member's earlier actions of this `kind`,
@@ -6,8 +6,8 @@
 -- `wants_segments` which the member is in. Returns SnapshotRow, no row for a user who is not active. Locks
 -- nothing: every change of points, level, progress or a rule's use changes the account's row, so its `xmin` stands for all
 -- of it; budgets are looked at again when they are written.
-WITH asked AS (
-    SELECT * FROM jsonb_to_recordset(%(asked)s::jsonb)
+WITH actions AS (
+    SELECT * FROM jsonb_to_recordset(%(actions)s::jsonb)
            AS a (item int, brand_id bigint, user_id bigint, campaign_type text, happened_at timestamptz,
                  reason_ids jsonb, limited bigint[], kind text, wants_earlier boolean, wants_last boolean,
                  wants_catalogue boolean, products bigint[], skus text[], wants_segments boolean)
@@ -21,9 +21,9 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
                         ORDER BY l.threshold)
           FROM loyalty_brandlevel l WHERE l.brand_id = b.id) AS levels,
        running.campaigns,
-       ARRAY(SELECT asked.reason_id FROM jsonb_array_elements_text(a.reason_ids) AS asked (reason_id)
+       ARRAY(SELECT named.reason_id FROM jsonb_array_elements_text(a.reason_ids) AS named (reason_id)
               WHERE (SELECT true FROM loyalty_transaction t
-                      WHERE t.user_point_id = m.user_point_id AND t.reason_id = asked.reason_id LIMIT 1)) AS claimed,
+                      WHERE t.user_point_id = m.user_point_id AND t.reason_id = named.reason_id LIMIT 1)) AS claimed,
        -- Numbers for the action's new ledger entries; one that is never written leaves a gap.
        ARRAY(SELECT nextval('loyalty_transaction_loyalty_transaction_id_seq')
                FROM jsonb_array_elements(a.reason_ids)) AS numbers,
@@ -70,7 +70,7 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
        CASE WHEN a.wants_segments OR running.need_segments THEN ARRAY(
            SELECT x.segment_id FROM loyalty_segmentmember x WHERE x.account_id = m.user_point_id)
        END AS segments
-  FROM asked a
+  FROM actions a
   JOIN brands_brand b ON b.id = a.brand_id
   JOIN brands_user u ON u.id = a.user_id AND u.is_active
   LEFT JOIN LATERAL (

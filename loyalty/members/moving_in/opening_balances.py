@@ -29,7 +29,7 @@ from loyalty.points.ledger import OpeningCredit
 
 INSERT_OPENING_BALANCES = command("loyalty/members/moving_in/sql/insert_opening_balances.sql")
 # Any constant UUID: a name space for what follows from opening balances.
-FOLLOWING = UUID("0b7f4c0e-7a53-4f6e-9a0c-5d3a3f6b7c21")
+EVENT_ID_NAMESPACE = UUID("0b7f4c0e-7a53-4f6e-9a0c-5d3a3f6b7c21")
 PORTION = 1_000  # events published, or waiting balances credited, at once
 RELEASE = "release-opening-balances"
 
@@ -89,7 +89,7 @@ def _events_of(
             level_updated=credit.level_updated,
             cause=cause,
             has_consumer=True,
-            event_id=uuid5(FOLLOWING, f"balance-changed:{cause}"),
+            event_id=uuid5(EVENT_ID_NAMESPACE, f"balance-changed:{cause}"),
         )
     if not listened:
         return
@@ -108,7 +108,7 @@ def _events_of(
         at=at,
     )
     yield from webhook_events.of_credit(
-        details, listened=listened, ids=lambda what: uuid5(FOLLOWING, f"{what}:{cause}")
+        details, listened=listened, ids=lambda what: uuid5(EVENT_ID_NAMESPACE, f"{what}:{cause}")
     )
 
 

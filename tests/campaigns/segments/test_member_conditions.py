@@ -8,7 +8,7 @@ from django.utils import timezone
 from brands.models.people import User
 from campaigns.earning.comparisons import OPERATORS
 from campaigns.earning.conditions import ConditionsError
-from campaigns.segments import matching, sentences
+from campaigns.segments import member_conditions, sentences
 from campaigns.segments.fields import MEMBER_FIELDS
 from core.db import sql
 from loyalty.models.accounts import UserPoints
@@ -78,7 +78,7 @@ def brand(brand):
 
 
 def selected(brand, data, *, among=None):
-    plan = matching.plan_of(data, brand=brand, at=timezone.now())
+    plan = member_conditions.plan_of(data, brand=brand, at=timezone.now())
     parameters = dict(plan.parameters)
     if among is not None:
         accounts = UserPoints.objects.filter(brand=brand, user__first_name__in=among)
@@ -220,7 +220,7 @@ REFUSED = {
 @pytest.mark.parametrize("refused", REFUSED.values(), ids=list(REFUSED))
 def test_what_cannot_be_is_refused_in_words(brand, refused):
     with pytest.raises(ConditionsError) as error:
-        matching.read({"all": [refused]}, brand=brand)
+        member_conditions.read({"all": [refused]}, brand=brand)
 
     assert str(error.value)
 
@@ -229,7 +229,7 @@ def test_another_brand_s_product_is_refused_as_one_that_is_gone(brand):
     foreign = factories.product(factories.brand())
 
     with pytest.raises(ConditionsError, match="is gone"):
-        matching.read({"all": [row("product", "in", [foreign.pk])]}, brand=brand)
+        member_conditions.read({"all": [row("product", "in", [foreign.pk])]}, brand=brand)
 
 
 def test_conditions_that_nobody_can_fulfil_are_refused(brand):
@@ -241,13 +241,13 @@ def test_conditions_that_nobody_can_fulfil_are_refused(brand):
         [row("balance", "at_least", 9), row("balance", "at_most", 8)],
     ):
         with pytest.raises(ConditionsError, match="contradict"):
-            matching.read({"all": impossible}, brand=brand)
+            member_conditions.read({"all": impossible}, brand=brand)
     assert selected(brand, {"all": [often, row("scans", "at_most", {"count": 2, "days": 10})]}) == {"ada"}
 
 
 def test_whatever_somebody_types_is_a_parameter(brand):
     text = "x') or true --"
-    plan = matching.plan_of({"all": [row("city", "in", [text])]}, brand=brand, at=timezone.now())
+    plan = member_conditions.plan_of({"all": [row("city", "in", [text])]}, brand=brand, at=timezone.now())
 
     assert text not in plan.text(among=False)
     assert [text] in plan.parameters.values()
@@ -270,7 +270,7 @@ def test_a_segment_reads_back_as_a_sentence(brand):
 @pytest.mark.parametrize("value", ["1e-20000", "0.0000001", 1e-9])
 def test_numbers_finer_than_any_amount_are_refused(brand, value):
     with pytest.raises(ConditionsError, match="at most 6 decimal places"):
-        matching.read({"all": [{"field": "balance", "operator": "at_least", "value": value}]}, brand=brand)
+        member_conditions.read({"all": [{"field": "balance", "operator": "at_least", "value": value}]}, brand=brand)
 
 
 def test_a_segment_looks_through_only_so_many_rows(brand):
@@ -278,4 +278,4 @@ def test_a_segment_looks_through_only_so_many_rows(brand):
     row = {"field": "city", "operator": "all_of", "value": cities}
 
     with pytest.raises(ConditionsError, match="at most 25"):
-        matching.read({"all": [row]}, brand=brand)
+        member_conditions.read({"all": [row]}, brand=brand)

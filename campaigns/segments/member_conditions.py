@@ -65,7 +65,7 @@ def _unknown(rows: Sequence[Row], brand: Brand) -> dict[str, str]:
             if gone := next((name for name in _listed(row.value) if name not in names), None):
                 message = _("There is no level “%(level)s”. Choose another one.")
                 return {"": message % {"level": gone}}
-        if field.type is Type.OPTIONS and not set(row.value) <= {name for name, _label in field.labels}:
+        if field.type is Type.LABELLED and not set(row.value) <= {name for name, _label in field.labels}:
             return {"": _("Choose from the list.")}
     return {}
 

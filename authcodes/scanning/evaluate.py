@@ -1,7 +1,6 @@
 """Evaluates a scan: why it is accepted or not, and what it promises."""
 
 import uuid
-from decimal import Decimal
 
 from authcodes.codes import signed_tags
 from authcodes.models.scans import Scan
@@ -15,8 +14,8 @@ from authcodes.scanning.types import (
     ScanContext,
     ScanResult,
 )
+from authcodes.scanning.worth import of_code
 from brands.scanned import ParsedCode
-from campaigns.earning import points
 from loyalty.models.accounts import UserPoints
 
 
@@ -76,11 +75,11 @@ OUTCOMES = {
 def build_result(
     scan_id: uuid.UUID, snapshot: CodeSnapshot | None, reason: Scan.Reason, about: ScanContext
 ) -> ScanResult:
-    """The answer if the scan is recorded now: its outcome, what becomes of points, and how many."""
+    """The answer if the scan is recorded now: its outcome, what becomes of points, and how many without rules."""
     outcome = OUTCOMES.get(reason, Outcome.ERROR)
     status = points_status(snapshot, reason, about.user_id)
     earns = snapshot is not None and status in {*EARNING, PointsStatus.GUEST}
-    worth = worth_of(snapshot) if snapshot and earns else ZERO
+    worth = of_code(snapshot) if snapshot and earns else ZERO
     count = snapshot.scan_count if snapshot else 0
     return ScanResult(scan_id, outcome, reason, status, worth, count, snapshot, scanned_at=about.at)
 
@@ -97,13 +96,3 @@ def points_status(snapshot: CodeSnapshot | None, reason: Scan.Reason, user_id: i
     if snapshot.member_status == UserPoints.Status.BLOCKED or (snapshot.account is None and not snapshot.auto_enroll):
         return PointsStatus.NOT_ELIGIBLE
     return PointsStatus.UNCONFIRMED if snapshot.unconfirmed else PointsStatus.PENDING
-
-
-def worth_of(snapshot: CodeSnapshot) -> Decimal:
-    return points.for_scan(
-        redeem_point_value=snapshot.redeem_point_value,
-        reward_type=snapshot.reward_type,
-        reward_value=snapshot.reward_value,
-        retail_price=snapshot.retail_price,
-        ceiling=snapshot.max_points_per_scan,
-    )

@@ -12,6 +12,7 @@ from authcodes.scanning import record
 from authcodes.scanning.evaluate import build_result
 from authcodes.scanning.snapshot import snapshot_of
 from authcodes.scanning.types import EARNING, Outcome, PointsStatus, Reason, ScanContext, ScanLocation
+from authcodes.scanning.worth import by_rules
 from core.db.statements import command, query_values
 from core.errors import TokenInvalid, raises
 from events import publishing
@@ -42,8 +43,11 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
     if snapshot is None or scan.user_id is not None or scan.points_status != PointsStatus.GUEST:
         raise ScanNotAdoptable
     reason = Reason.RECALLED if snapshot.recall_id else Reason(scan.reason)
-    result = replace(
-        build_result(scan.scan_id, snapshot, reason, about), outcome=Outcome.SUCCESS, scan_count=scan.scan_count
+    result = by_rules(
+        replace(
+            build_result(scan.scan_id, snapshot, reason, about), outcome=Outcome.SUCCESS, scan_count=scan.scan_count
+        ),
+        about,
     )
     messages = [record.scan_event(result, about)] if result.points_status in EARNING else []
     parameters = {

@@ -14,6 +14,7 @@ from authcodes.scanning.limited_points import about_earlier, ask_again, standing
 from authcodes.scanning.record import accept, note_attempt
 from authcodes.scanning.snapshot import code_of_payload, find, snapshot_of
 from authcodes.scanning.types import CodeSnapshot, Outcome, PointsStatus, Reason, ScanContext, ScanResult
+from authcodes.scanning.worth import by_rules
 from brands.scanned import read
 from core.db.statements import command
 from core.db.uuid7 import time_ordered_id
@@ -74,7 +75,9 @@ def _find_code(scanned: str, about: ScanContext, scan_id: uuid.UUID) -> ScanResu
     reading, snapshot = find(scanned, about)
     reason = evaluate_scan(snapshot=snapshot, reading=reading, about=about)
     result = build_result(scan_id, snapshot, reason, about)
-    return standing(result, snapshot, about) or result if snapshot and reason == Reason.LIMIT_REACHED else result
+    if snapshot and reason == Reason.LIMIT_REACHED:
+        result = standing(result, snapshot, about) or result
+    return by_rules(result, about)
 
 
 def renew_reservation(*, scan_id: uuid.UUID) -> None:

@@ -13,17 +13,14 @@ from django.utils.translation import gettext as _
 
 from authcodes.errors import AuthCodeInvalid, CodeRecalled, ScanLimitReached
 from authcodes.models.scans import Scan
-from authcodes.places import geocoder
-from authcodes.scanning import evaluate, record, scan, snapshot
+from authcodes.scanning import evaluate, record, scan, snapshot, worth
 from authcodes.scanning import settle as scanning
-from authcodes.scanning.snapshot import FETCH_PAST_CODES, PastCode, ScanLookup
+from authcodes.scanning.snapshot import FETCH_PAST_CODES, ScanLookup
 from authcodes.scanning.types import CodeSnapshot, ScanContext, ScanLocation
 from brands.scanned import ParsedCode, read
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue, accrue_batch
-from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
-from campaigns.earning.action_context import ActionContext, Item, Place, ScanBase
-from campaigns.models.campaigns import Campaign
-from campaigns.models.earning_rules import EarningRule
+from campaigns.accrual.types import AccrualReason, AccrualRequest
+from campaigns.earning.action_context import ActionContext
 from campaigns.replay.actions import PastAction, Replayable
 from core.db.sql import Fragment
 from core.errors import DomainError, raises
@@ -98,46 +95,10 @@ def _request(event: LeasedEvent, code: CodeSnapshot, scan_id: UUID) -> AccrualRe
         status = Status.LIMITED if limit and not awarded else Status.AWARDED
         return scanning.settlement(scan_id=scan_id, status=status, awarded=awarded)
 
-    action = QualifyingAction(
-        brand_id=event.brand_id,
-        user_id=event.arguments["user_id"],
-        campaign_type=Campaign.Type.SCAN,
-        reasons=[
-            AccrualReason(
-                reason_id=code.code,
-                note=_("Points for scanning %(product)s") % {"product": code.title},
-            )
-        ],
-        context=scan_action_context(event.payload, code, happened_at=event.time, ceiling=code.max_points_per_scan),
-        at=timezone.now(),
-        own_campaign_id=code.campaign_id,
+    action = worth.qualifying_action(
+        event.payload, code, user_id=event.arguments["user_id"], happened_at=event.time, at=timezone.now()
     )
     return AccrualRequest(event, action, extra_cte=settle)
-
-
-def scan_action_context(
-    payload: Mapping[str, Any], code: CodeSnapshot | PastCode, *, happened_at: datetime, ceiling: int
-) -> ActionContext:
-    """A scan as earning rules see it: what its event says, else the catalogue; `ceiling` bounds percentages."""
-    product = payload["product"]
-    price = _price(product.get("retailPrice"), code.retail_price)
-    item = Item(code.product_id, code.sku or "", code.category or "", frozenset(code.tags or ()), 1, price)
-    place = ScanLocation.of(payload.get("location"))
-    return ActionContext(
-        kind=EarningRule.Kind.SCAN,
-        happened_at=happened_at,
-        items=(item,),
-        batch_id=code.batch_id,
-        campaign_id=code.campaign_id,
-        place=Place(place.city, place.region, place.latitude, place.longitude, geocoder.country_of),
-        channel=payload.get("channel") or "",
-        base=ScanBase(
-            redeem_point_value=product.get("redeem_point_value", code.redeem_point_value),
-            retail_price=price,
-            ceiling=ceiling,
-        ),
-        payload=payload,
-    )
 
 
 def context_of(
@@ -148,7 +109,7 @@ def context_of(
     code = snapshot.read(code=parsed.code, user_id=user_id, at=happened_at) if parsed else None
     if code is None or code.brand_id != brand_id:
         return None
-    return scan_action_context(payload, code, happened_at=happened_at, ceiling=code.max_points_per_scan)
+    return worth.scan_action_context(payload, code, happened_at=happened_at, ceiling=code.max_points_per_scan)
 
 
 def past_scans(brand_id: int, actions: Sequence[PastAction], ceilings: Sequence[int]) -> list[Replayable | None]:
@@ -165,7 +126,7 @@ def past_scans(brand_id: int, actions: Sequence[PastAction], ceilings: Sequence[
         if code is None or action.payload is None:
             result.append(None)
             continue
-        context = scan_action_context(action.payload, code, happened_at=action.happened_at, ceiling=ceiling)
+        context = worth.scan_action_context(action.payload, code, happened_at=action.happened_at, ceiling=ceiling)
         result.append(Replayable(context, [AccrualReason(code.code, "")]))
     return result
 
@@ -225,7 +186,3 @@ def _settle_rejected_scan(event: LeasedEvent, error: DomainError) -> None:
         scan_rows = waiting.filter(pk=own.pk)
     for scan_id in scan_rows.values_list("pk", flat=True):
         scanning.settle(scan_id=scan_id, status=status)
-
-
-def _price(stated: object, catalogue: Decimal | None) -> Decimal | None:
-    return catalogue if stated is None else Decimal(str(stated))

@@ -75,6 +75,7 @@ class CodeSnapshot:
     user_active: bool
     unconfirmed: bool
     is_published: bool
+    rules_version: int | None  # of the brand's earning rules, for a customer
     language: str | None = None  # the customer's own, else the brand's
     item: int = 0
 

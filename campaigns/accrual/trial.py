@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from django.utils import timezone
 
@@ -69,3 +70,17 @@ def _state(action: QualifyingAction, rule_set: RuleSet) -> AccrualSnapshot:
     if result is None:
         raise UserNotFound
     return result
+
+
+def points_by_rules(action: QualifyingAction, *, version: int) -> Decimal | None:
+    """What the action would earn by the rules as a version of their set has them; None where none of them could match.
+
+    One statement; a process that does not know that version of the rules reads them first.
+    """
+    rule_set = rules.cached(action.brand_id)
+    if rule_set.version != version:
+        rule_set = rules.load(action.brand_id)
+    if not rule_set.candidates(action.context):
+        return None
+    state = snapshot.fetch_with(action, rule_set)
+    return decide.awards(action, state).points if state else None

@@ -20,7 +20,10 @@ SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS N
        w.scan_id AS accepted_scan_id, COALESCE(w.reserves, false) AS accepted_scan_reserves,
        u.id IS NOT NULL OR {user_id} IS NULL AS user_active,
        n.requires_confirmed_email AND u.id IS NOT NULL AND u.email_verified_at IS NULL AS unconfirmed,
-       'code.scanned' = ANY ({listened}) AS is_published, {language} AS language
+       'code.scanned' = ANY ({listened}) AS is_published,
+       (SELECT e.version FROM campaigns_earningruleset e WHERE e.brand_id = c.brand_id AND {user_id} IS NOT NULL
+         LIMIT 1) AS rules_version,
+       {language} AS language
   FROM authcodes_authcode c
   JOIN authcodes_batchrange b ON b.id = c.batch_id
   JOIN brands_brand n ON n.id = c.brand_id

@@ -367,3 +367,49 @@ def test_what_orders_are_worth_is_decimal_to_the_end(brand, customer):
     report(brand, customer, "order-complete", order("A"))
 
     assert earned() == [Decimal("0.29")]
+
+
+def promise(brand, customer, code=None):
+    """What a scan's answer promises and what its accrual earns; and how many statements the scan ran."""
+    code = code or factories.code(brand)
+    about = ScanContext(at=timezone.now(), user_id=customer and customer.pk, brand_id=brand.pk)
+    with CaptureQueriesContext(connection) as captured:
+        result = scanning.scan(scanned=code.code, about=about)
+    before = sum(earned())
+    worker.drain()
+    return result.points, sum(earned()) - before, len(captured)
+
+
+def test_a_scan_promises_what_the_rules_give_and_earns_it(brand, customer):
+    _promised, _earned, usual = promise(brand, customer)
+    rule(brand, "order-complete", value=5)
+    promise(brand, customer)  # reads the rules, which this process does not know yet
+    assert promise(brand, customer) == (1, 1, usual), "rules for orders cost scans nothing"
+
+    doubled = rule(brand, all_of=[row("level", "in", [brand.levels.get().name])])
+    rule(brand, value=3, effect="bonus", limits=[limit(most=4)])
+    assert promise(brand, customer)[:2] == (5, 5)
+    assert promise(brand, customer)[:2] == (3, 3), "the limit leaves one"
+    assert promise(brand, customer) == (2, 2, usual + 1)
+
+    EarningRule.objects.filter(pk=doubled.pk).update(reward_value=4)
+    assert promise(brand, customer)[:2] == (4, 4), "the very next scan knows"
+
+
+def test_a_guest_is_told_the_codes_own_points(brand):
+    rule(brand)
+
+    assert promise(brand, None)[:2] == (1, 0)
+
+
+def test_a_scan_that_a_limit_held_back_is_asked_for_again_with_what_the_rules_give(brand, customer):
+    rule(brand)
+    brand.daily_point_limit = 1
+    brand.save()
+    code = factories.code(brand)
+    assert promise(brand, customer, factories.code(brand))[1] == 1
+    assert promise(brand, customer, code)[1] == 0
+    brand.daily_point_limit = None
+    brand.save()
+
+    assert promise(brand, customer, code)[:2] == (2, 2)

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from campaigns.earning.conditions import ConditionsError
 from campaigns.segments import member_conditions
-from campaigns.segments.plan import AMONG_ACCOUNTS, Plan, Source, without_nested_loops
+from campaigns.segments.plan import AMONG_ACCOUNTS, Plan, Source, planned_for_sets
 from core.db import sql
 from core.db.statements import part, query
 from loyalty.models.programme.segments import Segment, SegmentMember
@@ -119,7 +119,7 @@ def _write(segment: Segment, plan: Plan, touched: list[TouchedMember] | None) ->
             "among_users": [member.user_id for member in members],
             "among_accounts": [member.account_id for member in members],
         }
-        with without_nested_loops():
+        with planned_for_sets():
             [(came, went)] = sql.rows(statement, {**parameters, **(among if members else {})})
         joined, left = joined + came, left + went
     return Evaluation(joined, left, None if touched is None else len(touched))

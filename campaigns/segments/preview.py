@@ -8,7 +8,7 @@ from django.db import OperationalError, transaction
 
 from brands.models.tenants import Brand
 from campaigns.segments import member_conditions
-from campaigns.segments.plan import without_nested_loops
+from campaigns.segments.plan import planned_for_sets
 from core.db import sql
 from core.db.statements import part
 from loyalty.models.accounts import UserPoints
@@ -29,7 +29,7 @@ def preview(conditions: Any, *, brand: Brand, at: datetime) -> Preview:
     plan = member_conditions.plan_of(conditions, brand=brand, at=at)
     statement = COUNT_MEMBERS.replace("{matching}", plan.text(among=False))
     try:
-        with transaction.atomic(), without_nested_loops():
+        with transaction.atomic(), planned_for_sets():
             [(count, account_ids)] = sql.rows(statement, plan.parameters)
     except OperationalError:  # the time that a statement of a page has is over
         return Preview(None)

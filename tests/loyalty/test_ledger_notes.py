@@ -11,7 +11,7 @@ from tests.support import factories
 
 ROOT = Path(__file__).parents[2]
 WRITERS = [
-    "authcodes/scanning/scan_events.py",
+    "authcodes/scanning/worth.py",
     "campaigns/accrual/handlers.py",
     "campaigns/accrual/own_kinds.py",
     "loyalty/members/moving_in/opening_balances.py",

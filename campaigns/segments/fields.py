@@ -99,11 +99,11 @@ def _last(plan: Plan, row: Row) -> str:
     low, high = _bounds(row)
     parts = []
     if low:
-        joined, moment = plan.since(Source.LEDGER, low), plan.moment(Source.ENROLLED, low)
-        parts.append(f"({joined} IS NULL AND m.enrolled_at <= {moment})")
+        parts.append(f"NOT {plan.any_since(Source.LEDGER, low)}")
+        parts.append(f"m.enrolled_at <= {plan.moment(Source.ENROLLED, low)}")
     if high is not None:
-        joined, moment = plan.since(Source.LEDGER, high + 1), plan.moment(Source.ENROLLED, high + 1)
-        parts.append(f"({joined} IS NOT NULL OR m.enrolled_at > {moment})")
+        earned, moment = plan.count_since(Source.LEDGER, high + 1), plan.moment(Source.ENROLLED, high + 1)
+        parts.append(f"({earned} IS NOT NULL OR m.enrolled_at > {moment})")
     return " AND ".join(parts) or "true"
 
 
@@ -117,8 +117,12 @@ def _score(column: str) -> Callable[[Plan, Row], str]:
 def _window(source: Source) -> Callable[[Plan, Row], str]:
     def condition(plan: Plan, row: Row) -> str:
         count, days = row.value
+        if (row.operator, count) == ("at_least", 1):
+            return plan.any_since(source, days)
+        if (row.operator, count) == ("at_most", 0):
+            return f"NOT {plan.any_since(source, days)}"
         times = plan.parameter(count, "bigint")
-        return f"coalesce({plan.since(source, days)}, 0) {COMPARISONS[row.operator]} {times}"
+        return f"coalesce({plan.count_since(source, days)}, 0) {COMPARISONS[row.operator]} {times}"
 
     return condition
 
@@ -127,8 +131,8 @@ def _ever(text: str, kind: str, read: Callable[[Row], Any]) -> Callable[[Plan, R
     """Whether any accepted scan of the member is such a one; `outside` and `not_in` ask that none is."""
 
     def condition(plan: Plan, row: Row) -> str:
-        has = plan.scans_where(text.format(value=plan.parameter(read(row), kind)))
-        return f"{has} IS {'NULL' if row.operator in {'not_in', 'outside'} else 'NOT NULL'}"
+        has = plan.any_scan(text.format(value=plan.parameter(read(row), kind)))
+        return f"NOT {has}" if row.operator in {"not_in", "outside"} else has
 
     return condition
 
@@ -146,8 +150,7 @@ def _starting(row: Row) -> list[str]:
 def _text(expression: str) -> Callable[[Plan, Row], str]:
     def condition(plan: Plan, row: Row) -> str:
         if row.operator == "all_of":
-            scans = (plan.scans_where(f"{expression} = {plan.parameter(text, 'text')}") for text in _texts(row))
-            return " AND ".join(f"{each} IS NOT NULL" for each in scans)
+            return " AND ".join(plan.any_scan(f"{expression} = {plan.parameter(text, 'text')}") for text in _texts(row))
         if row.operator == "starts":
             return _ever(f"{expression} LIKE ANY ({{value}})", "text[]", _starting)(plan, row)
         return _ever(f"{expression} = ANY ({{value}})", "text[]", _texts)(plan, row)
@@ -162,7 +165,8 @@ def _circle(plan: Plan, row: Row) -> str:
         f" * sin(radians(s.longitude - {longitude}) / 2) ^ 2"
     )
     near = f"s.latitude IS NOT NULL AND 2 * 6371.0088 * asin(least(1, sqrt({way}))) <= {kilometres}"
-    return f"{plan.scans_where(near)} IS {'NULL' if row.operator == 'outside' else 'NOT NULL'}"
+    has = plan.any_scan(near)
+    return f"NOT {has}" if row.operator == "outside" else has
 
 
 def _consent(plan: Plan, row: Row) -> str:

@@ -32,7 +32,7 @@ def read(data: Any, *, brand: Brand) -> Group:
 def compiled(group: Group, *, brand: Brand, at: datetime) -> Plan:
     """The statement for conditions that were read. One query, for the brand's levels."""
     plan = Plan(brand.pk, levels.levels_of(brand), at, {"brand_id": brand.pk})
-    plan.condition = _group(plan, group)
+    plan.condition = _group(plan, group, is_required=True)
     return plan
 
 
@@ -41,8 +41,16 @@ def plan_of(data: Any, *, brand: Brand, at: datetime) -> Plan:
     return compiled(read(data, brand=brand), brand=brand, at=at)
 
 
-def _group(plan: Plan, group: Group) -> str:
-    parts = [f"({_group(plan, part) if isinstance(part, Group) else _row(plan, part)})" for part in group.parts]
+def _group(plan: Plan, group: Group, *, is_required: bool = False) -> str:
+    """`is_required`: a member must fulfil it."""
+    is_required &= group.kind == ALL
+    parts = []
+    for part in group.parts:
+        if isinstance(part, Group):
+            parts.append(f"({_group(plan, part, is_required=is_required)})")
+        else:
+            plan.is_required = is_required
+            parts.append(f"({_row(plan, part)})")
     if not parts:
         return "true"
     joined = (" AND " if group.kind == ALL else " OR ").join(parts)

@@ -35,6 +35,11 @@ SINCE = {
     Source.LEDGER: part("campaigns/segments/sql/entries_since.sql"),
 }
 SCANS_WHERE = part("campaigns/segments/sql/scans_where.sql")
+ROWS_SINCE = {
+    Source.SCANS: SCANS_WHERE.replace("{condition}", "s.scanned_at > {after}"),
+    Source.ORDERS: part("campaigns/segments/sql/order_rows_since.sql"),
+    Source.LEDGER: part("campaigns/segments/sql/entry_rows_since.sql"),
+}
 SCORES = part("campaigns/segments/sql/rfm_scores.sql")
 PREFERENCES = part("campaigns/segments/sql/preferences.sql")
 MATCHING = part("campaigns/segments/sql/matching_members.sql")
@@ -63,7 +68,8 @@ def planned_for_sets() -> Iterator[None]:
 class Plan:
     """`windows`: by source, from how many days ago on rows count, so that they begin or cease to count with time.
 
-    `is_relative`: whether a member fits depends on what all the other members do.
+    `is_relative`: whether a member fits depends on what all the other members do. `is_required`: whether what is asked
+    now must hold of every member of the segment.
     """
 
     brand_id: int
@@ -75,6 +81,7 @@ class Plan:
     moments: set[str] = field(default_factory=set)
     condition: str = "true"
     is_relative: bool = False
+    is_required: bool = False
 
     def parameter(self, value: Any, kind: str) -> str:
         """Where the value goes in the statement."""
@@ -93,16 +100,27 @@ class Plan:
         self.parameters[name] = self.at - timedelta(days=days)
         return f"%({name})s::timestamptz"
 
-    def since(self, source: Source, days: int) -> str:
+    def count_since(self, source: Source, days: int) -> str:
         """How many of a source's rows a member has since so many days ago; NULL for none."""
         self.windows.setdefault(source, set()).update({0, days})
-        key = "account_id" if source is Source.LEDGER else "user_id"
-        return self._join(SINCE[source].replace("{after}", self._moment(days)), key, "n")
+        return self._join(SINCE[source].replace("{after}", self._moment(days)), KEYS[source], "n")
 
-    def scans_where(self, condition: str) -> str:
-        """The member, where any accepted scan of theirs is such a one, else NULL."""
+    def any_since(self, source: Source, days: int) -> str:
+        """Whether a member has any of a source's rows since so many days ago."""
+        self.windows.setdefault(source, set()).update({0, days})
+        return self._any(ROWS_SINCE[source].replace("{after}", self._moment(days)), KEYS[source])
+
+    def any_scan(self, condition: str) -> str:
+        """Whether any accepted scan of the member is such a one."""
         self.windows.setdefault(Source.SCANS, set()).add(0)
-        return self._join(SCANS_WHERE.replace("{condition}", condition), "user_id", "user_id")
+        return self._any(SCANS_WHERE.replace("{condition}", condition), "user_id")
+
+    def _any(self, rows: str, key: str) -> str:
+        """Whether any of the rows is the member's. What is required is a semi-join, for which nobody's rows are put
+        together; anything else may be asked of members one by one, and is answered for all of them at once."""
+        if self.is_required:
+            return f"EXISTS (SELECT FROM ({rows}) AS r WHERE r.{key} = m.{MEMBER_KEYS[key]})"
+        return f"({self._join(f'SELECT DISTINCT r.{key} FROM ({rows}) AS r', key, key)} IS NOT NULL)"  # noqa: S608 - texts of files
 
     def score(self, column: str) -> str:
         """A member's recency, frequency or value, from 1 to 5 among the brand's active members."""
@@ -144,4 +162,5 @@ class Plan:
         return hashlib.sha256(json.dumps([self.text(among=False), values], sort_keys=True).encode()).hexdigest()
 
 
+KEYS = {Source.SCANS: "user_id", Source.ORDERS: "user_id", Source.LEDGER: "account_id"}
 MEMBER_KEYS = {"account_id": "user_point_id", "user_id": "user_id"}

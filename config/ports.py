@@ -88,6 +88,8 @@ PERSONAL_DATA = {
     "segments": "campaigns.personal_data.SEGMENTS",
     "loyalty": "loyalty.personal_data.ACCOUNT",
 }
+# Name -> `loyalty.merges.parts.Part`: what else goes over when two accounts of one person are merged, in this order.
+ACCOUNT_MERGES = {"progress": "campaigns.progress.merging.PROGRESS"}
 CUSTOMER_PANELS = {
     "loyalty.loyaltytransaction": "loyalty.admin.ledger.panel",
     "campaigns.userloyaltycampaign": "campaigns.admin.progress.panel",
@@ -158,6 +160,8 @@ WEBHOOKS = [
     "loyalty.api.webhooks.MEMBER_BLOCKED",
     "loyalty.api.webhooks.MEMBER_UNBLOCKED",
     "loyalty.api.webhooks.MEMBER_CHANGED",
+    "loyalty.api.webhooks.MEMBER_MERGED",
+    "loyalty.api.webhooks.MEMBER_UNMERGED",
     "loyalty.api.webhooks.MEMBER_ERASED",
     "authcodes.api.webhooks.CODE_SCANNED",
     "authcodes.api.webhooks.CODES_DEACTIVATED",

@@ -8,6 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import environment as env
 from config.ports import (  # noqa: F401 - settings
+    ACCOUNT_MERGES,
     CELERY_TASK_ROUTES,
     CUSTOMER_PANELS,
     EVENT_BATCH_HANDLERS,

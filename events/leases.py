@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from operator import attrgetter
@@ -123,6 +124,15 @@ def holding(taken: Sequence[LeasedEvent]) -> Iterator[None]:
             if is_outage(error):
                 keeper.lose(leases, return_leases=_return_leases)
             raise
+
+
+def readdress(delivery: LeasedEvent, *, user_id: int) -> LeasedEvent:
+    """The event as one of another user's, from now on; raises LeaseLostError when another attempt has taken over."""
+    detail = {**delivery.detail, "arguments": {**delivery.arguments, "user_id": user_id}}
+    own = Event.objects.filter(pk=delivery.id, attempts=delivery.attempts, finished_at=None)
+    if not own.update(detail=detail):
+        raise LeaseLostError
+    return replace(delivery, detail=detail)
 
 
 def begin(delivery: LeasedEvent) -> None:

@@ -17,6 +17,12 @@ class MemberBlocked(DomainError):
     default_message = _("This customer's account is blocked.")
 
 
+class MemberMerged(MemberBlocked):
+    """Of the code MEMBER_BLOCKED: what callers do about it is the same."""
+
+    default_message = _("This customer's account was merged into another account. Use that one.")
+
+
 class EmailNotConfirmed(DomainError):
     code = "EMAIL_NOT_CONFIRMED"
     status = 403
@@ -154,6 +160,18 @@ class UndoNotPossible(DomainError):
     code = "UNDO_NOT_POSSIBLE"
     status = 409
     default_message = _("This reward can no longer be cancelled. Contact the brand.")
+
+
+class MergeNotPossible(DomainError):
+    code = "MERGE_NOT_POSSIBLE"
+    status = 409
+    default_message = _("These accounts cannot be merged.")
+
+
+class MergeUndoNotPossible(DomainError):
+    code = "MERGE_UNDO_NOT_POSSIBLE"
+    status = 409
+    default_message = _("This merge can no longer be undone.")
 
 
 class RedemptionExpired(DomainError):

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from brands.models.people import User
 from core.json_values import iso
@@ -16,7 +17,7 @@ from loyalty.members import confirmations
 from loyalty.members.moving_in import opening_balances
 from loyalty.models.accounts import OpeningBalance, UserPoints
 from loyalty.models.consents import Consent
-from loyalty.models.ledger import AMOUNTS, LoyaltyTransaction, PointTransfer
+from loyalty.models.ledger import AMOUNTS, AccountMerge, LoyaltyTransaction, PointTransfer
 from loyalty.models.notifications import Channel, Device, NotificationDelivery
 from loyalty.models.orders import CreditedOrder, OrderReturn
 from loyalty.models.rewards import Redemption
@@ -110,7 +111,13 @@ def erase_webhooks(user_id: int, brand_id: int, *, to: int, at: datetime) -> Non
 def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
     """The person, the account at the brand, its ledger, orders and rewards."""
     at_brand = {"user_id": user_id, "brand_id": brand_id}
-    here = {"user_point__user_id": user_id, "user_point__brand_id": brand_id}
+    own = accounts.account_of(brand_id=brand_id, user_id=user_id)
+    # With what accounts of theirs had that were merged into this one.
+    numbers = own.ledger_accounts if own else []
+    here = {"user_point__in": numbers}
+    users = UserPoints.objects.filter(pk__in=numbers).values("user_id") if own else [user_id]
+    ordered = {"user_id__in": users, "brand_id": brand_id}
+    merges = AccountMerge.objects.filter(Q(target__user=user_id) | Q(source__user=user_id), brand_id=brand_id)
     # Not when they registered, logged in or confirmed their address, nor, where the brand calls them by other names,
     # their own: that may have been at another brand.
     user = User.objects.get(pk=user_id)
@@ -133,12 +140,13 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
     lines = LoyaltyTransaction.objects.filter(**here).values("created_at", "reason", "reason_id", *AMOUNTS, "note")
     sent = PointTransfer.objects.filter(sender__user_id=user_id, brand_id=brand_id).order_by("id")
     received = PointTransfer.objects.filter(receiver__user_id=user_id, brand_id=brand_id).order_by("id")
-    bought = CreditedOrder.objects.filter(**at_brand).order_by("id")
-    returned = OrderReturn.objects.filter(**at_brand).order_by("id")
+    bought = CreditedOrder.objects.filter(**ordered).order_by("id")
+    returned = OrderReturn.objects.filter(**ordered).order_by("id")
     taken = Redemption.objects.filter(**here)
     return {
         "person": {"email": user.email, "first_name": first_name, "last_name": last_name},
         "account": account.first(),
+        "merges": rows(merges.order_by("id").values("points", "note", "created_at", "undone_at")),
         "transactions": rows(lines),
         "opening_balances": rows(OpeningBalance.objects.filter(**at_brand).values("points", "note", "created_at")),
         "points_given": rows(sent.values("points", "created_at")),
@@ -152,6 +160,8 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
 def erase_account(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """The account, with its ledger, orders and redemptions, is the pseudonym's, and closed."""
     confirmations.erase_user(user_id, brand_id)
+    merges = AccountMerge.objects.filter(Q(target__user=user_id) | Q(source__user=user_id), brand_id=brand_id)
+    merges.update(note="")
     opening_balances.erase(user_id=user_id, brand_id=brand_id)
     orders.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to)
     accounts.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to, at=at)

@@ -19,6 +19,7 @@ from authcodes.scanning.snapshot import FETCH_PAST_CODES, ScanLookup
 from authcodes.scanning.types import CodeSnapshot, ScanContext, ScanLocation
 from brands.scanned import ParsedCode, read
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue, accrue_batch
+from campaigns.accrual.merged import of_current_member
 from campaigns.accrual.types import AccrualReason, AccrualRequest
 from campaigns.earning.action_context import ActionContext
 from campaigns.replay.actions import PastAction, Replayable
@@ -26,7 +27,7 @@ from core.db.sql import Fragment
 from core.errors import DomainError, raises
 from events import leases, messages
 from events.messages import LeasedEvent
-from loyalty.errors import EmailNotConfirmed, PointsAlreadyClaimed
+from loyalty.errors import EmailNotConfirmed, MemberMerged, PointsAlreadyClaimed
 from loyalty.points import accounts
 from loyalty.points.point_limits import RemainingLimit
 
@@ -38,10 +39,23 @@ def on_scan_auth(event: LeasedEvent) -> None:
     """Credit a scan. A domain error rejects the event and settles the scan."""
     try:
         _accrue(event)
+    except MemberMerged:
+        on_scan_auth(_of_current_member(event))
     except DomainError as error:
         with transaction.atomic():
             leases.reject(event, error)
             _settle_rejected_scan(event, error)
+
+
+def _of_current_member(event: LeasedEvent) -> LeasedEvent:
+    """The event of a customer whose account was merged, as the kept member's: so are the scans of the code whose points
+    are not credited yet."""
+    moved = of_current_member(event)
+    parsed = read(str(event.payload["product"]["authCode"]))
+    if parsed:
+        scans = Scan.objects.filter(brand=event.brand_id, user=event.arguments["user_id"], code=parsed.code)
+        scans.exclude(points_status=Status.AWARDED).update(user=moved.arguments["user_id"])
+    return moved
 
 
 def on_scan_auth_batch(events: Sequence[LeasedEvent]) -> list[LeasedEvent]:

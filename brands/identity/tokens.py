@@ -102,6 +102,11 @@ def revoke_all(*, user: User, at: datetime) -> None:
     user.session_epoch = User.objects.values_list("session_epoch", flat=True).get(pk=user.pk)
 
 
+def revoke_at_brand(*, user_id: int, brand_id: int, at: datetime) -> None:
+    """End every session of the user at this brand alone. Joins the caller's transaction."""
+    LoginSession.objects.filter(user=user_id, brand=brand_id, revoked_at=None).update(revoked_at=at)
+
+
 def parameters(principal: Principal | None) -> dict[str, Any]:
     """What STANDS asks of a token, by the names in PLACES."""
     if principal is None:

@@ -31,7 +31,6 @@ from events import messages
 from loyalty.errors import (
     EmailNotConfirmed,
     LoyaltyDisabled,
-    MemberBlocked,
     NotEligible,
     PointsAlreadyClaimed,
     UserNotEnrolled,
@@ -44,6 +43,7 @@ from loyalty.points.ledger import LedgerEntry
 from loyalty.points.point_limits import RemainingLimit
 
 Reason = LoyaltyTransaction.Reason
+CLOSED = (UserPoints.Status.BLOCKED, UserPoints.Status.MERGED)
 NOTHING_EARNED = Award(ZERO, ())
 
 
@@ -104,8 +104,8 @@ def check_eligible(action: QualifyingAction, state: AccrualSnapshot) -> None:
         raise NotEligible
     if not state.loyalty_active:
         raise LoyaltyDisabled
-    if state.status == UserPoints.Status.BLOCKED:
-        raise MemberBlocked
+    if state.status in CLOSED:
+        accounts.reject_closed(state.status)
     if state.account is None and not state.auto_enroll:
         raise UserNotEnrolled
     if not unclaimed(action, state):

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from brands.models.tenants import Brand
 from campaigns.accrual import welcome
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue
+from campaigns.accrual.merged import for_current_member
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
 from campaigns.earning.action_context import ActionContext, Item
 from campaigns.models.campaigns import Campaign
@@ -31,6 +32,7 @@ Kind = EarningRule.Kind
 
 
 @raises(*ACCRUAL_ERRORS, CurrencyNotAccepted, OrderOfAnother)
+@for_current_member
 def on_order_complete(event: LeasedEvent) -> None:
     """Spec section 6, order-complete: the basis is subtotal minus discount, once per order, for one customer."""
     order = Order.of(event.payload)
@@ -96,6 +98,7 @@ def profile_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, 
 
 
 @raises(*ACCRUAL_ERRORS)
+@for_current_member
 def on_profile_update(event: LeasedEvent) -> None:
     """Each field earns once, when it is first completed; later changes earn nothing."""
     fields = dict.fromkeys(event.payload.get("completedFields") or ())
@@ -114,6 +117,7 @@ def on_profile_update(event: LeasedEvent) -> None:
 
 
 @raises(*ACCRUAL_ERRORS)
+@for_current_member
 def on_login(event: LeasedEvent) -> None:
     """The first login of a day, by the brand's clock, earns."""
     zone = ZoneInfo(Brand.objects.values_list("time_zone", flat=True).get(pk=event.brand_id))
@@ -130,6 +134,7 @@ def welcome_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, 
 
 
 @raises(*ACCRUAL_ERRORS)
+@for_current_member
 def on_welcome(event: LeasedEvent) -> None:
     """A new member's points, once ever. Our own event: nobody outside can send this kind."""
     reason = AccrualReason(reason_id=welcome.REASON, note=_("Points for joining"))
@@ -145,12 +150,17 @@ def on_reward_claimed(event: LeasedEvent) -> None:
     has earned the reward, so it waits instead of being refused. When its retries end, staff can retry it.
     """
     try:
-        if Decimal(event.payload["points"]):
-            _credit_reward(event)
-        else:
-            claims.grant(event, at=timezone.now())
+        _give_reward(event)
     except (LoyaltyDisabled, MemberBlocked) as error:
         raise RetryLater(error.message, after=messages.pause(event.attempts)) from error
+
+
+@for_current_member
+def _give_reward(event: LeasedEvent) -> None:
+    if Decimal(event.payload["points"]):
+        _credit_reward(event)
+    else:
+        claims.grant(event, at=timezone.now())
 
 
 def _credit_reward(event: LeasedEvent) -> None:

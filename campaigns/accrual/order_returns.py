@@ -32,7 +32,7 @@ def on_order_return(event: LeasedEvent) -> None:
             if applied.order_event_id:
                 stepped = step_back.step_back(
                     brand_id=event.brand_id,
-                    user_id=request.user_id,
+                    user_id=applied.user_id or request.user_id,
                     order_event_id=applied.order_event_id,
                     returned=ReturnedPart(
                         applied.returned_before, applied.returned, applied.paid, is_all=applied.order_is_gone

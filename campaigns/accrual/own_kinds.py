@@ -6,6 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue
+from campaigns.accrual.merged import for_current_member
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
 from campaigns.earning.action_context import ActionContext
 from campaigns.models.event_kinds import EventKind
@@ -19,6 +20,7 @@ CAMPAIGN_TYPE = "own"  # which no campaign has
 
 
 @raises(*ACCRUAL_ERRORS)
+@for_current_member
 def on_own_kind(event: LeasedEvent) -> None:
     """Only rules say what it is worth. A kind that was switched off in the meantime earns nothing."""
     kind = EventKind.objects.filter(brand=event.brand_id, name=event.kind, is_active=True).first()

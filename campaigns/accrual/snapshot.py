@@ -17,7 +17,7 @@ from campaigns.earning.rules import NO_REQUIREMENTS, Requirements, RuleSet
 from campaigns.progress.advance import ActiveCampaign, parse_running
 from core.db.statements import query
 from core.json_values import ENCODER
-from loyalty.points import ledger, levels
+from loyalty.points import ledger, levels, point_limits
 from loyalty.points.levels import Level
 
 ZERO = Decimal(0)
@@ -138,7 +138,10 @@ class SnapshotRow:
 
 
 FETCH_SNAPSHOTS = query(
-    "campaigns/accrual/sql/fetch_snapshots.sql", returns=SnapshotRow, lifetime=ledger.lifetime_of("m")
+    "campaigns/accrual/sql/fetch_snapshots.sql",
+    returns=SnapshotRow,
+    lifetime=ledger.lifetime_of("m"),
+    no_actions=point_limits.NO_ACTIONS,
 )
 
 

@@ -17,13 +17,14 @@ from campaigns.earning.action_context import ActionContext
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.event_kinds import EventKind
 from core.db.statements import Query, query, query_values
+from loyalty.points import ledger, point_limits
 
 ZERO = Decimal(0)
 PAGE = 2_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DECODER = JSONDecoder()
-ADJUSTED, RELEASED, RETURNED = "adjusted", "released", "returned"
-MOVES = frozenset({ADJUSTED, RELEASED, RETURNED})
+ADJUSTED, RELEASED, RETURNED, MERGED = "adjusted", "released", "returned", "merged"
+MOVES = frozenset({ADJUSTED, RELEASED, RETURNED, MERGED})
 # A milestone's points are the action of an event of another name.
 MILESTONE_EVENT = "reward-claimed"
 KINDS = [*(kind.value for kind in EarningRule.Kind if kind != EarningRule.Kind.MILESTONE), MILESTONE_EVENT]
@@ -77,7 +78,11 @@ BY_MEMBER, BY_MOMENT = "user_id, ordered_at, id", "ordered_at, id"
 # Read through a cursor of its own: its rows become PastActions in `pages`.
 FETCH_ACTIONS = query("campaigns/replay/sql/fetch_past_actions.sql", returns=PastAction, order=BY_MEMBER)
 COUNT_ACTIONS = query_values("campaigns/replay/sql/count_past_actions.sql", "number")
-COUNT_ENTRIES = query_values("campaigns/replay/sql/count_action_entries.sql", "number")
+COUNT_ENTRIES = query_values(
+    "campaigns/replay/sql/count_action_entries.sql",
+    "number",
+    no_actions=point_limits.beginning_with(ledger.RETURNED, ledger.ADJUSTED, ledger.OPENING, ledger.TRANSFERRED),
+)
 
 
 def period_parameters(*, brand_id: int, since: datetime, until: datetime) -> dict[str, Any]:

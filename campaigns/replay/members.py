@@ -14,7 +14,7 @@ import psycopg
 from campaigns.earning.limits import NOTHING, Used, UseKey, starts_of
 from campaigns.replay.terms import Terms
 from core.db.statements import query
-from loyalty.points import levels
+from loyalty.points import ledger, levels, point_limits
 
 ZERO = Decimal(0)
 
@@ -54,7 +54,12 @@ class BudgetRow:
     events: int
 
 
-FETCH_MEMBERS = query("campaigns/replay/sql/fetch_members_at.sql", returns=MemberRow)
+FETCH_MEMBERS = query(
+    "campaigns/replay/sql/fetch_members_at.sql",
+    returns=MemberRow,
+    no_actions=point_limits.NO_ACTIONS,
+    not_earned=point_limits.beginning_with(ledger.RETURNED, ledger.TRANSFERRED),
+)
 FETCH_USES = query("campaigns/replay/sql/fetch_uses_at.sql", returns=UseRow)
 FETCH_BUDGETS = query("campaigns/replay/sql/fetch_budgets_at.sql", returns=BudgetRow)
 
@@ -108,6 +113,15 @@ class Branch:
     def climb(self, terms: Terms) -> None:
         """The level after lifetime points have changed; levels never go down."""
         self.level = levels.level_after(levels=terms.levels, name=self.level, lifetime=self.lifetime)
+
+    def take_over(self, past: dict[str, Any]) -> None:
+        """What conditions ask about an account that was merged into this one, as the ledger's entry says it; of one
+        that was merged into another, with the opposite sign."""
+        self.orders += past["orders"]
+        self.scans += past["scans"]
+        if past["last_at"]:
+            at = datetime.fromisoformat(past["last_at"])
+            self.last_at = max(at, self.last_at or at)
 
     def descend(self, terms: Terms) -> None:
         """The level after a return, where the brand computes it again."""

@@ -11,7 +11,7 @@ from brands.models.tenants import Brand
 from campaigns.earning.action_context import ActionContext
 from campaigns.earning.fields import ORDER
 from campaigns.replay import actions
-from campaigns.replay.actions import MOVES, RELEASED, RETURNED, PastAction, Replayable
+from campaigns.replay.actions import MERGED, MOVES, RELEASED, RETURNED, PastAction, Replayable
 from campaigns.replay.contexts import Contexts
 from campaigns.replay.decisions import Entry, World, agree
 from campaigns.replay.members import ZERO, Member, Members
@@ -186,6 +186,8 @@ def move(member: Member, action: PastAction, terms: Terms) -> None:
         else:
             branch.lifetime += points
             branch.climb(terms)
+        if action.kind == MERGED:
+            branch.take_over(action.payload or {})
 
 
 def recorded(action: PastAction) -> list[Entry]:

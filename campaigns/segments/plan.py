@@ -18,6 +18,7 @@ from django.db import connection
 
 from core.db.statements import part
 from loyalty.points.levels import Level
+from loyalty.points.point_limits import NO_ACTIONS
 
 
 class Source(Enum):
@@ -32,15 +33,15 @@ class Source(Enum):
 SINCE = {
     Source.SCANS: part("campaigns/segments/sql/scans_since.sql"),
     Source.ORDERS: part("campaigns/segments/sql/orders_since.sql"),
-    Source.LEDGER: part("campaigns/segments/sql/entries_since.sql"),
+    Source.LEDGER: part("campaigns/segments/sql/entries_since.sql", no_actions=NO_ACTIONS),
 }
 SCANS_WHERE = part("campaigns/segments/sql/scans_where.sql")
 ROWS_SINCE = {
     Source.SCANS: SCANS_WHERE.replace("{condition}", "s.scanned_at > {after}"),
     Source.ORDERS: part("campaigns/segments/sql/order_rows_since.sql"),
-    Source.LEDGER: part("campaigns/segments/sql/entry_rows_since.sql"),
+    Source.LEDGER: part("campaigns/segments/sql/entry_rows_since.sql", no_actions=NO_ACTIONS),
 }
-SCORES = part("campaigns/segments/sql/rfm_scores.sql")
+SCORES = part("campaigns/segments/sql/rfm_scores.sql", no_actions=NO_ACTIONS)
 PREFERENCES = part("campaigns/segments/sql/preferences.sql")
 MATCHING = part("campaigns/segments/sql/matching_members.sql")
 SCORED_DAYS = 365

@@ -38,6 +38,7 @@ COLOURS = {
     "pending": "",
     "released": "success",
     "cancelled": "",
+    "merged": "info",
 }
 
 

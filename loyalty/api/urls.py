@@ -15,7 +15,7 @@ from loyalty.api import (
     transfers,
     wallets,
 )
-from loyalty.api.members import brand_members, email_change, members, passwords, profile, registration, sessions
+from loyalty.api.members import brand_members, email_change, members, merges, passwords, profile, registration, sessions
 
 urlpatterns = [
     path("auth/token", sessions.Login.as_view()),
@@ -50,6 +50,8 @@ urlpatterns = [
     path("brand/members", brand_members.BrandMembers.as_view()),
     path("brand/members/<id:user_id>", brand_members.BrandMember.as_view()),
     path("brand/members/<id:user_id>/adjustments", brand_members.MemberAdjustments.as_view()),
+    path("brand/members/<id:user_id>/merge", merges.MergeMember.as_view()),
+    path("brand/members/<id:user_id>/merge/undo", merges.UndoMerge.as_view()),
     path("brand/levels", brand_rewards.BrandLevels.as_view()),
     path("brand/levels/<id:level_id>", brand_rewards.BrandLevelView.as_view()),
     path("brand/rewards", brand_rewards.BrandRewards.as_view()),

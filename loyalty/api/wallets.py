@@ -48,8 +48,7 @@ def member_of(request: Request) -> UserPoints:
             raise UserNotEnrolled
         made = accounts.enrol(user_id=principal.user_id, brand_id=brand.pk, at=timezone.now())
         account = UserPoints.objects.get(pk=made)
-    if account.status == UserPoints.Status.BLOCKED:
-        raise MemberBlocked
+    accounts.reject_closed(account.status)
     return account
 
 

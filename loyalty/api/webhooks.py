@@ -53,6 +53,16 @@ class PointsTransferredData(BalanceEventData):
     lifetime_points = PointsField(help_text=LIFETIME)
 
 
+class MemberMergedData(MemberEventData):
+    merge_id = serializers.IntegerField()
+    merged_user_id = serializers.IntegerField(help_text="The member whose account was merged into this one.")
+    points_moved = PointsField(help_text="The balance that went over.")
+    new_balance = PointsField(help_text=NEW_BALANCE)
+    current_level = serializers.CharField(allow_blank=True)
+    lifetime_points = PointsField(help_text=LIFETIME)
+    cause = serializers.CharField(help_text=CAUSE)
+
+
 class PointsReversedData(MemberEventData):
     order_id = serializers.CharField()
     return_id = serializers.CharField(help_text="`whole` where the shop named none.")
@@ -274,6 +284,23 @@ MEMBER_BLOCKED = webhook("member.blocked", "A member was blocked", MemberEventDa
 MEMBER_UNBLOCKED = webhook("member.unblocked", "A member was unblocked", MemberEventData, {"user_id": 42})
 MEMBER_CHANGED = webhook(
     "member.changed", "A member's details changed", MemberChangedData, {"user_id": 42, "changed": ["email"]}
+)
+MERGED_EXAMPLE = {
+    "user_id": 42,
+    "merge_id": 12,
+    "merged_user_id": 57,
+    "points_moved": 120,
+    "new_balance": 440,
+    "current_level": "Silver",
+    "lifetime_points": 960,
+    "cause": "merge:12",
+}
+MEMBER_MERGED = webhook("member.merged", "Another account was merged into a member's", MemberMergedData, MERGED_EXAMPLE)
+MEMBER_UNMERGED = webhook(
+    "member.unmerged",
+    "A merge of two accounts was undone",
+    MemberMergedData,
+    {**MERGED_EXAMPLE, "new_balance": 320, "cause": "merge:12:undo"},
 )
 MEMBER_ERASED = webhook("member.erased", "A customer's personal data was erased", MemberEventData, {"user_id": 42})
 JOB_FINISHED = webhook(

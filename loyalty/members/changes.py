@@ -11,6 +11,7 @@ from brands.audit_log import AuditContext, AuditedChange
 from brands.errors import UserNotFound
 from core.errors import raises
 from core.redis import rate_limits
+from loyalty.errors import MemberMerged
 from loyalty.members import blocking, change_events, corrections
 from loyalty.models.accounts import UserPoints
 from loyalty.points import accounts
@@ -50,7 +51,9 @@ def set_external_id(*, member: UserPoints, external_id: str, audit_context: Audi
 
 
 def set_status(*, member: UserPoints, status: str, audit_context: AuditContext) -> None:
-    """Block a member, who then earns and redeems nothing, or let them in again."""
+    """Block a member, who then earns and redeems nothing, or let them in again. Raises MemberMerged."""
+    if member.status == UserPoints.Status.MERGED:
+        raise MemberMerged
     with transaction.atomic():
         if blocking.set_status(accounts=[member], status=UserPoints.Status(status), at=audit_context.at):
             blocked = status == UserPoints.Status.BLOCKED

@@ -57,6 +57,8 @@ def erase_own(*, user_id: int, brand_id: int, password: str, audit_context: Audi
 def erase(*, user_id: int, brand_id: int, audit_context: AuditContext) -> Erased:
     """Take a person out of all that the brand holds. Raises StaffNotErased and UserNotFound.
 
+    Accounts of theirs that were merged into this one are erased with it.
+
     Locks are taken in one order: the account, as accruals do, then the person, then their events that wait, then all
     else of theirs. Handlers take the event first too. So whatever one of them was about to write is there to be
     erased, or will never be written; and rows that name the person wait for none of this until the very end.
@@ -64,7 +66,10 @@ def erase(*, user_id: int, brand_id: int, audit_context: AuditContext) -> Erased
     with row_guard.disabled("whether a person stays elsewhere decides what is erased"), transaction.atomic():
         account = accounts.account_of(brand_id=brand_id, user_id=user_id)
         if account:
-            accounts.lock(account=account.pk)
+            accounts.lock_many(accounts=account.ledger_accounts)
+            account.refresh_from_db()
+            for merged in accounts.users_merged_into(account=account):
+                erase(user_id=merged, brand_id=brand_id, audit_context=audit_context)
         user = User.objects.select_for_update(no_key=True).filter(pk=user_id, is_active=True).first()
         if user is None:
             raise UserNotFound

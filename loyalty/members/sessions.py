@@ -29,6 +29,16 @@ class LoginRejected(DomainError):
     default_message = gettext_lazy("E-mail address or password is wrong.")
 
 
+class AccountMerged(DomainError):
+    """For who knows the password: it is the other account's login that works."""
+
+    code = "ACCOUNT_MERGED"
+    status = 403
+    default_message = gettext_lazy(
+        "This account was merged into another account of yours. Log in with that one's e-mail address."
+    )
+
+
 @raises(LoginRejected)
 def check_password(*, email: str, password: str) -> User:
     """Which customer's address and password these are. Raises LoginRejected, also for who works in the portal: they log
@@ -39,14 +49,33 @@ def check_password(*, email: str, password: str) -> User:
     return user
 
 
+@raises(AccountMerged)
 def log_in(*, user: User, brand: Brand, channel: str, at: datetime) -> TokenPair:
-    """Begin a session of a customer whose password was right, and publish log-user-login: one commit."""
+    """Begin a session of a customer whose password was right, and publish log-user-login: one commit.
+
+    Where their account at the brand was merged into another one of theirs, it is a session of that one's user. Raises
+    AccountMerged where that user is a customer of other brands too: this brand's staff merged the accounts, and gave
+    nobody a login that counts elsewhere.
+    """
     with transaction.atomic():
+        user = current_user(user, brand)
         pair = tokens.issue(user=user, brand=brand, at=at)
         _publish_login(user, brand, pair, channel, at)
         if user.email_verified_at is not None:
             opening_balances.release(user_id=user.pk, brand_id=brand.pk, at=at)
     return pair
+
+
+def current_user(user: User, brand: Brand) -> User:
+    """Who goes on at the brand where the user's account was merged into another one; else the user."""
+    current = accounts.current_account(brand_id=brand.pk, user_id=user.pk)
+    if current is None or current.user_id == user.pk:
+        return user
+    result = current.user
+    works_here = result.is_staff or result.is_superuser or result.staff_roles.exists()
+    if works_here or not result.is_active or accounts.is_customer_elsewhere(user=result, brand_id=brand.pk):
+        raise AccountMerged
+    return result
 
 
 def _publish_login(user: User, brand: Brand, pair: TokenPair, channel: str, at: datetime) -> None:

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import F, Q
@@ -23,6 +24,7 @@ class UserPoints(models.Model):
     class Status(models.TextChoices):
         ACTIVE = "active", _("Active")
         BLOCKED = "blocked", _("Blocked")
+        MERGED = "merged", _("Merged")
 
     user_point_id = models.BigAutoField(primary_key=True)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="points_rows", db_index=False)
@@ -83,6 +85,22 @@ class UserPoints(models.Model):
     last_name = models.CharField(_("last name"), max_length=150, null=True, blank=True)  # noqa: DJ001
     enrolled_at = MomentField(default=timezone.now, editable=False)
     updated_at = MomentField(default=timezone.now, db_column="updatedAt", editable=False)
+    # Neither has an index: every accrual would have to write it.
+    merged_into = models.ForeignKey(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        editable=False,
+        related_name="+",
+        db_index=False,
+        help_text=_("The account of the same person that goes on, where this one was merged."),
+    )
+    merged_from = ArrayField(
+        models.BigIntegerField(),
+        null=True,
+        editable=False,
+        help_text=_("The accounts that were merged into this one; empty for none."),
+    )
 
     class Meta:
         db_table = "user_points"
@@ -125,7 +143,11 @@ class UserPoints(models.Model):
                 & Q(points_returned__lte=F("points_earned")),
                 name="points_returned_were_redeemed",
             ),
-            models.CheckConstraint(condition=Q(status__in=["active", "blocked"]), name="member_status_known"),
+            models.CheckConstraint(condition=Q(status__in=["active", "blocked", "merged"]), name="member_status_known"),
+            models.CheckConstraint(
+                condition=Q(status="merged", merged_into__isnull=False) | ~Q(status="merged") & Q(merged_into=None),
+                name="merged_into_another",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -135,6 +157,16 @@ class UserPoints(models.Model):
     def audit_name(self) -> str:
         """Without the address, which the audit log could not forget."""
         return f"#{self.pk} at {self.brand}"
+
+    @property
+    def merged_into_user(self) -> int | None:
+        """The user whose account this one was merged into."""
+        return self.merged_into.user_id if self.merged_into else None
+
+    @property
+    def ledger_accounts(self) -> list[int]:
+        """Whose ledger entries are the member's: this account's, and those of the accounts merged into it."""
+        return [self.pk, *(self.merged_from or ())]
 
     @property
     def names(self) -> tuple[str, str]:

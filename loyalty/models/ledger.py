@@ -1,5 +1,6 @@
-"""The ledger's lines, and what members gave to each other."""
+"""The ledger's lines, what members gave to each other, and accounts that were merged."""
 
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.contrib.postgres.indexes import BrinIndex
@@ -13,6 +14,7 @@ from core.moments import MomentField
 from loyalty.models.accounts import UserPoints
 
 ZERO = Decimal(0)
+UNDO_WITHIN = timedelta(days=1)  # a merge of accounts
 
 
 AMOUNTS = (
@@ -49,6 +51,7 @@ class LoyaltyTransaction(models.Model):
         PENDING = "pending", _("Pending")
         RELEASED = "released", _("Released")
         CANCELLED = "cancelled", _("Cancelled")
+        MERGED = "merged", _("Merged")
 
     loyalty_transaction_id = models.BigAutoField(primary_key=True)
     # For the brand's lists. Not a reference of its own: each new entry would lock the brand's row.
@@ -101,7 +104,8 @@ class LoyaltyTransaction(models.Model):
                     points_cleared=F("points_earned"),
                     **without("points_earned", "points_cleared"),
                 )
-                | Q(reason="cancelled", points_cleared__gt=0, **without("points_cleared")),
+                | Q(reason="cancelled", points_cleared__gt=0, **without("points_cleared"))
+                | Q(reason="merged", points_cleared=0),
                 name="one_amount_for_its_reason",
             ),
             models.CheckConstraint(condition=~Q(reason_id=""), name="ledger_reason_id_given"),
@@ -153,3 +157,47 @@ class PointTransfer(models.Model):
 
     def __str__(self) -> str:
         return f"transfer {self.pk}"
+
+
+class AccountMerge(models.Model):
+    """Two accounts of one person made one: `source` leads to `target` from then on, until the merge is undone.
+
+    The ledger has an entry of it on either side. `carried` are the totals that went over, as text; `moved` is what the
+    undo needs to know of rows that changed hands.
+    """
+
+    customer_by = ("target", "source")
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    target = models.ForeignKey(UserPoints, on_delete=models.PROTECT, related_name="merges", verbose_name=_("kept"))
+    source = models.ForeignKey(
+        UserPoints, on_delete=models.PROTECT, related_name="ended_by_merges", verbose_name=_("ended")
+    )
+    note = models.TextField(_("reason"), blank=True)
+    points = models.DecimalField(_("points"), max_digits=14, decimal_places=2)
+    settled = models.DecimalField(
+        _("settled"), max_digits=14, decimal_places=2, help_text=_("Owed points that the merge settled.")
+    )
+    carried = models.JSONField(editable=False)
+    moved = models.JSONField(editable=False)
+    level_before = models.CharField(max_length=60, blank=True, editable=False)
+    level_after = models.CharField(max_length=60, blank=True, editable=False)
+    request_key = models.UUIDField(unique=True, editable=False)
+    created_at = MomentField(_("merged at"), default=timezone.now, editable=False)
+    undone_at = MomentField(_("undone at"), null=True, editable=False)
+
+    class Meta:
+        verbose_name = _("merge")
+        verbose_name_plural = _("merges")
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["source"], condition=Q(undone_at=None), name="merged_once"),
+            models.CheckConstraint(condition=~Q(target=F("source")), name="merged_with_another"),
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.source_id} into #{self.target_id}"
+
+    @property
+    def undo_ends_at(self) -> datetime:
+        return self.created_at + UNDO_WITHIN

@@ -31,6 +31,8 @@ class WebhookType(models.TextChoices):
     MEMBER_BLOCKED = "member.blocked", _("member.blocked: blocked")
     MEMBER_UNBLOCKED = "member.unblocked", _("member.unblocked: unblocked")
     MEMBER_CHANGED = "member.changed", _("member.changed: details changed")
+    MEMBER_MERGED = "member.merged", _("member.merged: accounts merged")
+    MEMBER_UNMERGED = "member.unmerged", _("member.unmerged: merge undone")
     MEMBER_ERASED = "member.erased", _("member.erased: data erased")
     CODE_SCANNED = "code.scanned", _("code.scanned: a code scanned")
     CODES_DEACTIVATED = "codes.deactivated", _("codes.deactivated: switched off")

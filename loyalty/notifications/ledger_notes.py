@@ -26,6 +26,10 @@ SYSTEM_NOTES = (
     "Released: order %(order)s",
     "Given to another member",
     "Received from another member",
+    "Moved to another account of yours",
+    "From another account of yours",
+    "Moved back: your accounts are separate again",
+    "Back: your accounts are separate again",
     "Settled: points owed for returned orders",
 )
 FIELDS = ("first_name", "last_name", "phone", "language")

@@ -12,12 +12,12 @@ from core.json_values import plain
 from events import messages, publishing
 from loyalty.errors import OrderOfAnother, OrderUnknown
 from loyalty.integrations import webhook_events
-from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
 from loyalty.models.orders import CreditedOrder
 from loyalty.models.pending import PendingPoints
 from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
+from loyalty.orders.returns import is_order_of
 from loyalty.points import accounts, ledger, levels
 from loyalty.points.balance_events import balance_changed
 from loyalty.points.ledger import Release
@@ -131,11 +131,10 @@ def confirm_delivery(*, brand_id: int, user_id: int, order_id: str, at: datetime
     order = CreditedOrder.objects.filter(brand=brand_id, order_id=order_id).first()
     if order is None:
         raise OrderUnknown
-    account = UserPoints.objects.filter(brand=brand_id, user=user_id).first()
-    if account is None or order.user_id != user_id:
-        raise OrderOfAnother
     with transaction.atomic():
-        accounts.lock(account=account.pk)
+        account = accounts.lock_current(brand_id=brand_id, user_id=user_id)
+        if account is None or not is_order_of(account, order):
+            raise OrderOfAnother
         pending = PendingPoints.objects.filter(
             user_point=account, entry__reason_id=f"order:{order_id}", remaining__gt=0
         ).first()

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -88,6 +88,7 @@ class AppliedReturn:
     returned_before: Decimal = ZERO
     returned: Decimal = ZERO
     is_replay: bool = False
+    user_id: int | None = None  # whose account it was
 
 
 def note_waiting(request: OrderReturnRequest) -> None:
@@ -127,10 +128,10 @@ def apply(request: OrderReturnRequest, *, cause: str) -> AppliedReturn:
     order = CreditedOrder.objects.filter(brand=request.brand_id, order_id=request.order_id).first()
     if order is None:
         raise OrderUnknown
-    account = accounts.account_of(brand_id=request.brand_id, user_id=request.user_id)
-    if account is None or order.user_id != request.user_id:
+    account = accounts.lock_current(brand_id=request.brand_id, user_id=request.user_id)
+    if account is None or not is_order_of(account, order):
         raise OrderOfAnother
-    accounts.lock(account=account.pk)
+    request = replace(request, user_id=account.user_id)
     returns = list(OrderReturn.objects.filter(brand=request.brand_id, order_id=request.order_id).order_by("pk"))
     known = next((each for each in returns if each.return_id == request.return_id), None)
     if known and known.request != request.content:
@@ -139,6 +140,13 @@ def apply(request: OrderReturnRequest, *, cause: str) -> AppliedReturn:
         return AppliedReturn(answer_of(known), (), order_is_gone=False, order_event_id=None, is_replay=True)
     check_currency(request, order)
     return write(request, order, account, returns, known, cause)
+
+
+def is_order_of(account: UserPoints, order: CreditedOrder) -> bool:
+    """Whether the member ordered, or the account of theirs that was merged into this one."""
+    if order.user_id == account.user_id:
+        return True
+    return accounts.is_merged(brand_id=account.brand_id, user_id=order.user_id, into=account.pk)
 
 
 def check_currency(request: OrderReturnRequest, order: CreditedOrder) -> None:
@@ -175,7 +183,8 @@ def write(
     amount = shares.amount_returned(request.requested, paid=order.amount, items=order.items, before=before)
     total = before.amount + amount
     is_last = request.requested.is_whole or bool(order.amount and total >= order.amount)
-    entry = LoyaltyTransaction.objects.filter(user_point=account, reason_id=f"order:{order.order_id}").first()
+    own = LoyaltyTransaction.objects.filter(user_point__in=account.ledger_accounts)
+    entry = own.filter(reason_id=f"order:{order.order_id}").first()
     awarded = entry.points_earned + entry.points_pending if entry else ZERO
     points = shares.points_back(awarded=awarded, paid=order.amount, returned=total, before=before, is_last=is_last)
     pending = pending_of(entry, points)
@@ -188,6 +197,7 @@ def write(
         request=request.content,
         created_at=request.at,
     )
+    row.user_id = request.user_id
     row.event, row.status, row.applied_at = request.event, OrderReturn.Status.APPLIED, request.at
     row.amount, row.points_cancelled, row.points_reversed = amount, pending, points - pending
     row.save()
@@ -197,6 +207,7 @@ def write(
         followups,
         order_is_gone=is_last,
         order_event_id=order.event_id,
+        user_id=request.user_id,
         paid=order.amount or ZERO,
         returned_before=before.amount,
         returned=total,

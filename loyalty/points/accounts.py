@@ -15,6 +15,7 @@ from core.db import row_guard
 from core.db.statements import command, query, query_values
 from core.errors import Invalid
 from events import publishing
+from loyalty.errors import MemberBlocked, MemberMerged
 from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
@@ -106,6 +107,63 @@ def lock_many(*, accounts: Sequence[int]) -> None:
     LOCK_ACCOUNTS.all(accounts=list(accounts))
 
 
+def current_account(*, brand_id: int, user_id: int) -> UserPoints | None:
+    """The customer's account; where it was merged into another one, that one, which was merged into none."""
+    account = account_of(brand_id=brand_id, user_id=user_id)
+    if account is not None and account.merged_into_id is not None:
+        return UserPoints.objects.get(pk=account.merged_into_id)
+    return account
+
+
+def lock_current(*, brand_id: int, user_id: int) -> UserPoints | None:
+    """As current_account, locked as `lock` does: it goes on until the end of the caller's transaction."""
+    while account := current_account(brand_id=brand_id, user_id=user_id):
+        lock(account=account.pk)
+        account.refresh_from_db()
+        if account.merged_into_id is None:
+            return account
+    return None
+
+
+def is_merged(*, brand_id: int, user_id: int, into: int) -> bool:
+    """Whether the user's account was merged into the account `into`."""
+    return UserPoints.objects.filter(brand_id=brand_id, user_id=user_id, merged_into=into).exists()
+
+
+def users_merged_into(*, account: UserPoints) -> list[int]:
+    """Whose accounts were merged into this one, and are not erased."""
+    rows = UserPoints.objects.filter(pk__in=account.merged_from or (), user__is_active=True)
+    return list(rows.order_by("pk").values_list("user", flat=True))
+
+
+def is_customer_elsewhere(*, user: User, brand_id: int) -> bool:
+    """Whether the user registered at another brand than this one, or has an account there."""
+    if user.registered_brand_id not in {None, brand_id}:
+        return True
+    return UserPoints.objects.filter(user=user).exclude(brand=brand_id).exists()
+
+
+def set_merged(*, source: UserPoints, target: UserPoints) -> None:
+    """The account `source` ends and leads to `target`. Called by merges, with both locked."""
+    UserPoints.objects.filter(pk=source.pk).update(status=UserPoints.Status.MERGED, merged_into=target)
+    UserPoints.objects.filter(pk=target.pk).update(merged_from=[*(target.merged_from or ()), source.pk])
+
+
+def set_separate(*, source: UserPoints, target: UserPoints) -> None:
+    """Both go on by themselves. Called by the undo of a merge, with both locked."""
+    remaining = [account for account in target.merged_from or () if account != source.pk]
+    UserPoints.objects.filter(pk=target.pk).update(merged_from=remaining or None)
+    UserPoints.objects.filter(pk=source.pk).update(status=UserPoints.Status.ACTIVE, merged_into=None)
+
+
+def reject_closed(status: str) -> None:
+    """Raises MemberBlocked for an account that is blocked, MemberMerged for one that was merged."""
+    if status == UserPoints.Status.MERGED:
+        raise MemberMerged
+    if status == UserPoints.Status.BLOCKED:
+        raise MemberBlocked
+
+
 def lock_named(*, user_id: int, brand_id: int) -> list[int]:
     """Lock the person's account at this brand, and at every other brand that corrected their name. Returns the ids.
 
@@ -163,6 +221,7 @@ def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at:
     remaining = UserPoints.objects.filter(pk__in=chosen).exclude(status=status)
     with transaction.atomic():
         # In the order in which accruals and the expiry of points lock several. Whoever was faster is not done again.
+        remaining = remaining.exclude(status=UserPoints.Status.MERGED)  # the undo of its merge opens it again
         changed = list(remaining.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
         UserPoints.objects.filter(pk__in=changed).update(status=status, updated_at=at)
     return [chosen[pk] for pk in changed]
@@ -194,9 +253,9 @@ def touch_member(*, user_id: int, brand_id: int, at: datetime) -> bool:
 def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int, at: datetime) -> None:
     """For the erasure of a person's data: the account is the pseudonym's, and earns and redeems nothing any more."""
     rows = UserPoints.objects.filter(user_id=user_id, brand_id=brand_id)
+    rows.exclude(status=UserPoints.Status.MERGED).update(status=UserPoints.Status.BLOCKED)
     rows.update(
         user_id=to,
-        status=UserPoints.Status.BLOCKED,
         external_id="",
         first_name=None,
         last_name=None,

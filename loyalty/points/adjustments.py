@@ -17,7 +17,7 @@ from brands.models.tenants import Brand
 from core.errors import Invalid
 from core.json_values import plain
 from events import messages, publishing
-from loyalty.errors import MemberBlocked
+from loyalty.errors import MemberBlocked, MemberMerged
 from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
@@ -90,6 +90,8 @@ def check_adjustment(*, account: UserPoints, points: Decimal, reason: str) -> No
         raise Invalid(_("Enter a reason for the adjustment."), details={"field": "reason"})
     if not points or points != points.quantize(Decimal("0.01")):
         raise Invalid(_("Enter an amount above 0 with at most two decimals."), details={"field": "amount"})
+    if account.status == UserPoints.Status.MERGED:
+        raise MemberMerged
     if points > 0 and account.status == UserPoints.Status.BLOCKED:
         raise MemberBlocked(_("This member is blocked and earns nothing. Unblock them first."))
 

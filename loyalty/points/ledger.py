@@ -21,6 +21,8 @@ from loyalty.models.ledger import LoyaltyTransaction
 RETURNED, ADJUSTED, WON, OPENING = "redeem-undo:", "adjust:", "milestone:", "opening:"
 # Of what a brand's own event earned, followed by its kind; and of what one member gave to another, on both sides.
 OWN_EVENT, TRANSFERRED = "event:", "transfer:"
+# Of what went from an account to the one that it was merged into, or came back by the undo: on either side.
+MERGED_IN, MERGED_OUT = "merge-in:", "merge-out:"
 # Of what points that came in settled, and of what orders' returns took: from the balance, and from pending points.
 SETTLED, REVERSED, CANCELLED = "owed:", "return:", "cancel:"
 ZERO = Decimal(0)

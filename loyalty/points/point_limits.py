@@ -17,6 +17,15 @@ Reason = LoyaltyTransaction.Reason
 UNLIMITED = (RETURNED, ADJUSTED, WON, OPENING, TRANSFERRED)
 
 
+def beginning_with(*prefixes: str) -> str:
+    """A pattern of the reasons that begin with one of these, as a part of statements."""
+    return f"^({'|'.join(prefix.removesuffix(':') for prefix in prefixes)}):"
+
+
+# Of entries that came by no action of the member's, in statements.
+NO_ACTIONS = beginning_with(*UNLIMITED)
+
+
 @dataclass(frozen=True, slots=True)
 class RemainingLimit:
     """A limit that cut an award: `max` and `used` in points, `resets_at` the first moment of the next period."""

@@ -124,8 +124,7 @@ def check_sender(account: int, brand: Brand, request: TransferRequest) -> None:
         raise LoyaltyDisabled
     if not brand.transfers_allowed:
         raise TransfersNotAllowed
-    if sender.status == UserPoints.Status.BLOCKED:
-        raise MemberBlocked
+    accounts.reject_closed(sender.status)
     left = brand.transfer_daily_limit - moved_today("points_redeemed", account, brand, request.at)
     if request.points > left:
         message = _("This brand lets members give %(most)s points a day; you can give %(left)s more today.")

@@ -25,6 +25,7 @@ REDEEMED, EXPIRED, RETURNED, ADJUSTED_UP, ADJUSTED_DOWN = (
     "adjusted_down",
 )
 PENDING, CANCELLED, RECEIVED, SENT = "pending", "cancelled", "received", "sent"
+MERGED_IN, MERGED_OUT = "merged_in", "merged_out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +69,19 @@ MOVEMENTS = (
     # Every gift is both, on two accounts of the brand at the same moment: together they are nothing.
     Movement(RECEIVED, _("Received from members"), 1, "earned", ledger.TRANSFERRED),
     Movement(SENT, _("Given to members"), -1, "redeemed", ledger.TRANSFERRED, is_activity=True),
+    # Likewise: what an account that ends had, and the account that goes on has.
+    Movement(MERGED_IN, _("Merged in"), 1, "merged", ledger.MERGED_IN),
+    Movement(MERGED_OUT, _("Merged out"), -1, "merged", ledger.MERGED_OUT),
     Movement(PENDING, _("Pending"), 0, "pending", pending=1, is_activity=True),
     Movement(CANCELLED, _("Pending, cancelled"), 0, "cancelled", pending=-1),
 )
 # Those of a roll-forward's line.
 OF_BALANCE = tuple(each for each in MOVEMENTS if each.sign)
-# An entry has one amount, or the same one twice.
-AMOUNT_SQL = f"greatest({', '.join(f't.{name}' for name in AMOUNTS)})"
+# An entry has one amount, or the same one twice; but that of a merge is what it does to the balance.
+AMOUNT_SQL = (
+    f"CASE t.reason WHEN 'merged' THEN abs(t.points_earned - t.points_redeemed - t.points_expired - t.points_reversed) "
+    f"ELSE greatest({', '.join(f't.{name}' for name in AMOUNTS)}) END"
+)
 BY_NAME = {each.name: each for each in MOVEMENTS}
 CHOICES = {each.name: each.label for each in MOVEMENTS}
 

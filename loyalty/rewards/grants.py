@@ -5,9 +5,10 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from loyalty.errors import LoyaltyDisabled, MemberBlocked, RewardNotAvailable
+from loyalty.errors import LoyaltyDisabled, RewardNotAvailable
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
+from loyalty.points import accounts
 from loyalty.rewards import codes
 from loyalty.rewards.returns import EVENT_ID_NAMESPACE, ZERO
 
@@ -23,8 +24,7 @@ def reaching_member(brand_id: int, user_id: int) -> UserPoints:
         raise RewardNotAvailable(_("This milestone has not been reached yet."))
     if not account.brand.loyalty_active:
         raise LoyaltyDisabled
-    if account.status == UserPoints.Status.BLOCKED:
-        raise MemberBlocked
+    accounts.reject_closed(account.status)
     return account
 
 

@@ -85,7 +85,7 @@ def member_state(
     level = levels.current_level(levels=ladder, name=account.current_level if account else "")
     return MemberState(
         loyalty_active=brand.loyalty_active,
-        blocked=account is not None and account.status == UserPoints.Status.BLOCKED,
+        blocked=account is not None and account.status != UserPoints.Status.ACTIVE,
         balance=account.points if account else ZERO,
         level_threshold=level.threshold if level else ZERO,
         taken=taken,

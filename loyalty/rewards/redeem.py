@@ -146,7 +146,7 @@ def offer_of(reward: Reward) -> RewardTerms:
 def read_snapshot(account: int, request: RedemptionRequest) -> RedemptionSnapshot:
     row = FETCH_SNAPSHOT.first(account=account, reward_id=request.reward_id, request_key=request.key, at=request.at)
     assert row is not None  # noqa: S101 - the account is locked, so it is there
-    is_blocked = row.status == UserPoints.Status.BLOCKED
+    is_blocked = row.status != UserPoints.Status.ACTIVE
     return RedemptionSnapshot(
         holder=MemberState(
             row.loyalty_active,

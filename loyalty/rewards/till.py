@@ -22,6 +22,9 @@ from loyalty.points import accounts
 from loyalty.rewards import codes
 from loyalty.rewards.returns import EVENT_ID_NAMESPACE
 
+# The codes of a member whose account was merged into another stay good.
+USABLE = (UserPoints.Status.ACTIVE, UserPoints.Status.MERGED)
+
 # --- At the till -----------------------------------------------------------------------------------------------------
 
 
@@ -65,7 +68,7 @@ def use(
 def mark_used(redemption: Redemption, *, at: datetime, by: User | None, key_id: int | None, request: uuid.UUID) -> bool:
     """False: the code is not good, or used already."""
     # Exists, not a join: Django would look for the row in a subquery then, which is not asked again after a wait.
-    active = Exists(UserPoints.objects.filter(pk=OuterRef("user_point"), status=UserPoints.Status.ACTIVE))
+    active = Exists(UserPoints.objects.filter(pk=OuterRef("user_point"), status__in=USABLE))
     good = active & (Q(expires_at__isnull=True) | Q(expires_at__gt=at))
     fresh = Redemption.objects.filter(good, pk=redemption.pk, status=Redemption.Status.ISSUED)
     return bool(

@@ -13,6 +13,7 @@ from core.errors import Invalid, NotFound, raises
 from loyalty.errors import MemberBlocked, RedemptionUsed, UndoNotPossible
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
+from loyalty.points import accounts
 from loyalty.rewards import pools
 from loyalty.rewards.returns import reverse
 
@@ -54,8 +55,7 @@ def undo(*, brand_id: int, user_id: int, redemption_id: int, at: datetime) -> Un
         raise NotFound
     with transaction.atomic():
         account = UserPoints.objects.select_for_update(no_key=True).get(user_id=user_id, brand_id=brand_id)
-        if account.status == UserPoints.Status.BLOCKED:
-            raise MemberBlocked
+        accounts.reject_closed(account.status)
         redemption = rows.get(pk=redemption_id)
         if redemption.status != Redemption.Status.CANCELLED:
             if not may_undo(redemption, at) or not reverse(redemption, account, at):

@@ -156,5 +156,5 @@ def card_of(wallet_pass: WalletPass) -> Card:
         next_level=following,
         missing=following.threshold - card.lifetime if following else Decimal(0),
         language=card.language or settings.LANGUAGE_CODE,
-        voided=card.status == UserPoints.Status.BLOCKED or not card.is_active,
+        voided=card.status != UserPoints.Status.ACTIVE or not card.is_active,
     )

@@ -47,6 +47,8 @@ NEEDED = {
     "enrol_brand_member": "members",
     "change_member": "members",
     "adjust_points": "points",
+    "merge_member": "points",
+    "undo_merge": "points",
     **dict.fromkeys(["upload_import", "read_import", "download_import_errors", "confirm_import"], "admin"),
     "list_events": "events",
     "read_event": "events",
@@ -87,6 +89,7 @@ FORBIDDEN = {
     "manager": set(),
     "printer": {
         *["create_product", "change_product", "recall_batch", "list_scans", "list_members", "read_member"],
+        *["merge_member", "undo_merge"],
         *["enrol_brand_member", "change_member", "adjust_points", "create_reward", "change_reward", "list_levels"],
         *["list_brand_rewards", "read_brand_reward", "list_brand_redemptions", "list_brand_transactions"],
         *["read_brand_scan", "read_level", "read_brand_redemption", "use_brand_redemption", "read_brand_transaction"],
@@ -105,6 +108,7 @@ FORBIDDEN = {
     },
     "support": {
         *["create_product", "change_product", "recall_batch", "create_batch", "change_codes", "enrol_brand_member"],
+        *["merge_member", "undo_merge"],
         *["adjust_points", "create_reward", "change_reward", "change_member", "list_events", "read_event"],
         "read_programme",
         *["export_resource", "upload_import", "read_import", "download_import_errors", "confirm_import"],

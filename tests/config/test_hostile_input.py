@@ -238,6 +238,8 @@ FIELDS = {
         "reason": [*TEXT, "x" * 501],
     },
     "adjust_points": {"points": [None, *NO_NUMBER, 0, 1e10, 0.001, 1e300], "reason": [*TEXT, "x" * 501]},
+    "merge_member": {"into": ROW, "reason": [*TEXT, "x" * 501]},
+    "undo_merge": {"reason": [*TEXT, "x" * 501]},
     "erase_me": {"password": [*NO_TEXT, "", "x" * 257]},
     "change_profile": {
         "first_name": OPTIONAL_TEXT,
@@ -359,6 +361,8 @@ NEEDED = {
     "enrol_brand_member": ["user_id"],
     "change_member": ["reason"],
     "adjust_points": ["points", "reason"],
+    "merge_member": ["into", "reason"],
+    "undo_merge": ["reason"],
     "log_in": ["email", "password"],
     "refresh_tokens": ["refresh"],
     "log_out": ["refresh"],

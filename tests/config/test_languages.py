@@ -181,7 +181,7 @@ def test_complaints_with_values_are_in_the_customers_language(api, brand, custom
         "limit muss eine ganze Zahl von 1 bis 200 sein."
     )
     assert caller.get("customer/loyalty/transactions?reason=x").json()["message"] == (
-        "reason ist earned, redeemed, expired, reversed, pending, released oder cancelled."
+        "reason ist earned, redeemed, expired, reversed, pending, released, cancelled oder merged."
     )
 
 

@@ -14,6 +14,7 @@ PATHS = [
     *ports.REPLAY_CONTEXTS.values(),
     *ports.PERSONAL_DATA.values(),
     *ports.CUSTOMER_PANELS.values(),
+    *ports.ACCOUNT_MERGES.values(),
     *ports.CELERY_TASK_ROUTES,
     *(entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()),
 ]

@@ -78,6 +78,8 @@ class Scenario:
     rule: EarningRule
     event_kind: EventKind
     friend: int  # another member's account
+    second: User  # another member
+    merged: User  # whose account was merged into the second one's
     segment: Segment
     recall: Recall
     event: Event
@@ -115,6 +117,8 @@ def make_scenario(api: Api) -> Scenario:
     mine, bare_hub = api.as_customer(customer), api.hub()
     factories.points(customer, api.brand, 100)
     milestone = factories.milestone(factories.campaign(api.brand, type="order"), 1, auto_claim=False)
+    second, merged = (factories.customer(api.brand) for _ in range(2))
+    factories.merge(second, merged, api.brand)
     return Scenario(
         api=api,
         brand=api.brand,
@@ -141,6 +145,8 @@ def make_scenario(api: Api) -> Scenario:
         ),
         friend=factories.account(factories.customer(api.brand), api.brand).pk,
         event_kind=factories.event_kind(api.brand, store=["Bern", "Basel"], minutes="whole"),
+        second=second,
+        merged=merged,
         segment=factories.segment(api.brand),
         recall=recalls.recall_batch(
             batch=factories.batch(api.brand),
@@ -178,6 +184,7 @@ class Endpoint:
             resource="products",
             code=scenario.code,
             customer=scenario.customer.pk,
+            merged=scenario.merged.pk,
             batch=scenario.code.batch_id,
             image=image_address(scenario.code),
             guest_scan=scenario.guest_scan.pk,
@@ -516,6 +523,10 @@ ENDPOINTS = {
     "adjust_points": Endpoint(
         "bare_hub", "POST", "brand/members/{customer}/adjustments", lambda _w: {"points": 5, "reason": "Ticket 1"}
     ),
+    "merge_member": Endpoint(
+        "bare_hub", "POST", "brand/members/{customer}/merge", lambda w: {"into": w.second.pk, "reason": "One person"}
+    ),
+    "undo_merge": Endpoint("bare_hub", "POST", "brand/members/{merged}/merge/undo", lambda _w: {"reason": "A mistake"}),
     "list_levels": Endpoint("bare_hub", "GET", "brand/levels"),
     "read_level": Endpoint("bare_hub", "GET", "brand/levels/{level}"),
     "list_brand_rewards": Endpoint("bare_hub", "GET", "brand/rewards"),

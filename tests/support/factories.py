@@ -13,14 +13,16 @@ from authcodes.codes.batches import BatchSettings
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
+from brands.audit_log import AuditContext
 from brands.models.people import User
 from brands.models.tenants import Brand, BrandHostname
 from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.event_kinds import EventKind, EventKindField
 from events.models import Event
+from loyalty.merges import merge as merging
 from loyalty.models.accounts import UserPoints
-from loyalty.models.ledger import PointTransfer
+from loyalty.models.ledger import AccountMerge, PointTransfer
 from loyalty.models.levels import BrandLevel
 from loyalty.models.programme.segments import Segment
 from loyalty.models.rewards import Redemption, Reward
@@ -162,6 +164,16 @@ def transfer(sender: UserPoints, receiver: UserPoints, points: Any = 1, *, at: A
         balance_after=0,
         request_key=uuid4(),
         created_at=at or timezone.now(),
+    )
+
+
+def merge(target: User, source: User, brand: Brand) -> AccountMerge:
+    """The account of `source` merged into that of `target`."""
+    return merging.merge(
+        target=account(target, brand),
+        source=account(source, brand),
+        key=uuid4(),
+        audit_context=AuditContext(None, timezone.now(), reason="One person"),
     )
 
 

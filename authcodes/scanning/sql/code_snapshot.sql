@@ -16,7 +16,10 @@ SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS N
        -- Codes sort by bytes, reasons do not: without the COLLATE this would read all of an account's lines.
        (SELECT true FROM loyalty_transaction t
          WHERE t.user_point_id = m.user_point_id AND t.reason_id = c.code COLLATE "default"
-         LIMIT 1) IS NOT NULL AS already_claimed,
+         LIMIT 1) IS NOT NULL
+       OR m.merged_from IS NOT NULL AND EXISTS (
+           SELECT FROM loyalty_transaction t
+            WHERE t.user_point_id = ANY (m.merged_from) AND t.reason_id = c.code COLLATE "default") AS already_claimed,
        w.scan_id AS accepted_scan_id, COALESCE(w.reserves, false) AS accepted_scan_reserves,
        u.id IS NOT NULL OR {user_id} IS NULL AS user_active,
        n.requires_confirmed_email AND u.id IS NOT NULL AND u.email_verified_at IS NULL AS unconfirmed,

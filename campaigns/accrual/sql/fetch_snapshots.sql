@@ -23,7 +23,10 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
        running.campaigns,
        ARRAY(SELECT named.reason_id FROM jsonb_array_elements_text(a.reason_ids) AS named (reason_id)
               WHERE (SELECT true FROM loyalty_transaction t
-                      WHERE t.user_point_id = m.user_point_id AND t.reason_id = named.reason_id LIMIT 1)) AS claimed,
+                      WHERE t.user_point_id = m.user_point_id AND t.reason_id = named.reason_id LIMIT 1)
+                 OR m.merged_from IS NOT NULL AND EXISTS (
+                     SELECT FROM loyalty_transaction t
+                      WHERE t.user_point_id = ANY (m.merged_from) AND t.reason_id = named.reason_id)) AS claimed,
        -- Numbers for the action's new ledger entries; one that is never written leaves a gap.
        ARRAY(SELECT nextval('loyalty_transaction_loyalty_transaction_id_seq')
                FROM jsonb_array_elements(a.reason_ids)) AS numbers,
@@ -38,20 +41,25 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
            WHEN NOT (coalesce(a.wants_earlier, false) OR coalesce(running.need_earlier, false)) THEN NULL
            WHEN a.kind = 'order-complete' THEN (
                SELECT count(*) FROM loyalty_transaction t
-                WHERE t.user_point_id = m.user_point_id AND t.reason IN ('earned', 'pending') AND t.reason_id LIKE 'order:%%')
+                WHERE t.user_point_id = ANY (m.user_point_id || m.merged_from) AND t.reason IN ('earned', 'pending')
+                  AND t.reason_id LIKE 'order:%%')
            WHEN a.kind = 'scan-auth' THEN (
                SELECT count(*) FROM loyalty_transaction t
-                WHERE t.user_point_id = m.user_point_id AND t.reason IN ('earned', 'pending') AND strpos(t.reason_id, ':') = 0)
+                WHERE t.user_point_id = ANY (m.user_point_id || m.merged_from) AND t.reason IN ('earned', 'pending')
+                  AND strpos(t.reason_id, ':') = 0)
            ELSE (  -- a kind of the brand's own
                SELECT count(*) FROM loyalty_transaction t
-                WHERE t.user_point_id = m.user_point_id AND t.reason = 'earned'
+                WHERE t.user_point_id = ANY (m.user_point_id || m.merged_from) AND t.reason = 'earned'
                   AND t.reason_id LIKE 'event:' || a.kind || ':%%')
        END AS earlier,
-       CASE WHEN a.wants_last OR running.need_last THEN (
+       CASE WHEN a.wants_last OR running.need_last THEN greatest((
            SELECT t."createdAt" FROM loyalty_transaction t
             WHERE t.user_point_id = m.user_point_id AND t.reason IN ('earned', 'pending')
-              AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening|transfer):'
-            ORDER BY t.loyalty_transaction_id DESC LIMIT 1)
+              AND t.reason_id !~ '{no_actions}'
+            ORDER BY t.loyalty_transaction_id DESC LIMIT 1), CASE WHEN m.merged_from IS NOT NULL THEN (
+           SELECT max(t."createdAt") FROM loyalty_transaction t
+            WHERE t.user_point_id = ANY (m.merged_from) AND t.reason IN ('earned', 'pending')
+              AND t.reason_id !~ '{no_actions}') END)
        END AS last_at,
        CASE WHEN a.limited IS NOT NULL THEN json_build_object(
            'uses', (

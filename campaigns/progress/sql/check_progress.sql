@@ -1,8 +1,9 @@
 -- check: every customer's progress in every campaign against the outcomes of the events that advanced it. Returns
 -- Contradiction for each that differs. Where an outcome has no `step` an action was one: at the goal an action counts no more,
 -- so each value at or above the goal of its time counts once. A `step` is what was counted in the outcome's round, and only
--- the customer's current round is compared. What returned orders took back counts against it. Events about points are kept
--- for 30 days at least: older progress may have begun with events that are kept no longer.
+-- the customer's current round is compared, and nothing where a merge of accounts added two customers' progress up. What
+-- returned orders took back counts against it. Events about points are kept for 30 days at least: older progress may have
+-- begun with events that are kept no longer.
 WITH counted AS (
     SELECT (e.detail->'arguments'->>'user_id')::bigint AS user_id, (c->>'campaign_id')::bigint AS campaign_id,
            coalesce((c->>'round')::int, 1) AS round, coalesce((c->>'exact_progress')::numeric, (c->>'progress')::numeric) AS progress,
@@ -28,6 +29,10 @@ WITH counted AS (
 SELECT format('user %%s in campaign %%s', user_id, campaign_id) AS about, trim_scale(coalesce(a.steps, 0))::text AS expected,
        trim_scale(coalesce(p.progress, 0))::text AS actual
   FROM latest a FULL JOIN user_loyalty_campaign p USING (user_id, campaign_id)
- WHERE CASE WHEN p."createdAt" < now() - interval '30 days'
+ WHERE NOT EXISTS (
+       SELECT FROM loyalty_accountmerge g JOIN user_points k ON k.user_point_id = g.target_id
+        WHERE k.user_id = p.user_id AND g.undone_at IS NULL
+          AND g.moved -> 'progress' @> jsonb_build_array(jsonb_build_object('campaign_id', p.campaign_id)))
+   AND CASE WHEN p."createdAt" < now() - interval '30 days'
             THEN a.round = p.round AND greatest(a.steps, a.furthest) > p.progress
             ELSE coalesce(a.steps, 0) <> coalesce(p.progress, 0) OR a.round <> p.round END

@@ -3,4 +3,4 @@
 SELECT count(*) AS number
   FROM loyalty_transaction t
  WHERE t.brand_id = %(brand_id)s::bigint AND t."createdAt" >= %(since)s::timestamptz AND t."createdAt" < %(until)s::timestamptz
-   AND t.reason IN ('earned', 'pending') AND t.reason_id !~ '^(redeem-undo|adjust|opening|transfer):'
+   AND t.reason IN ('earned', 'pending') AND t.reason_id !~ '{no_actions}'

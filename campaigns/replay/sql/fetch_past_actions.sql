@@ -1,6 +1,6 @@
 -- set: each replay of a brand's rules. Everything that brought members points between two moments, or would have brought
 -- some if a rule had been for it: the stored events with their ledger entries; and what else moved lifetime points: what
--- staff gave, what was brought along, released and returned. Read through a cursor: there may be millions. The moment of
+-- staff gave, what was brought along, released, returned and merged. Read through a cursor: there may be millions. The moment of
 -- an action is its entry's, so that what came before the period is exactly the rest of the ledger; their order is that in
 -- which the events were finished, which is that in which one member's entries were written. Moments are
 -- microseconds, which are read fastest. Returns PastAction. Locks nothing.
@@ -33,16 +33,17 @@ WITH actions AS (
       LEFT JOIN loyalty_transaction t ON t.loyalty_transaction_id = e.number
 ), moves AS (
     SELECT m.user_id, t."createdAt" AS at, t.loyalty_transaction_id AS id,
-           CASE t.reason WHEN 'released' THEN 'released' ELSE 'adjusted' END AS kind, t."createdAt" AS happened_at,
-           NULL::jsonb AS payload, false AS is_rejected,
+           CASE WHEN t.reason IN ('released', 'merged') THEN t.reason ELSE 'adjusted' END AS kind, t."createdAt" AS happened_at,
+           CASE t.reason WHEN 'merged' THEN t.details END AS payload, false AS is_rejected,
            CASE t.reason WHEN 'released' THEN substr(t.reason_id, 9)::bigint END AS number, NULL::text AS reason_id,
-           t.points_earned AS points, false AS is_pending, NULL::int AS rules, NULL::jsonb AS shares,
+           CASE t.reason WHEN 'merged' THEN (t.details ->> 'lifetime')::numeric ELSE t.points_earned END AS points,
+           false AS is_pending, NULL::int AS rules, NULL::jsonb AS shares,
            NULL::jsonb AS more, NULL::text AS level, NULL::boolean AS level_updated, t."createdAt" AS ordered_at
       FROM loyalty_transaction t
       JOIN user_points m ON m.user_point_id = t.user_point_id AND m.brand_id = %(brand_id)s::bigint
      WHERE t.brand_id = %(brand_id)s::bigint
        AND t."createdAt" >= %(since)s::timestamptz AND t."createdAt" < %(until)s::timestamptz
-       AND (t.reason = 'released'
+       AND (t.reason IN ('released', 'merged')
             OR t.reason = 'earned' AND (t.reason_id LIKE 'adjust:%%' OR t.reason_id LIKE 'opening:%%'))
      UNION ALL
     SELECT r.user_id, r.applied_at, r.id, 'returned', r.applied_at, NULL, false, NULL, NULL, r.points_reversed, false,

@@ -3,5 +3,5 @@
 SELECT t.user_point_id AS account_id
   FROM loyalty_transaction t
  WHERE t.brand_id = %(brand_id)s::bigint AND t.reason IN ('earned', 'pending')
-   AND t.reason_id !~ '^(redeem-undo|adjust|milestone|opening|transfer):' AND t."createdAt" > {after}
+   AND t.reason_id !~ '{no_actions}' AND t."createdAt" > {after}
    AND t.user_point_id {among_accounts}

@@ -10,6 +10,6 @@ SELECT a.user_point_id AS account_id,
                     sum(e.points_earned + e.points_pending) AS points
                FROM loyalty_transaction e
               WHERE e.brand_id = %(brand_id)s::bigint AND e.reason IN ('earned', 'pending')
-                AND e.reason_id !~ '^(redeem-undo|adjust|milestone|opening|transfer):' AND e."createdAt" > {after}
+                AND e.reason_id !~ '{no_actions}' AND e."createdAt" > {after}
               GROUP BY e.user_point_id) t ON t.user_point_id = a.user_point_id
  WHERE a.brand_id = %(brand_id)s::bigint AND a.status = 'active'

@@ -1,6 +1,5 @@
 """Page: a brand's members. Their numbers are the ledger's; staff may block members, and adjust points with a reason."""
 
-from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -26,13 +25,14 @@ from brands.identity import customer_search
 from brands.identity.customer_search import TooManyCustomers
 from brands.identity.roles import ACT, VIEW, brand_scope
 from brands.models.people import User
-from brands.models.tenants import Brand
 from core.errors import DomainError
 from core.forms.digits import AsciiDigits
 from loyalty.admin.members.corrections import Corrections
 from loyalty.admin.members.data_exports import DataExport
 from loyalty.admin.members.enrolment import Enrolment
 from loyalty.admin.members.erasure import Erasure
+from loyalty.admin.members.level_filter import LevelFilter
+from loyalty.admin.members.merges import Merging
 from loyalty.admin.members.resource import MemberResource
 from loyalty.admin.members.segment_filter import SegmentFilter
 from loyalty.admin.notifications.deliveries import COLOURS as NOTICE_COLOURS
@@ -50,12 +50,12 @@ from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.import_export.importable import ImportingAdmin
-from portal.lists.filters import DayFilter, TextFilter
+from portal.lists.filters import DayFilter
 from portal.lists.number_columns import format_number, format_points
 from portal.unfold import ChoicesFilter, SelectWidget, TextareaWidget, TextWidget, action, display
 
 SOME = 50  # of whom the portal's search box shows the first
-COLOURS = {"active": "success", "blocked": "danger"}
+COLOURS = {"active": "success", "blocked": "danger", "merged": ""}
 
 
 class AdjustmentForm(AsciiDigits, forms.Form):
@@ -103,18 +103,8 @@ def name_of(member: UserPoints) -> str:
     return f"{name}, {member.user.email}" if name else member.user.email
 
 
-class LevelFilter(TextFilter):
-    """By a level's name; a hyphen alone finds the members who have reached none."""
-
-    title = gettext_lazy("level")
-    parameter_name = "level"
-
-    def condition(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - its base's signature
-        return Q(current_level="" if value == "-" else value)
-
-
 @admin.register(UserPoints)
-class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin, ImportingAdmin):
+class MemberAdmin(Corrections, Merging, Enrolment, DataExport, Erasure, ExportingAdmin, ImportingAdmin):
     role_permissions: ClassVar = {
         "owner": "view act erase correct",
         "manager": "view act correct",
@@ -154,6 +144,8 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin, I
         "adjust",
         "block_one",
         "unblock_one",
+        "merge",
+        "undo_merge",
         {
             "title": gettext_lazy("Personal data"),
             "items": ["correct_name", "change_address", "export_data", "erase"],
@@ -293,7 +285,10 @@ class MemberAdmin(Corrections, Enrolment, DataExport, Erasure, ExportingAdmin, I
         self.report(request, changed, done, reason=answers["reason"])
 
     def has_adjust_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return object_id is not None and self.may(request, ACT, self.get_object(request, str(object_id)))
+        if object_id is None:
+            return False
+        member = self.get_object(request, str(object_id))
+        return member.status != UserPoints.Status.MERGED and self.may(request, ACT, member)
 
     @action(description=gettext_lazy("Adjust points"), url_path="adjust", icon="exposure", permissions=["adjust"])
     def adjust(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -48,6 +48,7 @@ EXAMPLE = {
     "points": 320,
     "lifetime": 520,
     "level": "Silver",
+    "merged_into": None,
     "enrolled_at": WHEN,
     "updated_at": WHEN,
 }
@@ -65,6 +66,11 @@ class BrandMemberOutput(Output):
     points = PointsField(help_text="Current balance.")
     lifetime = PointsField(help_text="Earned in all; what levels count.")
     level = serializers.CharField(source="current_level", allow_blank=True)
+    merged_into = serializers.IntegerField(
+        source="merged_into_user",
+        allow_null=True,
+        help_text="The user_id of the member into whose account this one was merged; null for most.",
+    )
     enrolled_at = TimestampField()
     updated_at = TimestampField(help_text="When anything of this last changed at this brand.")
 
@@ -120,7 +126,8 @@ def members_of(brand_id: int) -> QuerySet[UserPoints]:
     """The brand's members, each with their `phone`."""
     choices = NotificationPreference.objects.filter(brand=brand_id, user=OuterRef("user")).values("phone")
     rows = UserPoints.objects.filter(brand=brand_id, user__is_active=True)
-    return rows.select_related("user", "brand").annotate(phone=Coalesce(Subquery(choices[:1]), Value("")))
+    rows = rows.select_related("user", "brand", "merged_into")
+    return rows.annotate(phone=Coalesce(Subquery(choices[:1]), Value("")))
 
 
 def member_of(brand_id: int, user_id: int) -> UserPoints:
@@ -198,7 +205,7 @@ class MemberChangeInput(ChangeInput):
         required=False, max_length=254, help_text="Takes effect once the customer confirms it."
     )
     external_id = serializers.CharField(required=False, max_length=64, allow_blank=True, validators=[one_line])
-    status = serializers.ChoiceField(required=False, choices=UserPoints.Status.values)
+    status = serializers.ChoiceField(required=False, choices=[UserPoints.Status.ACTIVE, UserPoints.Status.BLOCKED])
     reason = serializers.CharField(max_length=500, help_text="For the audit log.")
 
     accompanying = frozenset({"reason"})
@@ -219,6 +226,7 @@ class BrandMember(BrandView):
         request=MemberChangeInput,
         responses=BrandMemberRowOutput,
         calls=[changes.change_identity],
+        raises=[MemberBlocked],
         examples=[
             request_example("Blocked", {"status": "blocked", "reason": "Ticket 4711"}),
             answer_example("Changed", {"success": True, "data": {**EXAMPLE, "status": "blocked"}}),

@@ -141,7 +141,7 @@ class Login(APIView):
         tag="Tokens",
         summary="Log in",
         needs=[PUBLIC, KEY],
-        calls=[named_brand, sessions.check_password],
+        calls=[named_brand, sessions.check_password, sessions.log_in],
         parameters=[ORIGIN_PARAMETER],
         request=LoginInput,
         responses=TokensOutput,

@@ -1,10 +1,11 @@
 -- check: every account against the returns of its orders. Returns Contradiction for each that does not owe what these took
--- back beyond what the ledger has as reversed.
+-- back beyond what the ledger has as reversed, with what merges carried over.
 SELECT 'account ' || a.user_point_id AS about, (coalesce(r.points, 0) - coalesce(t.points, 0))::text AS expected,
        a.points_owed::text AS actual
   FROM user_points a
   LEFT JOIN (SELECT brand_id, user_id, sum(points_reversed) AS points FROM loyalty_orderreturn GROUP BY 1, 2) r
          ON r.brand_id = a.brand_id AND r.user_id = a.user_id
-  LEFT JOIN (SELECT user_point_id, sum(points_reversed) AS points FROM loyalty_transaction GROUP BY 1) t
+  LEFT JOIN (SELECT user_point_id, sum(CASE reason WHEN 'merged' THEN -(details ->> 'owed')::numeric ELSE points_reversed END) AS points
+               FROM loyalty_transaction GROUP BY 1) t
          ON t.user_point_id = a.user_point_id
  WHERE a.points_owed <> coalesce(r.points, 0) - coalesce(t.points, 0)

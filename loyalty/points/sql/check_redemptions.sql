@@ -4,8 +4,9 @@ SELECT 'redemption ' || r.id AS about,
        format('spent %%s, back %%s', r.cost, CASE r.status WHEN 'cancelled' THEN r.cost END) AS expected,
        format('spent %%s, back %%s', s.points_redeemed, b.points_earned) AS actual
   FROM loyalty_redemption r
-  LEFT JOIN loyalty_transaction s ON s.user_point_id = r.user_point_id AND s.reason_id = 'redeem:' || r.id
-  LEFT JOIN loyalty_transaction b ON b.user_point_id = r.user_point_id AND b.reason_id = 'redeem-undo:' || r.id
+  JOIN user_points a ON a.user_point_id = r.user_point_id
+  LEFT JOIN loyalty_transaction s ON s.user_point_id = ANY (a.user_point_id || a.merged_from) AND s.reason_id = 'redeem:' || r.id
+  LEFT JOIN loyalty_transaction b ON b.user_point_id = ANY (a.user_point_id || a.merged_from) AND b.reason_id = 'redeem-undo:' || r.id
  WHERE r.cost > 0
    AND (s.points_redeemed IS DISTINCT FROM r.cost
         OR b.points_earned IS DISTINCT FROM CASE r.status WHEN 'cancelled' THEN r.cost END)

@@ -1,13 +1,14 @@
 -- set: each chunk of the nightly run. Of the accounts given, which must be locked: what is on each beyond what was earned
 -- since `retained_from` is gone. First earned is first spent, so that much of the balance is older, however it was earned and
--- spent. Points that came back are as old as they were. Once for each reason_id. Returns Expired.
+-- spent. Points that came back are as old as they were, and so are those of accounts that were merged into one. Once for each reason_id. Returns Expired.
 WITH due AS (
     SELECT a.user_point_id, least(a.points - coalesce(r.recent, 0), 99999999.99) AS amount
       FROM user_points a
       LEFT JOIN LATERAL (
            SELECT sum(t.points_earned) AS recent FROM loyalty_transaction t
-            WHERE t.user_point_id = a.user_point_id AND t."createdAt" >= %(retained_from)s::timestamptz
-              AND t.reason_id NOT LIKE 'redeem-undo:%%') r ON true
+            WHERE t.user_point_id = ANY (a.user_point_id || a.merged_from)
+              AND t."createdAt" >= %(retained_from)s::timestamptz
+              AND t.reason_id NOT LIKE 'redeem-undo:%%' AND t.reason <> 'merged') r ON true
      WHERE a.user_point_id = ANY (%(accounts)s::bigint[])
 ), inserted_entries AS (
     INSERT INTO loyalty_transaction

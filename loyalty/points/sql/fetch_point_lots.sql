@@ -5,8 +5,9 @@ SELECT l.user_point_id AS account, l.user_id, l.earned_at, least(l.points_earned
                coalesce(sum(t.points_earned) OVER (
                    PARTITION BY a.user_point_id ORDER BY t."createdAt" DESC, t.loyalty_transaction_id DESC
                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS later
-          FROM user_points a JOIN loyalty_transaction t USING (user_point_id)
+          FROM user_points a
+          JOIN loyalty_transaction t ON t.user_point_id = ANY (a.user_point_id || a.merged_from)
          WHERE a.user_point_id = ANY (%(accounts)s::bigint[]) AND t.points_earned > 0
-           AND t.reason_id NOT LIKE 'redeem-undo:%%') l
+           AND t.reason_id NOT LIKE 'redeem-undo:%%' AND t.reason <> 'merged') l
  WHERE l.points > l.later AND l.earned_at < %(before)s::timestamptz
  ORDER BY l.user_point_id, l.earned_at

@@ -1,9 +1,12 @@
 -- hot: each gift of points. What an account still has of points that it was given. First earned is first spent, and gifts
 -- are of the account's own points: those are taken out of what it earned first. Of each entry that is left as much remains
 -- as the balance reaches back. Returns the sum. Locks nothing.
-WITH sent AS (
+WITH member AS (
+    SELECT a.points, a.user_point_id || a.merged_from AS accounts FROM user_points a
+     WHERE a.user_point_id = %(account)s::bigint
+), sent AS (
     SELECT coalesce(sum(t.points_redeemed), 0) AS points FROM loyalty_transaction t
-     WHERE t.user_point_id = %(account)s::bigint AND starts_with(t.reason_id, 'transfer:')
+     WHERE t.user_point_id = ANY (ARRAY(SELECT unnest(m.accounts) FROM member m)) AND starts_with(t.reason_id, 'transfer:')
 ), lots AS (
     SELECT t."createdAt" AS at, t.loyalty_transaction_id AS id, t.points_earned AS points,
            starts_with(t.reason_id, 'transfer:') AS is_received,
@@ -11,7 +14,8 @@ WITH sent AS (
                ORDER BY t."createdAt", t.loyalty_transaction_id
                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS own_before
       FROM loyalty_transaction t
-     WHERE t.user_point_id = %(account)s::bigint AND t.points_earned > 0 AND t.reason_id NOT LIKE 'redeem-undo:%%'
+     WHERE t.user_point_id = ANY (ARRAY(SELECT unnest(m.accounts) FROM member m)) AND t.points_earned > 0
+       AND t.reason_id NOT LIKE 'redeem-undo:%%' AND t.reason <> 'merged'
 ), remaining AS (
     SELECT l.at, l.id, l.is_received,
            CASE WHEN l.is_received THEN l.points
@@ -24,5 +28,5 @@ WITH sent AS (
       FROM remaining r
 )
 SELECT coalesce(sum(least(r.points, a.points - r.later)), 0) AS received
-  FROM reached r, user_points a
- WHERE a.user_point_id = %(account)s::bigint AND r.is_received AND a.points > r.later
+  FROM reached r, member a
+ WHERE r.is_received AND a.points > r.later

@@ -2,15 +2,16 @@
 -- moment `before`: first earned is first spent, so of each part as much as the balance of then reaches back. Points that came
 -- back are as old as they were. Returns ExpiringPart, whose `part` counts the bounds before it. Locks nothing.
 WITH earned AS (
-    SELECT t.user_point_id, width_bucket(t."createdAt", %(bounds)s::timestamptz[]) AS part,
-           coalesce(sum(t.points_earned) FILTER (WHERE NOT starts_with(t.reason_id, 'redeem-undo:')), 0) AS points,
+    SELECT coalesce(p.merged_into_id, p.user_point_id) AS account, width_bucket(t."createdAt", %(bounds)s::timestamptz[]) AS part,
+           coalesce(sum(t.points_earned) FILTER (
+               WHERE NOT starts_with(t.reason_id, 'redeem-undo:') AND t.reason <> 'merged'), 0) AS points,
            sum(t.points_earned - t.points_redeemed - t.points_expired - t.points_reversed) AS moved
       FROM loyalty_transaction t JOIN user_points p USING (user_point_id)
      WHERE p.brand_id = %(brand)s::bigint AND t."createdAt" < %(before)s::timestamptz
      GROUP BY 1, 2
 ), reached AS (
-    SELECT part, points, sum(moved) OVER (PARTITION BY user_point_id) AS balance,
-           coalesce(sum(points) OVER (PARTITION BY user_point_id ORDER BY part DESC
+    SELECT part, points, sum(moved) OVER (PARTITION BY account) AS balance,
+           coalesce(sum(points) OVER (PARTITION BY account ORDER BY part DESC
                                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS later
       FROM earned
 )

@@ -25,10 +25,14 @@ KINDS = {
     "adjusted_down": ("points_redeemed", "redeemed", "adjust:", -1),
     "received": ("points_earned", "earned", "transfer:", 1),
     "sent": ("points_redeemed", "redeemed", "transfer:", -1),
+    "merged_in": ("points_earned", "merged", "merge-in:", 1),
+    "merged_out": ("points_earned", "merged", "merge-out:", -1),
     "pending": ("points_pending", "pending", "order:", 0),
     "cancelled": ("points_cleared", "cancelled", "cancel:", 0),
 }
 OF_BALANCE = [kind for kind, (_column, _reason, _prefix, sign) in KINDS.items() if sign]
+# Of two accounts at once: tests/loyalty/merges makes them as production does.
+MERGES = ("merged_in", "merged_out")
 # What they do to the account's pending points.
 PENDING = {"pending": 1, "released": -1, "cancelled": -1}
 
@@ -39,6 +43,8 @@ def movement_of(entry: LoyaltyTransaction) -> str:
         return "adjusted_up" if entry.reason == "earned" else "adjusted_down"
     if entry.reason_id.startswith("transfer:"):
         return "received" if entry.reason == "earned" else "sent"
+    if entry.reason == "merged":
+        return "merged_in" if entry.reason_id.startswith("merge-in:") else "merged_out"
     if entry.reason_id.startswith("opening:"):
         return "brought_along"
     if entry.reason_id.startswith("redeem-undo:"):
@@ -90,7 +96,7 @@ def fill(brand: Brand, chance: random.Random, *, now: datetime, entries: int = 1
     some = moments(brand, chance, months=months, now=now)
     for at in sorted(next(some) for _ in range(entries)):
         account = chance.choice(accounts)
-        kind = chance.choice([*KINDS, "earned", "earned"])
+        kind = chance.choice([*(kind for kind in KINDS if kind not in MERGES), "earned", "earned"])
         amount = Decimal(chance.randint(1, 5000)) / 100
         if KINDS[kind][3] < 0:
             amount = min(amount, account.points)

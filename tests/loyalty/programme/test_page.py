@@ -158,5 +158,5 @@ def test_every_entry_has_one_movement(filled: Brand) -> None:
         for kind in histories.KINDS
     }
 
-    assert min(counted.values()) > 0
+    assert min(count for kind, count in counted.items() if kind not in histories.MERGES) > 0
     assert sum(counted.values()) == LoyaltyTransaction.objects.filter(user_point__brand=filled).count()

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from events.models import Event
 from loyalty.members import blocking, changes, confirmations, corrections, erasure, profile
+from loyalty.merges import undo
 from loyalty.models.accounts import UserPoints
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.webhooks import WebhookDelivery, WebhookType
@@ -66,6 +67,27 @@ def test_member_unblocked(brand, customer, received):
         switch(customer, brand, status)
 
     assert received("member.unblocked") == [{"user_id": customer.pk}]
+
+
+def test_member_merged(brand, customer, received):
+    other = factories.customer(brand)
+    factories.points(other, brand, 5)
+    made = factories.merge(customer, other, brand)
+
+    [body] = received("member.merged")
+    assert (body["user_id"], body["merged_user_id"], body["merge_id"]) == (customer.pk, other.pk, made.pk)
+    assert (body["points_moved"], body["new_balance"]) == (5, 5)
+
+
+def test_member_unmerged(brand, customer, received):
+    other = factories.customer(brand)
+    factories.points(other, brand, 5)
+    made = factories.merge(customer, other, brand)
+    for _again in range(2):
+        undo.undo(made=made, audit_context=by_hand())
+
+    [body] = received("member.unmerged")
+    assert (body["user_id"], body["merged_user_id"], body["new_balance"]) == (customer.pk, other.pk, 0)
 
 
 def test_member_changed(brand, customer, received):

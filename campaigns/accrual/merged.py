@@ -1,0 +1,35 @@
+"""Events of customers whose account was merged: they are the kept member's, who earns by them."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from events import leases
+from events.messages import LeasedEvent
+from loyalty.errors import MemberBlocked, MemberMerged
+from loyalty.points import accounts
+
+Handler = Callable[[LeasedEvent], None]
+
+
+def for_current_member(handler: Handler) -> Handler:
+    """Handle the event; where its account was merged into another, once more as an event of that account's member.
+
+    Only an event that was refused for it pays for looking the other one up.
+    """
+
+    @wraps(handler)
+    def handle(event: LeasedEvent) -> None:
+        try:
+            handler(event)
+        except MemberMerged:
+            handle(of_current_member(event))
+
+    return handle
+
+
+def of_current_member(event: LeasedEvent) -> LeasedEvent:
+    """The event, stored as the kept member's. Raises MemberBlocked where there is none."""
+    current = accounts.current_account(brand_id=event.brand_id, user_id=event.arguments["user_id"])
+    if current is None or current.user_id == event.arguments["user_id"]:
+        raise MemberBlocked
+    return leases.readdress(event, user_id=current.user_id)

@@ -1,0 +1,19 @@
+"""A filter of the list of members: by level."""
+
+from collections.abc import Sequence
+
+from django.db.models import Q
+from django.utils.translation import gettext_lazy
+
+from brands.models.tenants import Brand
+from portal.lists.filters import TextFilter
+
+
+class LevelFilter(TextFilter):
+    """By a level's name; a hyphen alone finds the members who have reached none."""
+
+    title = gettext_lazy("level")
+    parameter_name = "level"
+
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - its base's signature
+        return Q(current_level="" if value == "-" else value)

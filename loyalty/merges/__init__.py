@@ -1,0 +1,1 @@
+"""Two accounts of one person made one, and the undo of it."""

@@ -1,0 +1,347 @@
+"""Two accounts of one person made one: the ledger carries everything over, once, and the undo brings it back."""
+
+import uuid
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from brands.models.audit import AuditLogEntry
+from brands.models.people import User
+from core.errors import IdempotencyKeyReused, Invalid
+from events.models import Event
+from loyalty.errors import MemberMerged, MergeNotPossible, MergeUndoNotPossible
+from loyalty.merges import merge as merging
+from loyalty.models.accounts import OpeningBalance, UserPoints
+from loyalty.models.ledger import AccountMerge, LoyaltyTransaction
+from loyalty.models.rewards import Redemption
+from loyalty.models.wallets import WalletPass
+from loyalty.models.webhooks import WebhookEndpoint
+from loyalty.points import accounts, adjustments, ledger, transfers
+from loyalty.programme import consistency as books
+from loyalty.programme import roll_forward, rollups
+from loyalty.rewards import cancellation, till
+from loyalty.rewards.grants import grant_reward
+from loyalty.wallets import passes
+from tests.loyalty.merges.conftest import context, merged, undone
+from tests.support import factories, shop
+
+pytestmark = pytest.mark.django_db
+
+FIELDS = (
+    "points",
+    "points_earned",
+    "points_redeemed",
+    "points_expired",
+    "points_returned",
+    "points_reversed",
+    "points_received",
+    "points_owed",
+    "points_pending",
+    "current_level",
+    "status",
+    "merged_into_id",
+    "merged_from",
+)
+
+
+def state(brand, *members):
+    """All that the accounts say, once the books are proven to add up."""
+    assert shop.contradictions() == []
+    rows = UserPoints.objects.filter(brand=brand, user__in=members).order_by("pk")
+    return [tuple(getattr(row, name) for name in FIELDS) for row in rows]
+
+
+def history_of(brand, member):
+    """A member who earned, spent, got some back, gave, received and let some expire."""
+    factories.points(member, brand, 100)
+    reward = factories.reward(brand, cost=15)
+    factories.redemption(member, reward)
+    cancellation.cancel(redemption=factories.redemption(member, reward), audit_context=context())
+    account = factories.account(member, brand)
+    friend = factories.account(factories.customer(brand), brand)
+    factories.points(friend.user, brand, 20)
+    for sender, receiver, points in ((account, friend, 5), (friend, account, 7)):
+        request = transfers.TransferRequest(
+            brand.pk, sender.user_id, receiver.pk, Decimal(points), uuid.uuid4(), timezone.now()
+        )
+        transfers.transfer(request)
+
+
+@pytest.fixture
+def brand(brand):
+    brand.transfers_allowed, brand.transfer_daily_limit = True, 1000
+    brand.save()
+    return brand
+
+
+def test_everything_goes_over_to_the_cent(brand, target, source):
+    factories.points(target, brand, "12.50")
+    history_of(brand, source)
+    before = factories.account(target, brand), factories.account(source, brand)
+
+    made = merged(brand, target, source)
+
+    after, empty = factories.account(target, brand), factories.account(source, brand)
+    assert shop.contradictions() == []
+    for name in FIELDS[:9]:
+        assert getattr(after, name) == getattr(before[0], name) + getattr(before[1], name), name
+        assert getattr(empty, name) == 0
+    assert (after.lifetime, after.redeemed) == (
+        before[0].lifetime + before[1].lifetime,
+        before[0].redeemed + before[1].redeemed,
+    )
+    assert (empty.status, empty.merged_into_id, after.merged_from) == ("merged", after.pk, [empty.pk])
+    lines = LoyaltyTransaction.objects.filter(reason="merged").order_by("points_earned")
+    assert [(line.reason_id, line.change, line.note) for line in lines] == [
+        (f"merge-out:{made.pk}", -before[1].points, "Moved to another account of yours"),
+        (f"merge-in:{made.pk}", before[1].points, "From another account of yours"),
+    ]
+
+
+def test_the_undo_brings_both_back(brand, target, source):
+    factories.level(brand, "Gold", 110)
+    factories.points(target, brand, "12.50")
+    history_of(brand, source)
+    before = state(brand, target, source)
+
+    made = merged(brand, target, source)
+    assert factories.account(target, brand).current_level == "Gold"
+    factories.points(target, brand, 3)
+    undone(made)
+
+    factories.points(target, brand, 0)
+    after = state(brand, target, source)
+    assert after[1] == before[1]
+    assert after[0] == (before[0][0] + 3, before[0][1] + 3, *before[0][2:])
+    assert undone(made).undone_at == AccountMerge.objects.get().undone_at
+    assert LoyaltyTransaction.objects.filter(reason="merged").count() == 4
+
+
+def test_merged_again_after_an_undo(brand, target, source):
+    factories.points(source, brand, 10)
+    undone(merged(brand, target, source))
+
+    merged(brand, source, target)
+
+    assert [row[0] for row in state(brand, target, source)] == [0, 10]
+
+
+def test_the_same_key_merges_once(brand, target, source):
+    factories.points(source, brand, 10)
+    key = uuid.uuid4()
+
+    assert merged(brand, target, source, key=key) == merged(brand, target, source, key=key)
+    with pytest.raises(IdempotencyKeyReused):
+        merged(brand, target, factories.customer(brand), key=key)
+    assert factories.account(target, brand).points == 10
+
+
+def test_what_one_owes_is_settled_from_what_the_other_has(brand, target, source):
+    factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
+    shop.buy(brand, source, subtotal="100.00")
+    factories.redemption(source, factories.reward(brand, cost=10))
+    shop.give_back(brand, source)
+    factories.points(target, brand, 4)
+    assert shop.numbers(brand, source) == (0, 0, 10)
+    seen = merging.preview(target=factories.account(target, brand), source=factories.account(source, brand))
+
+    made = merged(brand, target, source)
+
+    assert shop.numbers(brand, target) == (0, 0, 6) == (seen.balance, seen.pending, seen.owed)
+    assert shop.numbers(brand, source) == (0, 0, 0)
+    assert (made.settled, factories.account(target, brand).lifetime) == (4, seen.lifetime)
+    with pytest.raises(MergeUndoNotPossible, match="settled points that were owed"):
+        undone(made)
+
+
+def refused(brand, target, source):
+    with pytest.raises(MergeNotPossible) as error:
+        merged(brand, target, source)
+    assert not AccountMerge.objects.exists()
+    assert not LoyaltyTransaction.objects.filter(reason="merged").exists()
+    return str(error.value.message)
+
+
+def test_what_cannot_be_merged_says_why(brand, target, source):
+    assert "the same account" in refused(brand, target, target)
+    elsewhere = factories.brand()
+    other = factories.account(factories.customer(elsewhere), elsewhere)
+    with pytest.raises(MergeNotPossible, match="different brands"):
+        merging.merge(target=factories.account(target, brand), source=other, key=uuid.uuid4(), audit_context=context())
+    with pytest.raises(Invalid, match="Enter a reason"):
+        merging.merge(
+            target=factories.account(target, brand),
+            source=factories.account(source, brand),
+            key=uuid.uuid4(),
+            audit_context=context(" "),
+        )
+    OpeningBalance.objects.create(brand=brand, user=source, reason_id="opening:x", points=5)
+    assert "wait for a confirmed address" in refused(brand, target, source)
+    OpeningBalance.objects.all().delete()
+    UserPoints.objects.filter(user=source).update(status="blocked")
+    assert "is blocked. Unblock" in refused(brand, target, source)
+    assert "is blocked. Unblock" in refused(brand, source, target)
+    UserPoints.objects.filter(user=source).update(status="active")
+    User.objects.filter(pk=source.pk).update(is_staff=True)
+    assert "works in the portal" in refused(brand, source, target)
+    User.objects.filter(pk=source.pk).update(is_staff=False, is_active=False)
+    assert "was erased" in refused(brand, target, source)
+    ledger.credit(
+        account=factories.account(target, brand).pk,
+        points=Decimal("99999999"),
+        reason_id="a",
+        note="",
+        at=timezone.now(),
+    )
+    factories.points(target, brand, 10)
+    assert "too many points" in refused(brand, factories.customer(brand), target)
+
+
+def test_a_merged_account_is_merged_no_further(brand, target, source):
+    third = factories.customer(brand)
+    merged(brand, target, source)
+
+    for pair in ((third, source), (source, third)):
+        with pytest.raises(MergeNotPossible, match="merged into another account already"):
+            merged(brand, *pair)
+    with pytest.raises(MergeNotPossible, match="Keep this account"):
+        merged(brand, third, target)
+    merged(brand, target, third)
+    assert factories.account(target, brand).merged_from == [
+        factories.account(source, brand).pk,
+        factories.account(third, brand).pk,
+    ]
+    assert shop.contradictions() == []
+
+
+def test_the_undo_is_refused_with_what_is_missing(brand, target, source):
+    factories.points(source, brand, 10)
+    made = merged(brand, target, source)
+    factories.redemption(target, factories.reward(brand, cost=4))
+    before = state(brand, target, source)
+
+    with pytest.raises(MergeUndoNotPossible, match=r"4\.00 are missing"):
+        undone(made)
+    assert state(brand, target, source) == before
+    factories.points(target, brand, 4)
+    with pytest.raises(MergeUndoNotPossible, match="for a day"):
+        undone(made, at=made.created_at + timedelta(days=1))
+    undone(made, at=made.created_at + timedelta(hours=23))
+    assert [row[0] for row in state(brand, target, source)] == [0, 10]
+
+
+def test_a_merged_account_earns_gives_and_redeems_nothing(brand, target, source):
+    factories.points(source, brand, 10)
+    merged(brand, target, source)
+    account = factories.account(source, brand)
+
+    for points in (5, -5):
+        with pytest.raises(MemberMerged):
+            adjustments.adjust(account=account, points=Decimal(points), key=uuid.uuid4(), audit_context=context())
+    assert accounts.set_status(accounts=[account], status=UserPoints.Status.ACTIVE, at=timezone.now()) == []
+    assert factories.account(source, brand).status == "merged"
+
+
+def test_codes_go_over_and_stay_good(brand, target, source):
+    factories.points(source, brand, 30)
+    reward = factories.reward(brand, cost=10)
+    first, second = (factories.redemption(source, reward) for _ in range(2))
+    made = merged(brand, target, source)
+    for each in (first, second):
+        each.refresh_from_db()
+
+    assert first.user_point == factories.account(target, brand)
+    till.use(redemption=first, at=timezone.now(), request=uuid.uuid4())
+    cancellation.cancel(redemption=second, audit_context=context())
+    assert factories.account(target, brand).points == 20
+    assert shop.contradictions() == []
+    with pytest.raises(MergeUndoNotPossible, match="redemption of the ended account was cancelled"):
+        undone(made)
+
+
+def test_a_thing_that_both_won_is_good_for_both(brand, target, source):
+    milestone = factories.milestone(factories.campaign(brand), 1, reward_name="Mug")
+    for member in (target, source):
+        grant_reward(account=factories.account(member, brand), milestone_id=milestone.pk, name="Mug", at=timezone.now())
+        Redemption.objects.filter(user_point__user=member).update(request_key=uuid.uuid4())
+    merged(brand, target, source)
+
+    for redemption in Redemption.objects.all():
+        assert till.use(redemption=redemption, at=timezone.now(), request=uuid.uuid4()).status == "used"
+
+
+def test_points_stay_as_old_as_they_were(brand, target, source):
+    now = timezone.now()
+    factories.points(source, brand, 30, at=now - timedelta(days=500))
+    factories.points(source, brand, 20, at=now - timedelta(days=10))
+    factories.points(target, brand, 5, at=now - timedelta(days=10))
+    merged(brand, target, source)
+
+    account = factories.account(target, brand)
+    [expired] = ledger.expire(
+        accounts=[account.pk], retained_from=now - timedelta(days=365), reason_id="expire:x", note="", at=now
+    )
+
+    assert (expired.points, expired.balance) == (30, 25)
+
+
+def test_the_books_close_with_merges(brand, target, source):
+    factories.points(target, brand, "50.50")
+    factories.points(source, brand, "30.25")
+    factories.redemption(source, factories.reward(brand, cost=10))
+    made = merged(brand, target, source)
+    month = rollups.month_of(timezone.now().astimezone(brand.zone).date())
+
+    [line] = roll_forward.months(brand=brand, first=month, last=month, at=timezone.now())
+
+    assert (line.points["merged_in"], line.points["merged_out"]) == (Decimal("20.25"), Decimal("20.25"))
+    assert line.closing == Decimal("70.75") == factories.account(target, brand).points
+    undone(made)
+    [line] = roll_forward.months(brand=brand, first=month, last=month, at=timezone.now())
+    assert line.closing == Decimal("70.75")
+    rollups.catch_up(brand=brand, at=timezone.now() + timedelta(days=2))
+    assert [row for check in books.CHECKS.values() for row in run(check)] == []
+
+
+def run(statement):
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchall()
+
+
+def test_checks_find_a_merge_that_is_not_what_it_says(brand, target, source):
+    factories.points(source, brand, 10)
+    made = merged(brand, target, source)
+    AccountMerge.objects.filter(pk=made.pk).update(carried={**made.carried, "earned": "11"})
+    assert [row[:2] for row in shop.contradictions()] == [
+        ("merge is not what ledger and accounts say", f"merge {made.pk}")
+    ]
+    AccountMerge.objects.filter(pk=made.pk).update(carried=made.carried)
+    account = factories.account(target, brand)
+    UserPoints.objects.filter(pk=account.pk).update(merged_from=None)
+    assert {row[0] for row in shop.contradictions()} == {"merge is not what ledger and accounts say"}
+
+
+def test_what_follows_is_published(brand, target, source):
+    passes.issue(account=factories.account(source, brand), platform="google", at=timezone.now())
+    WebhookEndpoint.objects.create(
+        brand=brand, url="https://a.example/", secret="s" * 40, types=["member.merged", "member.unmerged"]
+    )
+    factories.points(source, brand, 10)
+    made = merged(brand, target, source)
+    undone(made)
+
+    announced = [each.detail["payload"] for each in Event.objects.filter(detail_type="announce").order_by("pk")]
+    assert [each["type"] for each in announced] == ["member.merged", "member.unmerged"]
+    assert [(each["data"]["user_id"], each["data"]["merged_user_id"]) for each in announced] == [
+        (target.pk, source.pk)
+    ] * 2
+    assert [each["data"]["new_balance"] for each in announced] == [10, 0]
+    assert WalletPass.objects.get().account.user == source
+    changed = Event.objects.filter(detail_type="balance-changed", detail__payload__cause__startswith="merge:")
+    assert changed.count() == 4
+    told = AuditLogEntry.objects.filter(brand=brand, action__in=["Accounts merged", "Merge undone"])
+    assert [each.reason for each in told.order_by("pk")] == ["One person"] * 2 + ["A mistake"] * 2

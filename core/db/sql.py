@@ -66,8 +66,8 @@ def numbered(statement: str) -> tuple[bytes, list[str]]:
     """
     names: dict[str, int] = {}
 
-    def number(found: re.Match[str]) -> str:
-        name = found[1]
+    def number(placeholder: re.Match[str]) -> str:
+        name = placeholder[1]
         return f"${names.setdefault(name, len(names) + 1)}" if name else "%"
 
     return PLACEHOLDER.sub(number, statement).encode(), list(names)

@@ -92,6 +92,7 @@ PERSONAL_DATA = {
 ACCOUNT_MERGES = {"progress": "campaigns.progress.merging.PROGRESS"}
 CUSTOMER_PANELS = {
     "loyalty.loyaltytransaction": "loyalty.admin.ledger.panel",
+    "loyalty.levelchange": "loyalty.admin.levels.changes.panel",
     "campaigns.userloyaltycampaign": "campaigns.admin.progress.panel",
     "authcodes.scan": "authcodes.admin.scans.panel",
 }
@@ -153,6 +154,8 @@ WEBHOOKS = [
     "loyalty.api.webhooks.POINTS_PENDING",
     "loyalty.api.webhooks.POINTS_RELEASED",
     "loyalty.api.webhooks.LEVEL_REACHED",
+    "loyalty.api.webhooks.LEVEL_RENEWED",
+    "loyalty.api.webhooks.LEVEL_LOWERED",
     "loyalty.api.webhooks.REWARD_REDEEMED",
     "loyalty.api.webhooks.REWARD_USED",
     "loyalty.api.webhooks.REWARD_CANCELLED",

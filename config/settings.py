@@ -224,6 +224,7 @@ CELERY_BEAT_SCHEDULE = {
     "check-wallets": {"task": "loyalty.tasks.check_wallets", "schedule": 86_400},
     # Each brand's night begins when its day does; what is done for the day is asked for in vain.
     "release-points": {"task": "loyalty.tasks.release_points", "schedule": 60, "options": {"expires": 60}},
+    "settle-levels": {"task": "loyalty.tasks.settle_levels", "schedule": 60, "options": {"expires": 60}},
     "expire-points": {"task": "loyalty.tasks.expire_points", "schedule": 600, "options": {"expires": 600}},
     "send-staff-mails": {"task": "brands.tasks.send_staff_mails", "schedule": 60, "options": {"expires": 60}},
     "store-stopped-attempts": {
@@ -447,6 +448,8 @@ GOOGLE_WALLET_ADDRESS = "https://walletobjects.googleapis.com/walletobjects/v1"
 REDEMPTION_UNDO_MINUTES = 15
 # Accounts whose points expire in one transaction, which is as long as an accrual may have to wait.
 EXPIRY_CHUNK = 500
+# The same of accounts whose levels are settled.
+LEVELS_CHUNK = 500
 
 # Label -> `panel(customer, brand)`: what this list has of a customer, on the customer's page.
 # What writes approved points onto a row of each kind: a function of row, values, who and when.

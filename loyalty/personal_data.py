@@ -18,6 +18,7 @@ from loyalty.members.moving_in import opening_balances
 from loyalty.models.accounts import OpeningBalance, UserPoints
 from loyalty.models.consents import Consent
 from loyalty.models.ledger import AMOUNTS, AccountMerge, LoyaltyTransaction, PointTransfer
+from loyalty.models.levels import LevelChange
 from loyalty.models.notifications import Channel, Device, NotificationDelivery
 from loyalty.models.orders import CreditedOrder, OrderReturn
 from loyalty.models.rewards import Redemption
@@ -131,6 +132,9 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
         "points_pending",
         "points_owed",
         "current_level",
+        "points_before_period",
+        "period_from",
+        "level_until",
         "status",
         "enrolled_at",
         "external_id",
@@ -152,6 +156,11 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
         "points_given": rows(sent.values("points", "created_at")),
         "points_received": rows(received.values("points", "created_at")),
         "orders": rows(bought.values("order_id", "amount", "currency", "items", "credited_at")),
+        "level_changes": rows(
+            LevelChange.objects.filter(**here)
+            .order_by("id")
+            .values("level_before", "level_after", "reason", "points", "level_until", "created_at")
+        ),
         "returns": rows(returned.values("order_id", "return_id", "kind", "status", "amount", "created_at")),
         "redemptions": rows(taken.values("name", "cost", "code", "status", "created_at", "used_at", "cancelled_at")),
     }

@@ -13,6 +13,7 @@ from loyalty.members.moving_in import opening_balances
 from loyalty.notifications import sender_domains
 from loyalty.orders import releases
 from loyalty.points import expiry
+from loyalty.points.level_periods import run
 from loyalty.programme import rollups
 from loyalty.wallets import selfcheck
 
@@ -54,6 +55,12 @@ def check_sender_domains() -> int:
 def expire_points() -> int:
     """Every few minutes: the night's work of brands whose day has begun; returns how many accounts it changed."""
     return with_fresh_connection(lambda: expiry.catch_up(at=timezone.now()))
+
+
+@shared_task
+def settle_levels() -> int:
+    """Every minute: levels that end, and the warnings before, where levels have periods; returns how many accounts."""
+    return with_fresh_connection(lambda: run.catch_up(at=timezone.now()))
 
 
 @shared_task

@@ -76,7 +76,15 @@ def test_postgresql_can_plan_what_scans_add_to_their_accruals(db):
     assert plan_of(write.statement_with(Parts(SETTLE_SCANS)).text)
 
 
-@pytest.mark.parametrize("parts", [Parts(has_uses=True), Parts(has_budgets=True), Parts(SETTLE_SCANS, True, True)])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        Parts(has_uses=True),
+        Parts(has_budgets=True),
+        Parts(changes_level=True),
+        Parts(SETTLE_SCANS, True, True, True),
+    ],
+)
 def test_postgresql_can_plan_what_rules_with_limits_add(db, parts):
     assert plan_of(write.statement_with(parts).text)
 

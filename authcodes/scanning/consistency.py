@@ -7,9 +7,11 @@ from campaigns.segments import consistency as segments
 from core import consistency
 from core.consistency import Difference, check
 from loyalty.points import consistency as points
+from loyalty.points.level_periods import consistency as levels
 
 CHECKS = {
     **points.CHECKS,
+    **levels.CHECKS,
     **progress.CHECKS,
     **segments.CHECKS,
     "code's scan count is not its number of accepted scans": check("authcodes/scanning/sql/check_scan_counts.sql"),

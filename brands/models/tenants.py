@@ -12,6 +12,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from brands.models.level_periods import LevelPeriodModel, shorter_than_period
 from core import currencies
 from core.moments import MomentField
 from core.web.web_origins import MAX_ORIGIN_LENGTH, validate_web_origin
@@ -79,7 +80,7 @@ def link_field(name: Any, help_text: Any) -> Any:
     )
 
 
-class Brand(models.Model):
+class Brand(LevelPeriodModel):
     """A tenant: everything else belongs to exactly one."""
 
     visible_to_customers = True
@@ -268,6 +269,14 @@ class Brand(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(after_return__in=["retain", "recompute"]), name="brand_after_return_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(level_period_months__range=(1, 60))
+                & (models.Q(level_period="lifetime") | shorter_than_period()),
+                name="brand_level_period_makes_sense",
+                violation_error_message=_(
+                    "The grace days and the days of warning must each be fewer than the days of the period."
+                ),
             ),
         ]
 

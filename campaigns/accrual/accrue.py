@@ -1,11 +1,14 @@
 """Accrual: fetch a snapshot, decide, write; alone or many at once."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from django.db import transaction
 
 from brands.errors import UserNotFound
+from brands.models.tenants import Brand
+from brands.tenants import local_time
 from campaigns.accrual import decide, snapshot, write
 from campaigns.accrual.snapshot import AccrualSnapshot
 from campaigns.accrual.types import AccrualRequest, AccrualResult, PendingAccrual
@@ -26,6 +29,7 @@ from loyalty.errors import (
 )
 from loyalty.integrations import external_system
 from loyalty.points import accounts
+from loyalty.points.level_periods.settle import settle
 
 # What an accrual is refused with.
 ACCRUAL_ERRORS = (
@@ -62,6 +66,9 @@ def accrue(request: AccrualRequest, *, begin: Callable[[], None] | None = None) 
             begin()
         account = state.account or accounts.enrol(user_id=action.user_id, brand_id=action.brand_id, at=action.at)
         accounts.lock(account=account)
+        if not state.is_settled(action.at):
+            request = settle_level(request, account, state)
+            action = request.action
         budgets.lock(decide.budgets_taken_of(action, state))
         budgets.lock_campaigns(decide.campaigns_with_budgets(state))
         state = snapshot.fetch_one(action)
@@ -71,6 +78,22 @@ def accrue(request: AccrualRequest, *, begin: Callable[[], None] | None = None) 
         if not write.write([pending]):
             raise messages.LeaseLostError  # not the account or a budget, which are locked
         return pending.result
+
+
+def settle_level(request: AccrualRequest, account: int, state: AccrualSnapshot) -> AccrualRequest:
+    """Where levels have periods, the job may come after the accrual: what is due happens first. Returns the request.
+
+    The account is locked. If another machine's clock was ahead, and has begun the next period of the account already,
+    the action is credited at its beginning: what counts in a period has a moment that lies in it.
+    """
+    action = request.action
+    rule = state.level_rule
+    assert rule is not None  # noqa: S101 - elsewhere an account is always settled
+    settled = settle(brand=Brand.objects.get(pk=action.brand_id), accounts=[account], at=action.at).get(account)
+    if settled is None or settled.period_from is None:
+        return request
+    began = local_time.midnight(settled.period_from, rule.zone)
+    return replace(request, action=replace(action, at=max(action.at, began)))
 
 
 def accrue_batch(requests: Sequence[AccrualRequest]) -> list[AccrualRequest]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from campaigns.accrual.types import (
     AccrualReason,
     AccrualRequest,
     AccrualResult,
+    LevelRise,
     PendingAccrual,
     QualifyingAction,
     RuleUses,
@@ -40,6 +42,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import accounts, explanations, levels, point_limits
 from loyalty.points.explanations import Cut
 from loyalty.points.ledger import LedgerEntry
+from loyalty.points.level_periods import standing
 from loyalty.points.point_limits import RemainingLimit
 
 Reason = LoyaltyTransaction.Reason
@@ -66,8 +69,11 @@ class Awards:
 
 
 def needs_no_lock(action: QualifyingAction, state: AccrualSnapshot) -> bool:
-    """Whether it can be written without locking the account first: it exists, and no point limit counts."""
-    return state.account is not None and not (action.limited and state.limits_points)
+    """Whether it can be written without locking the account first: it exists, no point limit counts, and its level is
+    that of the moment."""
+    if state.account is None or (action.limited and state.limits_points):
+        return False
+    return state.is_settled(action.at)
 
 
 def can_batch(action: QualifyingAction, state: AccrualSnapshot) -> bool:
@@ -252,11 +258,11 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
     awarded, pending = (ZERO, total) if action.hold else (total, ZERO)
     settled = min(state.owed, awarded)
     progress = advanced(action, state, [reason for reason, _award in result.earned]) if entries else ()  # 8, 9
-    lifetime = state.lifetime + awarded
+    counted = state.counted + awarded
     level = state.current_level
     if entries:  # 10: the level
-        level = levels.level_after(levels=state.levels, name=level, lifetime=lifetime)
-    next_level = levels.following(levels=state.levels, lifetime=lifetime)
+        level = levels.level_after(levels=state.levels, name=level, lifetime=counted)
+    next_level = levels.following(levels=state.levels, lifetime=counted)
     return AccrualResult(
         entries=entries,
         points_earned=awarded,
@@ -264,7 +270,7 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
         progress=progress,
         own_campaign_id=action.own_campaign_id,
         level_updated=level != state.current_level
-        and levels.newly_reached(levels=state.levels, name=level, before=state.lifetime, after=lifetime),
+        and levels.newly_reached(levels=state.levels, name=level, before=state.counted, after=counted),
         current_level=level,
         next_level_threshold=next_level.threshold if next_level else None,
         limit=limit,
@@ -272,4 +278,13 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
         settled=settled,
         release_at=release_at,
         uses=rule_uses(result),
+        level_change=level_change(state, level, counted, action.at) if level != state.current_level else None,
     )
+
+
+def level_change(state: AccrualSnapshot, level: str, counted: Decimal, at: datetime) -> LevelRise | None:
+    """What is noted of a level that is reached, where levels have periods."""
+    if state.level_rule is None:
+        return None
+    until = state.level_rule.until(state.level_rule.today(at)) if standing.ends(state.levels, level) else None
+    return LevelRise(state.current_level, level, counted, until)

@@ -18,6 +18,7 @@ from campaigns.progress.advance import ActiveCampaign, parse_running
 from core.db.statements import query
 from core.json_values import ENCODER
 from loyalty.points import ledger, levels, point_limits
+from loyalty.points.level_periods.rules import LevelRule, rule_from
 from loyalty.points.levels import Level
 
 ZERO = Decimal(0)
@@ -64,6 +65,10 @@ class AccrualSnapshot:
     balance: Decimal
     lifetime: Decimal
     owed: Decimal
+    level_rule: LevelRule | None  # where levels have periods
+    before_period: Decimal
+    period_from: date | None
+    level_due_at: datetime | None
     levels: tuple[Level, ...]
     campaigns: tuple[ActiveCampaign, ...]
     claimed: frozenset[str]
@@ -78,6 +83,21 @@ class AccrualSnapshot:
     used: dict[str, Any]
     catalogue: tuple[Item, ...]
     segments: frozenset[int]
+
+    @property
+    def counted(self) -> Decimal:
+        """What counts towards a level."""
+        return self.lifetime - self.before_period if self.level_rule else self.lifetime
+
+    def is_settled(self, at: datetime) -> bool:
+        """Whether level and period are those of the moment, where levels have periods."""
+        if self.level_rule is None:
+            return True
+        return self.level_due_at is not None and at < self.level_due_at and self.period_began(at)
+
+    def period_began(self, at: datetime) -> bool:
+        """False: another machine's clock was ahead, and has begun the account's next period already."""
+        return self.level_rule is None or self.period_from is None or self.level_rule.today(at) >= self.period_from
 
     @property
     def limits_points(self) -> bool:
@@ -120,6 +140,11 @@ class SnapshotRow:
     balance: Decimal | None
     lifetime: Decimal | None
     owed: Decimal | None
+    level_period: str
+    level_period_months: int
+    points_before_period: Decimal | None
+    period_from: date | None
+    level_due_at: datetime | None
     levels: list[tuple[str, str, str, str]] | None
     campaigns: list[dict[str, Any]] | None
     claimed: list[str]
@@ -226,8 +251,9 @@ def _parameters_of(item: int, lookup: AccrualLookup, rule_set: RuleSet) -> dict[
 
 
 def _snapshot(row: SnapshotRow, rule_set: RuleSet) -> AccrualSnapshot:
+    zone = ZoneInfo(row.time_zone)
     return AccrualSnapshot(
-        zone=ZoneInfo(row.time_zone),
+        zone=zone,
         loyalty_active=row.loyalty_active,
         auto_enroll=row.auto_enroll,
         daily_point_limit=row.daily_point_limit,
@@ -239,6 +265,10 @@ def _snapshot(row: SnapshotRow, rule_set: RuleSet) -> AccrualSnapshot:
         balance=row.balance or ZERO,
         lifetime=row.lifetime or ZERO,
         owed=row.owed or ZERO,
+        level_rule=rule_from(row.level_period, row.level_period_months, 0, 0, zone),
+        before_period=row.points_before_period or ZERO,
+        period_from=row.period_from,
+        level_due_at=row.level_due_at,
         levels=tuple(
             Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in row.levels or ()
         ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -101,6 +101,7 @@ class AccrualResult:
     points_pending: Decimal = ZERO
     settled: Decimal = ZERO  # of what the account owed, taken from the points earned
     release_at: datetime | None = None
+    level_change: "LevelRise | None" = None  # where levels have periods
 
     @property
     def transaction_id(self) -> int | None:
@@ -161,6 +162,16 @@ class RuleUses:
 
     def __bool__(self) -> bool:
         return bool(self.of_member or self.of_budgets)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRise:
+    """A level that an accrual reached by so many points of the period, and its last day; None: it does not end."""
+
+    before: str
+    after: str
+    points: Decimal
+    until: date | None
 
 
 @dataclass(frozen=True, slots=True)

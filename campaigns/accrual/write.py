@@ -16,6 +16,8 @@ from loyalty.points import ledger
 
 WITHIN_BUDGETS = part("campaigns/accrual/sql/within_budgets.sql")
 COUNT_RULE_USES = part("campaigns/accrual/sql/count_rule_uses.sql")
+SET_LEVEL_UNTIL = part("campaigns/accrual/sql/set_level_until.sql")
+INSERT_LEVEL_CHANGES = part("campaigns/accrual/sql/insert_level_changes.sql")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -25,13 +27,14 @@ class Parts:
     extra_cte: str = ""
     has_uses: bool = False
     has_budgets: bool = False
+    changes_level: bool = False
 
     @classmethod
     def of(cls, accrual: PendingAccrual) -> "Parts":
         uses = accrual.result.uses
         extra = accrual.extra_cte.statement if accrual.extra_cte else ""
         has_budgets = bool(uses.of_budgets) or bool(spent(accrual.result.progress))
-        return cls(extra, bool(uses.of_member), has_budgets)
+        return cls(extra, bool(uses.of_member), has_budgets, accrual.result.level_change is not None)
 
 
 def write(accruals: Sequence[PendingAccrual]) -> set[int]:
@@ -59,6 +62,7 @@ def write(accruals: Sequence[PendingAccrual]) -> set[int]:
         items=json.dumps(items),
         at=at,
         **_rule_uses(accruals, parts),
+        **(_level_changes(accruals) if parts.changes_level else {}),
         **ledger.posting(
             [(accrual.result.entries, accrual.result.settled, accrual.result.current_level) for accrual in accruals]
         ),
@@ -95,6 +99,23 @@ def _rule_uses(accruals: Sequence[PendingAccrual], parts: Parts) -> dict[str, st
     return result
 
 
+def _level_changes(accruals: Sequence[PendingAccrual]) -> dict[str, str]:
+    """Parameter of the part about levels that end."""
+    changes = [(item, each.result.level_change) for item, each in enumerate(accruals)]
+    rows = [
+        {
+            "item": item,
+            "level_before": change.before,
+            "level_after": change.after,
+            "points": str(change.points),
+            "level_until": change.until and change.until.isoformat(),
+        }
+        for item, change in changes
+        if change
+    ]
+    return {"level_changes": json.dumps(rows)}
+
+
 @cache
 def statement_with(parts: Parts) -> Query[int]:
     """The statement that writes accruals, with more CTEs for what is not usual."""
@@ -105,5 +126,7 @@ def statement_with(parts: Parts) -> Query[int]:
         within_budgets=WITHIN_BUDGETS if parts.has_budgets else "",
         insert_events=publishing.insert_events_of("locked"),
         count_rule_uses=COUNT_RULE_USES if parts.has_uses else "",
+        set_level_until=SET_LEVEL_UNTIL if parts.changes_level else "",
+        insert_level_changes=INSERT_LEVEL_CHANGES if parts.changes_level else "",
         extra_cte=f", extra AS ({parts.extra_cte})" if parts.extra_cte else "",
     )

@@ -15,7 +15,7 @@ class EarningTerms(models.Model):
     """A brand's levels, point limits, ceiling and clock as they have been since a moment. Written by triggers alone.
 
     `content`: `levels` (name, threshold, reward of a scan), lowest first, `daily`, `monthly`, `ceiling`, `time_zone`
-    and `after_return`.
+    and `after_return`; `level_periods` where levels have some.
     """
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)

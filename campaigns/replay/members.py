@@ -4,7 +4,7 @@ Both are one and the same until the draft gives a member anything else, which ke
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -12,6 +12,8 @@ from typing import Any
 import psycopg
 
 from campaigns.earning.limits import NOTHING, Used, UseKey, starts_of
+from campaigns.replay import level_history
+from campaigns.replay.level_history import LevelHistory
 from campaigns.replay.terms import Terms
 from core.db.statements import query
 from loyalty.points import ledger, levels, point_limits
@@ -111,7 +113,10 @@ class Branch:
         self.uses[key] = (started, (used if before == started else NOTHING).plus(points))
 
     def climb(self, terms: Terms) -> None:
-        """The level after lifetime points have changed; levels never go down."""
+        """The level after lifetime points have changed; levels never go down. Where they have periods, they are taken
+        as they really were: see place."""
+        if terms.has_level_periods:
+            return
         self.level = levels.level_after(levels=terms.levels, name=self.level, lifetime=self.lifetime)
 
     def take_over(self, past: dict[str, Any]) -> None:
@@ -125,6 +130,8 @@ class Branch:
 
     def descend(self, terms: Terms) -> None:
         """The level after a return, where the brand computes it again."""
+        if terms.has_level_periods:
+            return
         top = levels.reached(levels=terms.levels, lifetime=self.lifetime)
         if any(each.name == self.level for each in terms.levels):
             self.level = top.name if top else ""
@@ -147,6 +154,7 @@ class Member:
     is_placed: bool = False  # its level is known from an action of its own
     pending: dict[int, Decimal] | None = None
     claimed: set[str] | None = None
+    levels: LevelHistory = field(default_factory=LevelHistory)
 
     @property
     def is_shared(self) -> bool:
@@ -165,8 +173,11 @@ class Member:
 class Members:
     """Those that a replay has met. What they had at its beginning is read page by page."""
 
-    def __init__(self, *, brand_id: int, since: datetime, terms: Terms, has_limits: bool) -> None:
+    def __init__(
+        self, *, brand_id: int, since: datetime, terms: Terms, has_limits: bool, has_level_periods: bool = False
+    ) -> None:
         self._brand_id, self._since, self._terms, self._has_limits = brand_id, since, terms, has_limits
+        self._has_level_periods = has_level_periods
         local = since.astimezone(terms.zone)
         self._midnight = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
         self._starts = starts_of(local)
@@ -200,6 +211,11 @@ class Members:
                 )
                 branch.climb(self._terms)
             self._by_user[user_id] = Member(user_id, row.account if row else None, branch, branch)
+        if self._has_level_periods:
+            accounts = {row.account: user_id for user_id, row in rows.items() if row.account}
+            histories = level_history.fetch(brand_id=self._brand_id, accounts=accounts.keys(), since=self._since)
+            for account, history in histories.items():
+                self._by_user[accounts[account]].levels = history
         if self._has_limits:
             month = day.replace(day=1)
             week = day.combine(self._starts["week"], day.time(), day.tzinfo)

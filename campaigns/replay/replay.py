@@ -57,7 +57,11 @@ class _Replay:
         # What one member got leaves a budget less for others: then time must pass for all of them at once.
         self.by_moment = rules.has_budgets(since, until)
         self.members = Members(
-            brand_id=brand.pk, since=since, terms=self.terms.at(since), has_limits=any(rules.limits.values())
+            brand_id=brand.pk,
+            since=since,
+            terms=self.terms.at(since),
+            has_limits=any(rules.limits.values()),
+            has_level_periods=self.terms.have_level_periods,
         )
         self.now, self.then = World(rules.limits), World(rules.limits)
         self.holds_orders = hold_of_orders(brand) is not None
@@ -162,7 +166,16 @@ class _Replay:
 
 
 def place(member: Member, action: PastAction, terms: Terms) -> None:
-    """The level before the first action: as the action's event says it, unless the action itself changed it."""
+    """The level before the first action: as the action's event says it, unless the action itself changed it.
+
+    Where levels have periods, that before each action, with the draft too: a draft moves no level there.
+    """
+    if terms.has_level_periods:
+        member.is_placed = True
+        level = member.levels.before(at=action.at, after=action.level)
+        for branch in member.branches:
+            branch.level = branch.level if level is None else level
+        return
     if member.is_placed or action.level is None:
         return
     member.is_placed = True

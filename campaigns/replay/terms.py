@@ -21,6 +21,7 @@ class Terms:
     monthly: Decimal | None
     ceiling: int
     lowers_levels: bool  # after a return
+    has_level_periods: bool = False
 
     @property
     def limits_points(self) -> bool:
@@ -34,6 +35,11 @@ class TermsHistory:
         rows = list(EarningTerms.objects.filter(brand=brand_id).order_by("valid_from", "pk"))
         self._moments = [row.valid_from for row in rows]
         self._terms = [_terms(row.content) for row in rows]
+
+    @property
+    def have_level_periods(self) -> bool:
+        """Whether levels had periods at any time."""
+        return any(terms.has_level_periods for terms in self._terms)
 
     def at(self, moment: datetime) -> Terms:
         return self._terms[max(0, bisect_right(self._moments, moment) - 1)]
@@ -49,6 +55,7 @@ def _terms(content: dict[str, Any]) -> Terms:
         monthly=_points(content["monthly"]),
         ceiling=content["ceiling"],
         lowers_levels=content["after_return"] == "recompute",
+        has_level_periods=content.get("level_periods", False),
     )
 
 

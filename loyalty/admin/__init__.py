@@ -4,7 +4,6 @@ from loyalty.admin import (
     approvals,
     external_system,
     ledger,
-    levels,
     redemptions,
     rewards,
     transfers,
@@ -12,6 +11,7 @@ from loyalty.admin import (
     wallet_passes,
     webhooks,
 )
+from loyalty.admin.levels import changes, levels
 from loyalty.admin.members import members
 from loyalty.admin.notifications import deliveries, sender_domains, settings, suppressed_addresses, templates
 from loyalty.admin.orders import currency_rates, order_returns
@@ -20,6 +20,7 @@ from loyalty.admin.programme import pages
 
 __all__ = [
     "approvals",
+    "changes",
     "currency_rates",
     "deliveries",
     "external_system",

@@ -24,6 +24,7 @@ class LevelResource(CeilingResource):
     threshold = column(BrandLevel, "threshold")
     scan_reward_type = column(BrandLevel, "scan_reward_type")
     scan_reward_value = column(BrandLevel, "scan_reward_value")
+    benefits = column(BrandLevel, "benefits")
 
     required = ("threshold",)
     points_field = "scan_reward_value"
@@ -33,12 +34,14 @@ class LevelResource(CeilingResource):
         "threshold": "1000",
         "scan_reward_type": "points",
         "scan_reward_value": "5",
+        "benefits": "Free shipping",
     }
     notes: ClassVar[dict[str, Any]] = {
         "name": _("Required. Finds the level to change; a new name makes a new level."),
         "threshold": _("Required. Lifetime points needed to reach this level."),
         "scan_reward_type": REWARD_TYPES,
         "scan_reward_value": _("What a scan earns, such as 5."),
+        "benefits": _("What members of the level get, one benefit per line."),
     }
 
     class Meta:

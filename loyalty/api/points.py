@@ -28,13 +28,52 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.notifications import ledger_notes
 from loyalty.points import explanations, overview
 from loyalty.points.ledger import ADJUSTED
+from loyalty.points.levels import Level
 from loyalty.points.overview import PointsOverview
+
+PERIODS = [value for value in Brand.LevelPeriod.values if value != Brand.LevelPeriod.LIFETIME]
 
 
 class NextLevelOutput(Output):
     name = TranslatedField(source="level.name")
-    threshold = PointsField(help_text="Lifetime points from which a customer is in it.")
+    threshold = PointsField(help_text="Points from which a customer is in it.")
     missing = PointsField(help_text="Points to earn until then.")
+    points = PointsField(help_text="Those that count: all ever earned, or those of the period.")
+
+
+class LevelEndOutput(Output):
+    """Until when the level is kept, where the brand's levels have periods."""
+
+    period = serializers.ChoiceField(source="kind", choices=PERIODS, help_text="What points must be earned in.")
+    months = serializers.IntegerField(help_text="Of the period; for `rolling` the last so many count.")
+    points = PointsField(help_text="Points that count now.")
+    first = serializers.DateField(help_text="The first day whose points count, by the brand's clock.")
+    last = serializers.DateField(allow_null=True, help_text="The last one; null for `rolling`.")
+    level_until = serializers.DateField(
+        allow_null=True, help_text="The last day of the customer's level; null for the lowest, which stays."
+    )
+    grace_until = serializers.DateField(
+        allow_null=True, help_text="The last day on which what is missing can still be earned."
+    )
+    missing = PointsField(
+        allow_null=True,
+        help_text="Points to earn to keep the level; 0 if it is kept already, null before these points count.",
+    )
+
+
+class BenefitsField(serializers.ListField):
+    """A level's benefits, one each, in the language of the answer."""
+
+    child = serializers.CharField()
+
+    def get_attribute(self, instance: Level) -> list[str]:
+        return [line.strip() for line in in_language(instance, "benefits").splitlines() if line.strip()]
+
+
+class LevelOutput(Output):
+    name = TranslatedField()
+    threshold = PointsField(help_text="Points from which a customer is in it.")
+    benefits = BenefitsField(help_text="What its members get, as the brand wrote it.")
 
 
 class ExpiringOutput(Output):
@@ -53,13 +92,15 @@ class PointsData(Output):
     points = PointsField(help_text="Current balance.")
     pending = PointsField(help_text="Earned by orders, but not yet part of the balance.")
     owed = PointsField(help_text="Of returned orders, and spent before: the next points settle them.")
-    lifetime = PointsField(help_text="Earned in all; what levels count.")
+    lifetime = PointsField(help_text="Earned in all; what levels count where they stay for good.")
     redeemed = PointsField(help_text="Spent in all, without what came back.")
     expired = PointsField(help_text="Expired in all.")
     level = LevelField(allow_blank=True)
     next_level = NextLevelOutput(allow_null=True, help_text="Null at the top.")
     expiring_soon = ExpiringOutput(allow_null=True, help_text="The next points to expire, if that is soon.")
     enrolled = serializers.BooleanField()
+    level_end = LevelEndOutput(allow_null=True, help_text="Null where levels stay for good.")
+    levels = LevelOutput(many=True, help_text="All of the brand's, lowest first.")
 
 
 class PointsOutput(Output):
@@ -125,9 +166,24 @@ READ_POINTS_EXAMPLES = [
                 "redeemed": 200,
                 "expired": 0,
                 "level": "Silver",
-                "next_level": {"name": "Gold", "threshold": 1000, "missing": 480},
+                "next_level": {"name": "Gold", "threshold": 1000, "missing": 580, "points": 420},
                 "expiring_soon": {"points": 40, "on": "2026-04-01"},
                 "enrolled": True,
+                "level_end": {
+                    "period": "year",
+                    "months": 12,
+                    "points": 420,
+                    "first": "2026-01-01",
+                    "last": "2026-12-31",
+                    "level_until": "2026-12-31",
+                    "grace_until": "2027-01-14",
+                    "missing": 80,
+                },
+                "levels": [
+                    {"name": "Bronze", "threshold": 0, "benefits": []},
+                    {"name": "Silver", "threshold": 500, "benefits": ["Free shipping"]},
+                    {"name": "Gold", "threshold": 1000, "benefits": ["Free shipping", "Early access"]},
+                ],
             },
         },
     ),

@@ -99,6 +99,15 @@ class LevelReachedData(MemberEventData):
     cause = serializers.CharField(help_text=CAUSE)
 
 
+class LevelEndedData(MemberEventData):
+    level_before = serializers.CharField()
+    current_level = serializers.CharField(allow_blank=True)
+    period_points = PointsField(help_text="Those of the period, which decided it.")
+    level_until = serializers.DateField(allow_null=True, help_text="The last day of the level; null for the lowest.")
+    lifetime_points = PointsField(help_text=LIFETIME)
+    cause = serializers.CharField(help_text=CAUSE)
+
+
 class RedemptionEventData(MemberEventData):
     redemption_id = serializers.IntegerField()
     reward_id = serializers.IntegerField(allow_null=True, help_text="Null for the reward of a milestone.")
@@ -267,6 +276,34 @@ LEVEL_REACHED = webhook(
     "A customer reached a level",
     LevelReachedData,
     {"user_id": 42, **LEVEL, "cause": "01985e9c-6d3a-7c41-9f0e-0d9a5c1b7e42"},
+)
+LEVEL_RENEWED = webhook(
+    "level.renewed",
+    "A member keeps a level for another period",
+    LevelEndedData,
+    {
+        "user_id": 42,
+        "level_before": "Silver",
+        "current_level": "Silver",
+        "period_points": 540,
+        "level_until": "2027-12-31",
+        "lifetime_points": 1060,
+        "cause": "level:2026-12-31",
+    },
+)
+LEVEL_LOWERED = webhook(
+    "level.lowered",
+    "A member lost a level",
+    LevelEndedData,
+    {
+        "user_id": 42,
+        "level_before": "Gold",
+        "current_level": "Silver",
+        "period_points": 540,
+        "level_until": "2027-12-31",
+        "lifetime_points": 2060,
+        "cause": "level:2026-12-31",
+    },
 )
 REWARD_REDEEMED = webhook(
     "reward.redeemed", "A customer redeemed a reward", RewardChangedData, {**REDEEMED, "new_balance": 130}

@@ -22,6 +22,7 @@ from events import publishing
 from events.messages import NewEvent
 from loyalty.errors import MergeNotPossible
 from loyalty.integrations import webhook_events
+from loyalty.merges import level_periods
 from loyalty.merges.eligibility import merge_error
 from loyalty.merges.parts import Sides, parts
 from loyalty.merges.totals import CarriedSide, Past, Totals, carry_over, in_note, out_note
@@ -36,7 +37,7 @@ from loyalty.points.balance_events import balance_changed
 from loyalty.rewards import reassignment
 
 # Any constant UUID: a name space of its own for what follows from merges.
-FOLLOWING = uuid.UUID("9c1b7f52-8f0b-4a35-8f70-3a6c1f6d2f4e")
+EVENT_ID_NAMESPACE = uuid.UUID("9c1b7f52-8f0b-4a35-8f70-3a6c1f6d2f4e")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +122,15 @@ def make(target: UserPoints, source: UserPoints, key: uuid.UUID, audit_context: 
         totals, past, source=source.pk, target=target.pk, reason=str(made.pk), notes=(out_note(), in_note()), at=at
     )
     accounts.set_merged(source=source, target=target)
+    periods = None
+    if level_periods.has_periods(target.brand):
+        periods = level_periods.after_merge(target=target, source=source, at=at)
     target.refresh_from_db()
-    made.level_after = level_after(target, target.lifetime)
+    made.level_after = target.current_level if periods else level_after(target, target.lifetime)
     if made.level_after != target.current_level:
         ledger.promote(account=target.pk, level=made.level_after, at=at)
     made.moved = {
+        "level_periods": periods,
         "past": asdict(past),
         "pending": move_pending(source, target),
         "redemptions": move_redemptions(source, target),
@@ -189,7 +194,7 @@ def consequences(made: AccountMerge, sides: list[CarriedSide], *, at: datetime) 
             level=side.current_level,
             cause=cause,
             has_consumer=side.account in passes,
-            event_id=uuid.uuid5(FOLLOWING, f"{cause}:{side.account}"),
+            event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"{cause}:{side.account}"),
         )
         for side in sides
     ]
@@ -209,7 +214,7 @@ def consequences(made: AccountMerge, sides: list[CarriedSide], *, at: datetime) 
         data,
         brand_id=made.brand_id,
         user_id=target.user_id,
-        event_id=uuid.uuid5(FOLLOWING, f"announce:{cause}"),
+        event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{cause}"),
         at=at,
     )
 

@@ -13,6 +13,7 @@ from brands.audit_log import AuditContext, AuditedChange
 from core.errors import Invalid, raises
 from events import publishing
 from loyalty.errors import MergeUndoNotPossible
+from loyalty.merges import level_periods
 from loyalty.merges.merge import consequences, sides_now, sides_of
 from loyalty.merges.parts import parts
 from loyalty.merges.totals import ZERO, Past, Totals, carry_over
@@ -109,7 +110,17 @@ def take_apart(made: AccountMerge, target: UserPoints, source: UserPoints, at: d
     reassignment.reassign(redemptions=made.moved["redemptions"], account=source.pk)
     for name, part in parts():
         part.undo(sides_of(target, source), made.moved.get(name, []), at)
-    restore_level(made, target.pk, at)
+    if (periods := made.moved.get("level_periods")) and level_periods.has_periods(target.brand):
+        level_periods.after_undo(
+            target=target,
+            source=source,
+            moved=periods,
+            level_before=made.level_before,
+            level_after=made.level_after,
+            at=at,
+        )
+    else:
+        restore_level(made, target.pk, at)
     made.undone_at = at
     made.save(update_fields=["undone_at"])
 

@@ -7,7 +7,7 @@ from loyalty.models.consents import Consent
 from loyalty.models.expiry import ExpiryRun, ExpiryWarning
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.ledger import LoyaltyTransaction, PointTransfer
-from loyalty.models.levels import BrandLevel, RewardType
+from loyalty.models.levels import BrandLevel, LevelChange, LevelPeriodState, RewardType
 from loyalty.models.notifications import (
     PHONE,
     Channel,
@@ -63,6 +63,8 @@ __all__ = [
     "ExpiryWarning",
     "ExternalSystem",
     "Language",
+    "LevelChange",
+    "LevelPeriodState",
     "LevelRollup",
     "LoyaltyTransaction",
     "MembersRollup",

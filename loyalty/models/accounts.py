@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core.moments import MomentField
+from core.moments import DayField, MomentField
 
 ZERO = Decimal(0)
 
@@ -71,6 +71,18 @@ class UserPoints(models.Model):
     current_level = models.CharField(
         max_length=60, blank=True, help_text=_("Name of the level. Empty means the lowest level.")
     )
+    # Of brands with level periods; see loyalty/points/level_periods.
+    points_before_period = models.DecimalField(
+        max_digits=14,
+        decimal_places=2,
+        default=ZERO,
+        db_default=ZERO,
+        help_text=_("Lifetime points from before the period. They no longer count towards a level."),
+    )
+    period_from = DayField(null=True, blank=True, help_text=_("The first day whose points count towards a level."))
+    level_until = DayField(null=True, blank=True, help_text=_("The last day of the level, if it ends."))
+    level_warned_until = DayField(null=True, blank=True, help_text=_("The end that the member was warned of."))
+    level_due_at = MomentField(null=True, blank=True, help_text=_("When the level is looked at again."))
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
     external_id = models.CharField(
         _("external id"),
@@ -111,6 +123,8 @@ class UserPoints(models.Model):
             models.Index(fields=["brand", "-user_point_id"], name="members_newest_first"),
             models.Index(fields=["brand", "-user_point_id"], name="blocked_members", condition=Q(status="blocked")),
             BrinIndex(fields=["updated_at"], name="members_by_change", pages_per_range=4, autosummarize=True),
+            # An accrual never changes the column, so it writes nothing here.
+            models.Index(fields=["brand", "level_due_at"], name="levels_due", condition=Q(level_due_at__isnull=False)),
         ]
         constraints = [
             models.UniqueConstraint(fields=["user", "brand"], name="one_account_per_brand"),
@@ -181,6 +195,11 @@ class UserPoints(models.Model):
         what other members gave, and without what returned orders had earned."""
         not_earned = self.points_received + self.points_returned
         return self.points_earned - not_earned - self.points_reversed - self.points_owed
+
+    @property
+    def period_points(self) -> Decimal:
+        """What levels count at a brand with level periods: what was earned in the period. All of it elsewhere."""
+        return self.lifetime - self.points_before_period
 
     @property
     def redeemed(self) -> Decimal:

@@ -1,14 +1,17 @@
-"""A brand's levels, and what scans earn in them."""
+"""A brand's levels, what scans earn in them; and of levels that end, how they changed."""
 
 from decimal import Decimal
 
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
+from core.moments import DayField, MomentField
 from core.translations import TranslationsField
+from loyalty.models.accounts import UserPoints
 
 ZERO = Decimal(0)
 
@@ -30,13 +33,21 @@ class BrandLevel(models.Model):
         decimal_places=2,
         default=ZERO,
         validators=[MinValueValidator(0)],
-        help_text=_("Lifetime points needed to reach this level."),
+        help_text=_("Points needed to reach this level: all ever earned, or those of a period where levels end."),
     )
     scan_reward_type = models.CharField(max_length=10, choices=RewardType.choices, default=RewardType.POINTS)
     scan_reward_value = models.DecimalField(
         max_digits=10, decimal_places=2, default=Decimal(1), validators=[MinValueValidator(0)]
     )
-    translations = TranslationsField(of=("name",))
+    benefits = models.TextField(
+        _("benefits"),
+        max_length=1000,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("What members of this level get, one benefit per line, as customers read it."),
+    )
+    translations = TranslationsField(of=("name", "benefits"))
 
     class Meta:
         ordering = ["brand_id", "threshold"]
@@ -51,3 +62,61 @@ class BrandLevel(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class LevelChange(models.Model):
+    """A change of a member's level, or its renewal, at a brand with level periods. Written once, and stays."""
+
+    customer_by = ("user_point",)
+
+    class Reason(models.TextChoices):
+        REACHED = "reached", _("Reached")
+        RENEWED = "renewed", _("Renewed for another period")
+        LOWERED = "lowered", _("Too few points in the period")
+        RETURNED = "returned", _("Order returned")
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False)
+    user_point = models.ForeignKey(UserPoints, on_delete=models.PROTECT, related_name="level_changes", db_index=False)
+    level_before = models.CharField(_("from"), max_length=60, blank=True)
+    level_after = models.CharField(_("to"), max_length=60, blank=True)
+    reason = models.CharField(_("reason"), max_length=8, choices=Reason.choices)
+    points = models.DecimalField(
+        _("points"), max_digits=14, decimal_places=2, help_text=_("Those of the period that decided it.")
+    )
+    level_until = DayField(
+        _("kept until"), null=True, blank=True, help_text=_("The last day of the level. None for the lowest.")
+    )
+    created_at = MomentField(_("at"), default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("level change")
+        verbose_name_plural = _("level changes")
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["brand", "-id"], name="level_changes_of_brand"),
+            models.Index(fields=["user_point", "-id"], name="level_changes_of_member"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(reason__in=["reached", "renewed", "lowered", "returned"]), name="level_change_reason_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.level_before} > {self.level_after} ({self.reason})"
+
+
+class LevelPeriodState(models.Model):
+    """How far a brand's accounts follow its setting of level periods. Written by the job of level periods alone.
+
+    `setting` is the one that accounts up to `reached` follow, all of them where that is null.
+    """
+
+    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    setting = models.CharField(max_length=120)
+    extends = models.BooleanField(help_text=_("Levels stay for at least one whole period from here on."))
+    reached = models.BigIntegerField(null=True)
+    changed_at = MomentField()
+
+    def __str__(self) -> str:
+        return f"{self.brand_id}: {self.setting}"

@@ -97,6 +97,8 @@ class Template(models.TextChoices):
 
     POINTS_EARNED = "NOTIFY_CAMPAIGN_SUCCESS", _("Points earned")
     LEVEL_REACHED = "NOTIFY_LEVEL_REACHED", _("Level reached")
+    LEVEL_ENDING = "NOTIFY_LEVEL_ENDING", _("Level ends soon")
+    LEVEL_LOWERED = "NOTIFY_LEVEL_LOWERED", _("Level lost")
     REWARD_AVAILABLE = "NOTIFY_REWARD_AVAILABLE", _("Reward available")
     POINTS_EXPIRING = "NOTIFY_POINTS_EXPIRING", _("Points expire soon")
     POINTS_RECEIVED = "NOTIFY_POINTS_RECEIVED", _("Points from another member")

@@ -17,6 +17,8 @@ from loyalty.models.signing_secret import SigningSecretModel
 class WebhookType(models.TextChoices):
     POINTS_EARNED = "points.earned", _("points.earned: points credited")
     LEVEL_REACHED = "level.reached", _("level.reached: a level reached")
+    LEVEL_RENEWED = "level.renewed", _("level.renewed: kept for another period")
+    LEVEL_LOWERED = "level.lowered", _("level.lowered: a level lost")
     POINTS_ADJUSTED = "points.adjusted", _("points.adjusted: adjusted by hand")
     POINTS_EXPIRED = "points.expired", _("points.expired: points expired")
     POINTS_RETURNED = "points.returned", _("points.returned: points given back")

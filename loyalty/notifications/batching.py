@@ -67,6 +67,8 @@ NEEDED = {
     Template.POINTS_EARNED: {"points_earned", "transaction_id"},
     Template.LEVEL_REACHED: {"level_name"},
     Template.REWARD_AVAILABLE: {"reward_name"},
+    Template.LEVEL_ENDING: {"level_name", "points_missing", "level_until"},
+    Template.LEVEL_LOWERED: {"level_before", "level_name"},
     Template.POINTS_EXPIRING: {"points", "expires_on"},
     Template.POINTS_RECEIVED: {"points", "new_balance"},
     Template.PASSWORD_RESET: set(),

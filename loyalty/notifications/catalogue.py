@@ -70,6 +70,25 @@ KINDS: dict[str, Kind] = {
         },
         {},
     ),
+    Template.LEVEL_ENDING: Kind(
+        Topic.POINTS,
+        {
+            **COMMON,
+            "level_name": (_("the level that ends"), "Gold"),
+            "points_missing": (_("how many points keep it for another period"), 380),
+            "level_until": (_("the last day of the level"), "2027-12-31"),
+        },
+        {},
+    ),
+    Template.LEVEL_LOWERED: Kind(
+        Topic.POINTS,
+        {
+            **COMMON,
+            "level_before": (_("the level that ended"), "Gold"),
+            "level_name": (_("the level from now on"), "Silver"),
+        },
+        {},
+    ),
     Template.REWARD_AVAILABLE: Kind(
         Topic.OFFERS,
         {

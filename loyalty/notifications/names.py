@@ -11,7 +11,7 @@ from core.translations import text_of
 from loyalty.models.levels import BrandLevel
 from loyalty.notifications import ledger_notes
 
-LEVELS = ("level_name", "current_level")
+LEVELS = ("level_name", "current_level", "level_before")
 # Of the brand's rows that the values name, what they are called in the language, by the name of the value.
 Translate = Callable[[int, Mapping[str, Any], str], Mapping[str, str]]
 

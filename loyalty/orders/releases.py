@@ -7,21 +7,21 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from brands.models.tenants import Brand
 from core.db.statements import query
 from core.json_values import plain
 from events import messages, publishing
 from loyalty.errors import OrderOfAnother, OrderUnknown
 from loyalty.integrations import webhook_events
-from loyalty.models.levels import BrandLevel
 from loyalty.models.orders import CreditedOrder
 from loyalty.models.pending import PendingPoints
 from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
 from loyalty.orders.returns import is_order_of
-from loyalty.points import accounts, ledger, levels
+from loyalty.points import accounts, ledger
 from loyalty.points.balance_events import balance_changed
 from loyalty.points.ledger import Release
-from loyalty.points.levels import Level
+from loyalty.points.level_periods.raising import raise_level
 
 # Any constant UUID: a name space of its own for what follows from releases.
 EVENT_ID_NAMESPACE = uuid.UUID("7a53d5f0-6b8f-4a55-9d1e-30b0a0a3bb2e")
@@ -66,7 +66,14 @@ def note_of(entry: int) -> str:
 
 def followups_of(due: DuePending, released: Release, at: datetime) -> list[messages.NewEvent]:
     """The level is reached now; wallets and webhooks hear of it."""
-    level, is_new = promote(due.account, released, at)
+    level, is_new = raise_level(
+        brand=Brand.objects.get(pk=released.brand_id),
+        account=due.account,
+        level=released.current_level,
+        lifetime=released.lifetime,
+        gained=released.points,
+        at=at,
+    )
     cause = f"release:{due.entry}"
     balance = balance_changed(
         brand_id=released.brand_id,
@@ -107,20 +114,6 @@ def followups_of(due: DuePending, released: Release, at: datetime) -> list[messa
             if kind in listened
         ),
     ]
-
-
-def promote(account: int, released: Release, at: datetime) -> tuple[str, bool]:
-    """The level after the release, and whether that is what took the member there."""
-    ladder = [
-        Level(level.name, level.threshold, level.scan_reward_type, level.scan_reward_value)
-        for level in BrandLevel.objects.filter(brand=released.brand_id).order_by("threshold")
-    ]
-    level = levels.level_after(levels=ladder, name=released.current_level, lifetime=released.lifetime)
-    if level == released.current_level:
-        return level, False
-    ledger.promote(account=account, level=level, at=at)
-    before = released.lifetime - released.points
-    return level, levels.newly_reached(levels=ladder, name=level, before=before, after=released.lifetime)
 
 
 def confirm_delivery(*, brand_id: int, user_id: int, order_id: str, at: datetime) -> Release | None:

@@ -24,6 +24,8 @@ from loyalty.orders import shares
 from loyalty.orders.shares import ReturnedBefore, ReturnRequest
 from loyalty.points import accounts, ledger, levels
 from loyalty.points.balance_events import balance_changed
+from loyalty.points.level_periods import raising
+from loyalty.points.level_periods.rules import rule_of
 from loyalty.points.levels import levels_of
 
 ZERO = Decimal(0)
@@ -242,22 +244,26 @@ def write_entries(
     if not row.points_reversed and not row.points_cancelled:
         return []
     account.refresh_from_db()
-    account.current_level = level_after_return(account, at)
-    return events_of(row, account, note, cause)
+    account.current_level, following = level_after_return(account, entry, row.points_reversed, at)
+    return [*events_of(row, account, note, cause), *following]
 
 
-def level_after_return(account: UserPoints, at: datetime) -> str:
-    """The level, which a return lowers only where the brand says so."""
+def level_after_return(
+    account: UserPoints, entry: LoyaltyTransaction | None, points: Decimal, at: datetime
+) -> tuple[str, list[messages.NewEvent]]:
+    """The level, which a return lowers only where the brand says so; and what follows where levels have periods."""
     brand = Brand.objects.get(pk=account.brand_id)
+    if rule_of(brand):
+        return raising.after_return(brand=brand, account=account.pk, entry=entry, points=points, at=at)
     if brand.after_return == Brand.AfterReturn.RETAIN:
-        return account.current_level
+        return account.current_level, []
     ladder = levels_of(brand)
     level = levels.reached(levels=ladder, lifetime=account.lifetime)
     name = level.name if level else ""
     if name != account.current_level and any(each.name == account.current_level for each in ladder):
         ledger.promote(account=account.pk, level=name, at=at)
-        return name
-    return account.current_level
+        return name, []
+    return account.current_level, []
 
 
 def events_of(row: OrderReturn, account: UserPoints, note: str, cause: str) -> list[messages.NewEvent]:

@@ -20,13 +20,12 @@ from events import messages, publishing
 from loyalty.errors import MemberBlocked, MemberMerged
 from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
-from loyalty.models.levels import BrandLevel
 from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
-from loyalty.points import ledger, levels
+from loyalty.points import ledger
 from loyalty.points.balance_events import balance_changed
 from loyalty.points.ledger import Credit
-from loyalty.points.levels import Level
+from loyalty.points.level_periods.raising import raise_level
 
 ZERO = Decimal(0)
 LINE = "ledger line"  # in the trail, of adjustments and opening balances alone
@@ -67,7 +66,14 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, audit_context: Au
         )
         if is_bounded:  # after the ledger, which knows an adjustment that is made already
             check_limit(account=account, points=points, audit_context=audit_context)
-        level, updated = check_level(account, line, points, audit_context.at)
+        level, updated = raise_level(
+            brand=account.brand,
+            account=account.pk,
+            level=line.current_level,
+            lifetime=line.lifetime,
+            gained=max(points, ZERO),
+            at=audit_context.at,
+        )
         made = Adjustment(points, line.balance, line.loyalty_transaction_id, level, updated)
         balance = balance_changed(
             brand_id=account.brand_id,
@@ -129,20 +135,6 @@ def added_today(*, brand_id: int, by: User | None, at: datetime) -> Decimal:
     events = [(each.get("points"), each.get(WAITING)) for each in made.values_list("changes", flat=True)]
     differences = (Decimal(str(after)) - Decimal(str(before or 0)) for before, after in (a or b for a, b in events))
     return sum((each for each in differences if each > 0), ZERO)
-
-
-def check_level(account: UserPoints, line: Credit, points: Decimal, at: datetime) -> tuple[str, bool]:
-    """The level after the adjustment, and whether that is what took the customer there. Levels never go down."""
-    ladder = [
-        Level(level.name, level.threshold, level.scan_reward_type, level.scan_reward_value)
-        for level in BrandLevel.objects.filter(brand=account.brand_id).order_by("threshold")
-    ]
-    level = levels.level_after(levels=ladder, name=line.current_level, lifetime=line.lifetime)
-    if level == line.current_level:
-        return level, False
-    ledger.promote(account=account.pk, level=level, at=at)
-    before = line.lifetime - max(points, ZERO)
-    return level, levels.newly_reached(levels=ladder, name=level, before=before, after=line.lifetime)
 
 
 def events_of(

@@ -80,6 +80,7 @@ class OpeningCredit:
     lifetime: Decimal
     current_level: str
     level_before: str
+    counted: Decimal  # of the lifetime points, towards a level
 
     @property
     def level_updated(self) -> bool:

@@ -17,7 +17,8 @@ class Level:
     threshold: Decimal
     scan_reward_type: str
     scan_reward_value: Decimal
-    translations: Mapping[str, Any] = field(default_factory=dict, compare=False)  # of the name
+    translations: Mapping[str, Any] = field(default_factory=dict, compare=False)  # of name and benefits
+    benefits: str = field(default="", compare=False)  # one on a line
 
 
 def current_level(*, levels: Sequence[Level], name: str) -> Level | None:
@@ -48,5 +49,5 @@ def newly_reached(*, levels: Sequence[Level], name: str, before: Decimal, after:
 
 
 def levels_of(brand: Brand) -> list[Level]:
-    fields = ("name", "threshold", "scan_reward_type", "scan_reward_value", "translations")
+    fields = ("name", "threshold", "scan_reward_type", "scan_reward_value", "translations", "benefits")
     return [Level(*row) for row in BrandLevel.objects.filter(brand=brand).order_by("threshold").values_list(*fields)]

@@ -7,6 +7,7 @@ from decimal import Decimal
 from brands.models.tenants import Brand
 from loyalty.points import accounts, expiry, levels
 from loyalty.points.expiry import NextExpiry
+from loyalty.points.level_periods.ends import LevelEnd, counted_points, level_end
 from loyalty.points.levels import Level, levels_of
 
 ZERO = Decimal(0)
@@ -14,11 +15,12 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class NextLevel:
-    """The level above a customer's: its `threshold`, and how many points are `missing`."""
+    """The level above a customer's: its `threshold`, the `points` that count, and how many are `missing`."""
 
     level: Level
     threshold: Decimal
     missing: Decimal
+    points: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,16 @@ class PointsOverview:
     next_level: NextLevel | None
     expiring_soon: NextExpiry | None
     enrolled: bool
+    level_end: LevelEnd | None  # where levels have periods
+    levels: list[Level]
 
 
 def fetch_overview(*, brand: Brand, user_id: int, at: datetime) -> PointsOverview:
     account = accounts.account_of(brand_id=brand.pk, user_id=user_id)
     lifetime = account.lifetime if account else ZERO
     ladder = levels_of(brand)
-    following = levels.following(levels=ladder, lifetime=lifetime)
+    counted = counted_points(brand=brand, account=account)
+    following = levels.following(levels=ladder, lifetime=counted)
     own = account.current_level if account else ""
     return PointsOverview(
         points=account.points if account else ZERO,
@@ -53,7 +58,11 @@ def fetch_overview(*, brand: Brand, user_id: int, at: datetime) -> PointsOvervie
         expired=account.points_expired if account else ZERO,
         level_name=own,
         level=next((level for level in ladder if level.name == own), None),
-        next_level=NextLevel(following, following.threshold, following.threshold - lifetime) if following else None,
+        next_level=NextLevel(following, following.threshold, following.threshold - counted, counted)
+        if following
+        else None,
         expiring_soon=expiry.expiring_soon(brand=brand, account=account, at=at) if account else None,
         enrolled=account is not None,
+        level_end=level_end(brand=brand, account=account, ladder=ladder, at=at) if account else None,
+        levels=ladder,
     )

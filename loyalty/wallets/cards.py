@@ -1,12 +1,14 @@
 """Cards: what stands on a member's pass, whichever wallet it is in."""
 
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.utils import translation
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -50,6 +52,7 @@ class Card:
     next_level: Level | None
     language: str
     missing: Decimal  # points to the next level
+    level_until: date | None  # the last day of a level that ends
     voided: bool
 
     @property
@@ -58,6 +61,13 @@ class Card:
 
     def level_name(self, language: str) -> str:
         return level_in(self.level, language) if self.level else ""
+
+    def level_until_text(self, language: str) -> str:
+        """The last day of the level, as the language writes days; empty for a level that does not end."""
+        if self.level_until is None:
+            return ""
+        with translation.override(language):
+            return date_format(self.level_until, "DATE_FORMAT")
 
     def progress(self, language: str) -> str:
         """The way to the next level, in words of the language."""
@@ -89,7 +99,8 @@ class CardContents:
 
     points: Decimal
     pending: Decimal
-    lifetime: Decimal
+    counted: Decimal  # towards a level
+    level_until: date | None
     current_level: str
     status: str
     first_name: str
@@ -143,7 +154,7 @@ def card_of(wallet_pass: WalletPass) -> Card:
         Level(name, Decimal(least), kind, Decimal(value), texts)
         for name, least, kind, value, texts in card.levels or ()
     ]
-    following = levels.following(levels=ladder, lifetime=card.lifetime)
+    following = levels.following(levels=ladder, lifetime=card.counted)
     level = levels.current_level(levels=ladder, name=card.current_level)
     return Card(
         design=card.design,
@@ -154,7 +165,8 @@ def card_of(wallet_pass: WalletPass) -> Card:
         pending=card.pending,
         level=level if level and card.current_level in {"", level.name} else gone_level(card.current_level),
         next_level=following,
-        missing=following.threshold - card.lifetime if following else Decimal(0),
+        missing=following.threshold - card.counted if following else Decimal(0),
+        level_until=card.level_until,
         language=card.language or settings.LANGUAGE_CODE,
         voided=card.status != UserPoints.Status.ACTIVE or not card.is_active,
     )

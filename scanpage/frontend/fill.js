@@ -27,6 +27,7 @@ function reach(text) {
 
 const WAYS = {
   text: (element, value) => { element.textContent = value ?? ""; },
+  lines: (element, value) => { element.textContent = Array.isArray(value) ? value.join(" · ") : ""; },
   number: (element, value) => { element.textContent = number(value); },
   date: (element, value) => { element.textContent = value ? moments.format(new Date(value)) : ""; },
   day: (element, value) => { element.textContent = value ? days.format(new Date(value)) : ""; },
@@ -54,7 +55,7 @@ const WAYS = {
     element.textContent = came ? `+${number(came)}` : `−${number(went)}`;
   },
 };
-const ORDER = ["text", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "contact", "src", "qr", "ask", "change"];
+const ORDER = ["text", "lines", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "contact", "src", "qr", "ask", "change"];
 
 function fill(root, data) {
   for (const element of root.querySelectorAll("[data-if]")) if (!given(at(data, element.dataset.if))) element.remove();

@@ -53,9 +53,14 @@ def test_balance_and_level_are_told(mine, brand, customer):
             "redeemed": 0,
             "expired": 0,
             "level": "Bronze",
-            "next_level": {"name": "Silver", "threshold": 100, "missing": 75},
+            "next_level": {"name": "Silver", "threshold": 100, "missing": 75, "points": 25},
             "expiring_soon": None,
             "enrolled": True,
+            "level_end": None,
+            "levels": [
+                {"name": "Bronze", "threshold": 0, "benefits": []},
+                {"name": "Silver", "threshold": 100, "benefits": []},
+            ],
         },
     }
 

@@ -41,6 +41,7 @@ from jobs.models import Job, ReportSchedule
 from loyalty.models.approvals import PointsApproval
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.levels import LevelChange
 from loyalty.models.notifications import (
     Notification,
     NotificationDelivery,
@@ -72,6 +73,7 @@ READ_ONLY = [
     "campaigns.rewardclaim",
     "campaigns.userloyaltycampaign",
     "events.event",
+    "loyalty.levelchange",
     "loyalty.loyaltytransaction",
     "loyalty.notificationdelivery",
     "loyalty.orderreturn",
@@ -244,6 +246,14 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "loyalty.userpoints": account,
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(
             user_point=account, points_earned=1, reason="earned", reason_id=f"{marker}:1", note=f"{marker} note"
+        ),
+        "loyalty.levelchange": LevelChange.objects.create(
+            brand=brand,
+            user_point=account,
+            level_before=f"{marker} old",
+            level_after=marker,
+            reason="reached",
+            points=1,
         ),
         "loyalty.pointtransfer": factories.transfer(
             account, factories.account(factories.customer(brand, email=f"friend@{marker}.example.com"), brand)

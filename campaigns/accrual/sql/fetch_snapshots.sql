@@ -17,6 +17,7 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
        m.user_point_id AS account, m.version::text AS version, m.status,
        coalesce(m.current_level, '') AS current_level, m.points AS balance,
        {lifetime} AS lifetime, m.points_owed AS owed,
+       b.level_period, b.level_period_months, m.points_before_period, m.period_from, m.level_due_at,
        (SELECT json_agg(json_build_array(l.name, l.threshold::text, l.scan_reward_type, l.scan_reward_value::text)
                         ORDER BY l.threshold)
           FROM loyalty_brandlevel l WHERE l.brand_id = b.id) AS levels,

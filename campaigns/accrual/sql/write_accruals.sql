@@ -8,6 +8,7 @@
 --                      ├──> finished_events       the events that brought the actions
 --                      ├──> inserted_events       the events that follow
 --                      ├──> count_rule_uses        what rules with limits gave, where any did
+--                      ├──> insert_level_changes   levels that were reached and end, where any did
 --                      └──> extra_cte             what the caller adds, such as the scan's points
 --
 -- `items` is a JSON array of one row per accrual: its number, account, the account's version (xmin) when its snapshot was
@@ -56,7 +57,7 @@ WITH items AS (
        SET points = points + moved.awarded - moved.settled, points_earned = points_earned + moved.awarded,
            points_reversed = points_reversed + moved.settled, points_owed = points_owed - moved.settled,
            points_pending = points_pending + moved.pending,
-           current_level = moved.level, "updatedAt" = %(at)s::timestamptz
+           current_level = moved.level, "updatedAt" = %(at)s::timestamptz{set_level_until}
       FROM locked
       JOIN jsonb_to_recordset(%(balances)s::jsonb)
            AS moved (item int, awarded numeric, settled numeric, pending numeric, level text)
@@ -104,5 +105,6 @@ WITH items AS (
     {insert_events}
 )
 {count_rule_uses}
+{insert_level_changes}
 {extra_cte}
 SELECT item FROM locked

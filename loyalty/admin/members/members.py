@@ -31,6 +31,7 @@ from loyalty.admin.members.corrections import Corrections
 from loyalty.admin.members.data_exports import DataExport
 from loyalty.admin.members.enrolment import Enrolment
 from loyalty.admin.members.erasure import Erasure
+from loyalty.admin.members.level_ends import LevelEnds
 from loyalty.admin.members.level_filter import LevelFilter
 from loyalty.admin.members.merges import Merging
 from loyalty.admin.members.resource import MemberResource
@@ -104,7 +105,7 @@ def name_of(member: UserPoints) -> str:
 
 
 @admin.register(UserPoints)
-class MemberAdmin(Corrections, Merging, Enrolment, DataExport, Erasure, ExportingAdmin, ImportingAdmin):
+class MemberAdmin(LevelEnds, Corrections, Merging, Enrolment, DataExport, Erasure, ExportingAdmin, ImportingAdmin):
     role_permissions: ClassVar = {
         "owner": "view act erase correct",
         "manager": "view act correct",
@@ -124,7 +125,7 @@ class MemberAdmin(Corrections, Merging, Enrolment, DataExport, Erasure, Exportin
     search_fields = ("user__email__startswith", "user__first_name__istartswith", "user__last_name__istartswith")
     search_help_text = gettext_lazy("Parts of a name or e-mail address, or the barcode of a wallet pass.")
     fieldsets = (
-        (None, {"fields": (("user", "brand"), ("name", "state"), "current_level")}),
+        (None, {"fields": (("user", "brand"), ("name", "state"), ("current_level", "level_end"))}),
         (
             gettext_lazy("Points"),
             {

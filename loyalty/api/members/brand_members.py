@@ -49,6 +49,8 @@ EXAMPLE = {
     "lifetime": 520,
     "level": "Silver",
     "merged_into": None,
+    "level_until": "2026-12-31",
+    "period_points": 420,
     "enrolled_at": WHEN,
     "updated_at": WHEN,
 }
@@ -64,13 +66,17 @@ class BrandMemberOutput(Output):
     phone = serializers.CharField(allow_blank=True)
     status = serializers.ChoiceField(choices=UserPoints.Status.values)
     points = PointsField(help_text="Current balance.")
-    lifetime = PointsField(help_text="Earned in all; what levels count.")
+    lifetime = PointsField(help_text="Earned in all; what levels count where they stay for good.")
     level = serializers.CharField(source="current_level", allow_blank=True)
     merged_into = serializers.IntegerField(
         source="merged_into_user",
         allow_null=True,
         help_text="The user_id of the member into whose account this one was merged; null for most.",
     )
+    level_until = serializers.DateField(
+        allow_null=True, help_text="The last day of the level, where the brand's levels have periods; else null."
+    )
+    period_points = PointsField(help_text="What levels count where they have periods; else as `lifetime`.")
     enrolled_at = TimestampField()
     updated_at = TimestampField(help_text="When anything of this last changed at this brand.")
 

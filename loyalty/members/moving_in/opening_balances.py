@@ -15,6 +15,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from brands.models.tenants import Brand
 from core.db import row_guard
 from core.db.statements import command
 from core.json_values import plain
@@ -26,6 +27,9 @@ from loyalty.models.wallets import WalletPass
 from loyalty.points import accounts, ledger
 from loyalty.points.balance_events import balance_changed
 from loyalty.points.ledger import OpeningCredit
+from loyalty.points.level_periods.raising import note_raised
+from loyalty.points.level_periods.rules import rule_of
+from loyalty.points.level_periods.settle import settle
 
 INSERT_OPENING_BALANCES = command("loyalty/members/moving_in/sql/insert_opening_balances.sql")
 # Any constant UUID: a name space for what follows from opening balances.
@@ -49,6 +53,9 @@ def credit(
     """
     if not balances:
         return []
+    brand = Brand.objects.get(pk=brand_id)
+    if rule_of(brand):
+        settle(brand=brand, accounts=[account for account, _points in balances], at=at)
     credited = ledger.credit_opening_balances(
         accounts=[account for account, _points in balances],
         points=[points for _account, points in balances],
@@ -56,6 +63,10 @@ def credit(
         note=note(),
         at=at,
     )
+    raised = [
+        (each.account, each.level_before, each.current_level, each.counted) for each in credited if each.level_updated
+    ]
+    note_raised(brand=brand, raised=raised, at=at)
     _publish(brand_id, credited, reason_id, at)
     return credited
 

@@ -14,7 +14,7 @@ WITH entry AS (
 ), reached AS (
     SELECT e.*, least(m.points_owed, e.points_earned) AS settled, m.current_level AS level_before,
            coalesce((SELECT l.name FROM loyalty_brandlevel l
-                      WHERE l.brand_id = m.brand_id AND l.threshold <= {lifetime} + e.points_earned
+                      WHERE l.brand_id = m.brand_id AND l.threshold <= {lifetime} - m.points_before_period + e.points_earned
                         AND l.threshold > coalesce((SELECT held.threshold FROM loyalty_brandlevel held
                                                      WHERE held.brand_id = m.brand_id AND held.name = m.current_level),
                                                    '-Infinity'::numeric)
@@ -36,4 +36,4 @@ UPDATE user_points m
   FROM reached r
  WHERE m.user_point_id = r.user_point_id
 RETURNING m.user_point_id AS account, m.user_id, r.loyalty_transaction_id, r.points_earned AS points, m.points AS balance,
-          {lifetime} AS lifetime, m.current_level, r.level_before
+          {lifetime} AS lifetime, m.current_level, r.level_before, {lifetime} - m.points_before_period AS counted

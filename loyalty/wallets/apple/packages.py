@@ -104,6 +104,8 @@ def fields(card: Card) -> dict[str, Any]:
     level = {"key": "level", "label": _("LEVEL"), "value": card.level_name(card.language)}
     member = {"key": "member", "label": _("MEMBER"), "value": card.member}
     pending = [{"key": "pending", "label": _("PENDING"), "value": plain(card.pending)}] if card.pending else []
+    until = card.level_until_text(card.language)
+    until_field = [{"key": "until", "label": _("LEVEL UNTIL"), "value": until}] if until else []
     return {
         "headerFields": [{**points, "changeMessage": balance_message(card)}],
         "primaryFields": [],
@@ -115,7 +117,7 @@ def fields(card: Card) -> dict[str, Any]:
                 else []
             ),
         ],
-        "auxiliaryFields": [*([member] if card.member else []), *pending],
+        "auxiliaryFields": [*([member] if card.member else []), *until_field, *pending],
         "backFields": [
             {"key": "number", "label": _("Member number"), "value": card.number},
             {"key": "support", "label": _("Questions?"), "value": card.design.support_email},

@@ -22,6 +22,7 @@ MEMBER, NUMBER, LEVEL, NEXT_LEVEL = (
     gettext_noop("Next level"),
 )
 POINTS, PENDING = gettext_noop("Points"), gettext_noop("Pending")
+LEVEL_UNTIL = gettext_noop("Level until")
 LOGO = gettext_noop("Logo of %(brand)s")
 
 
@@ -62,6 +63,7 @@ def loyalty_object(wallet_pass: WalletPass, card: Card, issuer_id: str) -> dict[
     """All that a change can change is always in it: what a patch leaves out would stay as it was."""
     level = module("level", LEVEL, lambda language: card.level_name(language) or "-")
     progress = module("progress", NEXT_LEVEL, card.progress)
+    until = module("until", LEVEL_UNTIL, card.level_until_text)
     pending = module("pending", PENDING, lambda _language: str(plain(card.pending)))
     return {
         "id": object_id(issuer_id, wallet_pass),
@@ -75,7 +77,11 @@ def loyalty_object(wallet_pass: WalletPass, card: Card, issuer_id: str) -> dict[
             "localizedLabel": localized(partial(said, POINTS)),
             "balance": balance(card.balance),
         },
-        "textModulesData": [*([level, progress] if card.level else []), *([pending] if card.pending else [])],
+        "textModulesData": [
+            *([level, progress] if card.level else []),
+            *([until] if card.level_until else []),
+            *([pending] if card.pending else []),
+        ],
     }
 
 

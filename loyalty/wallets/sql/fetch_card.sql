@@ -1,7 +1,8 @@
 -- hot: each update of a pass: a change of a brand makes every phone ask within minutes. Everything that the card of an
 -- account says, with the brand's primary hostname and its levels from the lowest. Returns CardContents. Locks nothing.
 SELECT m.points, m.points_pending AS pending,
-       {lifetime} AS lifetime, m.current_level, m.status,
+       CASE WHEN b.level_period = 'lifetime' THEN {lifetime} ELSE {lifetime} - m.points_before_period END AS counted,
+       CASE WHEN b.level_period <> 'lifetime' THEN m.level_until END AS level_until, m.current_level, m.status,
        COALESCE(m.first_name, u.first_name) AS first_name, COALESCE(m.last_name, u.last_name) AS last_name, u.is_active,
        b.id AS brand_id, b.name AS brand_name, b.colour_background, b.colour_text, b.colour_accent, b.logo_id,
        b.support_email, b.is_sandbox,

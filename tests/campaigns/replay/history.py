@@ -30,6 +30,8 @@ MOMENTS = {
     "loyalty_orderreturn": ("created_at", "applied_at"),
     "loyalty_creditedorder": ("credited_at",),
     "loyalty_pendingpoints": ("created_at", "release_at"),
+    "loyalty_levelchange": ("created_at",),
+    "user_points": ("period_from", "level_until", "level_warned_until", "level_due_at"),
 }
 
 

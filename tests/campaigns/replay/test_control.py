@@ -7,7 +7,11 @@ from django.utils import timezone
 
 from campaigns.models.earning_rules import EarningRule
 from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.levels import LevelChange
+from loyalty.points.level_periods import run
+from tests.campaigns.replay import history
 from tests.campaigns.replay.history import altered, paid_in, replayed, some_weeks
+from tests.support import shop
 
 pytestmark = pytest.mark.django_db
 
@@ -43,3 +47,31 @@ def test_control_of_the_control_one_line_that_was_tampered_with_is_one_differenc
         float(line.points_earned + 1),
         float(line.points_earned),
     )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_levels_that_fell_are_those_that_actions_were_decided_in(brand, seed, monkeypatch):
+    """A month's points are a level's: over the weeks some fall, by the job and by accruals that are faster."""
+    brand.level_period, brand.level_period_months, brand.level_warning_days = "rolling", 1, 7
+    brand.save()
+    run.catch_up(at=timezone.now())
+    pass_a_week = history.a_week_passes
+
+    def a_week_passes_and_the_job_comes():
+        pass_a_week()
+        if seed:
+            run.catch_up(at=timezone.now())
+
+    monkeypatch.setattr(history, "a_week_passes", a_week_passes_and_the_job_comes)
+    weeks = some_weeks(brand, seed)
+    for _week in range(10):
+        a_week_passes_and_the_job_comes()
+    weeks.act(20)
+    rule = EarningRule.objects.filter(brand=brand).first()
+
+    result = replayed(rule)
+
+    assert LevelChange.objects.filter(reason="lowered").exists()
+    assert result["differences"] == 0, result["examples"]
+    assert result["compared"] > 40
+    assert shop.contradictions() == []

@@ -15,6 +15,8 @@ from brands.models.tenants import Brand
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import adjustments, expiry, transfers
+from loyalty.points.level_periods import run
+from loyalty.points.level_periods.raising import raise_level
 from loyalty.rewards import undo
 from tests.loyalty.webhook_types.support import by_hand
 from tests.loyalty.webhooks import data_of, endpoint, send
@@ -45,6 +47,61 @@ def test_level_reached(brand, customer, received):
     assert received("level.reached") == [
         {"user_id": customer.pk, "current_level": "Silver", "lifetime_points": 20, "cause": f"adjust:{key}"}
     ]
+
+
+def levels_that_end(brand, customer, points):
+    """Silver until the end of June, and what was earned in the second quarter."""
+    Brand.objects.filter(pk=brand.pk).update(level_period="quarter")
+    brand.refresh_from_db()
+    factories.level(brand, "Silver", 10)
+    run.catch_up(at=datetime(2026, 1, 1, tzinfo=UTC))
+    account = factories.account(customer, brand)
+    for month, earned in ((2, 20), (5, points)):
+        at = datetime(2026, month, 1, tzinfo=UTC)
+        factories.points(customer, brand, earned, at=at)
+        account.refresh_from_db()
+        raise_level(
+            brand=brand,
+            account=account.pk,
+            level=account.current_level,
+            lifetime=account.lifetime,
+            gained=earned,
+            at=at,
+        )
+    run.catch_up(at=datetime(2026, 7, 1, tzinfo=UTC))
+
+
+def test_level_renewed(brand, customer, received):
+    levels_that_end(brand, customer, 12)
+
+    assert received("level.renewed") == [
+        {
+            "user_id": customer.pk,
+            "level_before": "Silver",
+            "current_level": "Silver",
+            "period_points": 12,
+            "level_until": "2026-09-30",
+            "lifetime_points": 32,
+            "cause": "level:2026-06-30",
+        }
+    ]
+
+
+def test_level_lowered(brand, customer, received):
+    levels_that_end(brand, customer, 3)
+
+    assert received("level.lowered") == [
+        {
+            "user_id": customer.pk,
+            "level_before": "Silver",
+            "current_level": "Bronze",
+            "period_points": 3,
+            "level_until": None,
+            "lifetime_points": 23,
+            "cause": "level:2026-06-30",
+        }
+    ]
+    assert received("level.renewed") == []
 
 
 def test_points_adjusted(brand, customer, received):

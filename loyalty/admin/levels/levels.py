@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from loyalty.admin.ceiling import CeilingAdmin
+from loyalty.admin.levels.periods import LevelPeriods
 from loyalty.admin.resources import LevelResource
 from loyalty.models.levels import BrandLevel
 from portal.base.forms import TenantForm
@@ -15,7 +16,7 @@ from portal.import_export.importable import ImportingAdmin
 
 
 @admin.register(BrandLevel)
-class LevelAdmin(ImportingAdmin, TranslationsAdmin, CeilingAdmin):
+class LevelAdmin(LevelPeriods, ImportingAdmin, TranslationsAdmin, CeilingAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change", "support": "view"}
     sidebar = SidebarEntry(PROGRAMME, 2, "military_tech")
     resource = LevelResource
@@ -24,7 +25,9 @@ class LevelAdmin(ImportingAdmin, TranslationsAdmin, CeilingAdmin):
     reward_type_field = "scan_reward_type"
     list_display = ("name", "threshold", "scan_reward_type", "scan_reward_value")
     search_fields = ("name",)
-    fieldsets = ((None, {"fields": ("brand", ("name", "threshold"), ("scan_reward_type", "scan_reward_value"))}),)
+    fieldsets = (
+        (None, {"fields": ("brand", ("name", "threshold"), ("scan_reward_type", "scan_reward_value"), "benefits")}),
+    )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """Customers hold their level by its name: under a new one they would fall to the lowest."""

@@ -1,0 +1,58 @@
+"""The part of a brand's row that says whether levels end, and when."""
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+# The fewest days that a period has; of the last months, each.
+MIN_DAYS = {"year": 365, "half_year": 181, "quarter": 90, "rolling": models.F("level_period_months") * 28}
+
+
+def shorter_than_period() -> models.Q:
+    """That the days around the end of a level are fewer than its period has at least."""
+    result = models.Q()
+    for kind, days in MIN_DAYS.items():
+        result |= models.Q(level_period=kind, level_grace_days__lt=days, level_warning_days__lt=days)
+    return result
+
+
+class LevelPeriodModel(models.Model):
+    """Within which points members reach a level, and for how long they keep it."""
+
+    class LevelPeriod(models.TextChoices):
+        LIFETIME = "lifetime", _("For good: all points ever earned count")
+        YEAR = "year", _("By calendar year, from 1 January")
+        HALF_YEAR = "half_year", _("By half-year, from 1 January and 1 July")
+        QUARTER = "quarter", _("By quarter, from 1 January on")
+        ROLLING = "rolling", _("By the last months, for each member")
+
+    level_period = models.CharField(
+        _("members reach levels"),
+        max_length=9,
+        choices=LevelPeriod.choices,
+        default=LevelPeriod.LIFETIME,
+        db_default=LevelPeriod.LIFETIME.value,
+        help_text=_("By a period: a level ends, and needs the points of a period again."),
+    )
+    level_period_months = models.PositiveSmallIntegerField(
+        _("number of months"),
+        default=12,
+        db_default=12,
+        validators=[MinValueValidator(1), MaxValueValidator(60)],
+        help_text=_("Only if the last months count."),
+    )
+    level_grace_days = models.PositiveSmallIntegerField(
+        _("grace days"),
+        default=0,
+        db_default=0,
+        help_text=_("So many days after the end, members keep the level and can still earn what is missing."),
+    )
+    level_warning_days = models.PositiveSmallIntegerField(
+        _("days of warning"),
+        default=30,
+        db_default=30,
+        help_text=_("Members who are about to lose a level hear so many days before what is missing. 0: they do not."),
+    )
+
+    class Meta:
+        abstract = True

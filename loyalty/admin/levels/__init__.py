@@ -1,0 +1,1 @@
+"""Pages about levels: what a brand's levels are, when they end, and how members' levels changed."""

@@ -1,0 +1,92 @@
+"""The form that says whether a brand's levels end, and when."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.models.tenants import Brand
+from loyalty.points.level_periods.rules import LIFETIME, ROLLING, LevelRule, rule_from
+from portal.base.confirmation import reason_field
+from portal.unfold import NumberWidget, RadioWidget, SelectWidget
+
+FIELDS = ("level_period", "level_period_months", "level_grace_days", "level_warning_days")
+# The fewest days of a period; of the last months, each.
+MIN_DAYS = {"year": 365, "half_year": 181, "quarter": 90}
+MIN_DAYS_OF_MONTH = 28
+
+
+class LevelPeriodForm(forms.Form):
+    """`chosen` is the brand. The reason is asked for where something is saved."""
+
+    brand = forms.TypedChoiceField(label=gettext_lazy("Brand"), coerce=int)
+    level_period = forms.ChoiceField(
+        label=gettext_lazy("Members reach a level …"),
+        choices=Brand.LevelPeriod.choices,
+        widget=RadioWidget,
+        help_text=gettext_lazy(
+            "By calendar: only the points of a period count, and a level stays until the end of the next period. By "
+            "the last months: a level stays for as many months from the day on which it is reached. At its end, "
+            "members who earned its points again in that time keep it; the others fall to the level of the points that "
+            "they earned."
+        ),
+    )
+    level_period_months = forms.IntegerField(
+        label=gettext_lazy("… by the points of the last so many months"),
+        min_value=1,
+        max_value=60,
+        widget=NumberWidget,
+        help_text=gettext_lazy("From 1 to 60. Only if the last months count."),
+    )
+    level_grace_days = forms.IntegerField(
+        label=gettext_lazy("After its end, a level still stays for so many days"),
+        min_value=0,
+        max_value=365,
+        widget=NumberWidget,
+        help_text=gettext_lazy("In these grace days, members can still earn what is missing. 0 for none."),
+    )
+    level_warning_days = forms.IntegerField(
+        label=gettext_lazy("Members who are about to lose a level are notified so many days before its end"),
+        min_value=0,
+        max_value=365,
+        widget=NumberWidget,
+        help_text=gettext_lazy("The notification says what is missing, and until when. 0 to send none."),
+    )
+    reason = reason_field(gettext_lazy("Shown to staff in the audit log."))
+
+    def __init__(self, data: QueryDict | None, *, brands: Sequence[Brand], chosen: Brand, saves: bool) -> None:
+        initial = {"brand": chosen.pk, **{name: getattr(chosen, name) for name in FIELDS}}
+        super().__init__(data, initial=initial)
+        self.brands = {brand.pk: brand for brand in brands}
+        field: Any = self.fields["brand"]
+        field.choices = [(brand.pk, brand.name) for brand in brands]
+        field.widget = SelectWidget(choices=field.choices) if len(brands) > 1 else forms.HiddenInput()
+        self.fields["reason"].required = saves
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        kind, months = cleaned.get("level_period"), cleaned.get("level_period_months")
+        if kind in {None, LIFETIME} or months is None:
+            return cleaned
+        days = months * MIN_DAYS_OF_MONTH if kind == ROLLING else MIN_DAYS[str(kind)]
+        for name in ("level_grace_days", "level_warning_days"):
+            if (cleaned.get(name) or 0) >= days:
+                message = _("Enter at most %(most)d days: the period itself can be as short as %(days)d days.")
+                self.add_error(name, message % {"most": days - 1, "days": days})
+        return cleaned
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        return {name: self.cleaned_data[name] for name in FIELDS}
+
+    @property
+    def chosen(self) -> Brand:
+        return self.brands[self.cleaned_data["brand"]]
+
+    @property
+    def rule(self) -> LevelRule | None:
+        kind, months, grace_days, warning_days = self.values.values()
+        return rule_from(kind, months, grace_days, warning_days, self.chosen.zone)

@@ -1,0 +1,120 @@
+"""Part of the page of levels: when they end. It shows how many members would fall before anything is saved."""
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands import audit_log
+from brands.audit_log import AuditedChange
+from brands.identity.roles import CHANGE, brand_scope
+from brands.models.tenants import Brand
+from core.errors import DomainError
+from loyalty.admin.levels.period_form import FIELDS, LevelPeriodForm
+from loyalty.points.level_periods.preview import PeriodPreview, preview
+from loyalty.points.level_periods.rules import LevelRule
+from portal.base.audit_mixin import audit_context
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists.number_columns import format_number
+from portal.unfold import action
+
+BRAND = "brands.brand"
+
+
+class LevelPeriods(TenantAdmin):
+    """Whoever may change the brand's settings may change when its levels end."""
+
+    actions_list = ("periods",)
+
+    def brands_to_change(self, request: HttpRequest) -> list[Brand]:
+        scope = brand_scope(request.user, CHANGE, BRAND)
+        allowed = [brand for brand in self.brands_seen(request) if brand.pk in scope]
+        return sorted(allowed, key=lambda brand: (brand.name, brand.pk))
+
+    def has_periods_permission(self, request: HttpRequest) -> bool:
+        return bool(self.brands_to_change(request))
+
+    @action(description=gettext_lazy("When levels end"), url_path="periods", icon="event", permissions=["periods"])
+    def periods(self, request: HttpRequest) -> HttpResponse:
+        brands = self.brands_to_change(request)
+        if not brands:
+            raise PermissionDenied
+        saves = "save" in request.POST
+        requested = request.POST.get("brand") or request.GET.get("brand")
+        chosen = next((brand for brand in brands if str(brand.pk) == requested), brands[0])
+        form = LevelPeriodForm(request.POST or None, brands=brands, chosen=chosen, saves=saves)
+        sentences: list[str] = []
+        result: PeriodPreview | None = None
+        if request.method == "POST" and form.is_valid():
+            if saves:
+                return self.save_periods(request, form)
+            try:
+                result = preview(brand=form.chosen, rule=form.rule, at=timezone.now()) if form.rule else None
+                sentences = sentences_of(form.rule, result)
+            except DomainError as error:
+                form.add_error(None, error.message)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("When levels end"),
+            "form": form,
+            "sentences": sentences,
+            "levels": [
+                (each.level, format_number(each.members), format_number(each.falling))
+                for each in (result.levels if result else ())
+            ],
+        }
+        return TemplateResponse(request, "admin/loyalty/level_periods.html", context)
+
+    def save_periods(self, request: HttpRequest, form: LevelPeriodForm) -> HttpResponse:
+        with transaction.atomic():
+            brand = Brand.objects.select_for_update(no_key=True).get(pk=form.chosen.pk)
+            before = Brand.objects.get(pk=brand.pk)
+            for name, value in form.values.items():
+                setattr(brand, name, value)
+            brand.save(update_fields=FIELDS)
+            changes = audit_log.changes(before, brand)
+            if changes:
+                audit_log.record(
+                    audit_context=audit_context(request, form.cleaned_data["reason"]),
+                    action=_("Level periods changed"),
+                    rows=[AuditedChange(brand, brand.pk, changes)],
+                )
+        self.message_user(request, _("Saved. Members' levels follow within minutes."))
+        return redirect("admin:loyalty_brandlevel_changelist")
+
+
+def day_of(day: Any) -> str:
+    return date_format(day, "DATE_FORMAT")
+
+
+def sentences_of(rule: LevelRule | None, result: PeriodPreview | None) -> list[str]:
+    """What the choice would do, for somebody who has to decide."""
+    if rule is None or result is None:
+        return [_("No level ends. All the points that a member ever earned count towards a level.")]
+    today = rule.today(timezone.now())
+    if result.members:
+        count_sentence = _(
+            "Members above the lowest level: %(members)s. With too few points from %(first)s to %(last)s to keep it: "
+            "%(falling)s. These would have fallen."
+        ) % {
+            "members": format_number(result.members),
+            "falling": format_number(result.falling),
+            "first": day_of(result.first),
+            "last": day_of(result.last),
+        }
+    else:
+        count_sentence = _("No member is above the lowest level yet.")
+    return [
+        count_sentence,
+        _("A level that is reached today stays until %(until)s.") % {"until": day_of(rule.until(today))},
+        _("Members keep the level they have now for at least one whole period: nobody falls before %(day)s.")
+        % {"day": day_of(result.falls_on)},
+    ]

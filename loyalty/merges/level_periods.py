@@ -1,0 +1,75 @@
+"""Levels of merged accounts at brands whose levels have periods: the points of both count, and the better level stays.
+
+What counts is read anew from both accounts' entries; the account that ends follows no period any more.
+"""
+
+from datetime import date, datetime
+from typing import Any
+
+from brands.models.tenants import Brand
+from loyalty.models.accounts import UserPoints
+from loyalty.points import levels
+from loyalty.points.level_periods import standing
+from loyalty.points.level_periods.raising import raise_level
+from loyalty.points.level_periods.rules import rule_of
+from loyalty.points.level_periods.settle import free, settle
+from loyalty.points.level_periods.standing import Change, Reason, Standing
+from loyalty.points.levels import Level
+
+Moved = dict[str, str | None]  # the last days of both levels before the merge, for its undo
+
+
+def has_periods(brand: Brand) -> bool:
+    return rule_of(brand) is not None
+
+
+def after_merge(*, target: UserPoints, source: UserPoints, at: datetime) -> Moved:
+    """Settle the account that goes on; `source` is as it was before the merge. Call with the merge written."""
+    moved: Moved = {"target": _iso(target.level_until), "source": _iso(source.level_until)}
+    free([Standing.of(UserPoints.objects.get(pk=source.pk))], at)
+    ladder = levels.levels_of(target.brand)
+    row = _settled(target, at)
+    if _height(ladder, source.current_level) > _height(ladder, row.current_level):
+        _set(row, source.current_level, source.level_until, Reason.REACHED, at)
+    return moved
+
+
+def after_undo(
+    *, target: UserPoints, source: UserPoints, moved: Moved, level_before: str, level_after: str, at: datetime
+) -> None:
+    """A level that only the merge gave is left again, and the other account has its own. Call with the undo written."""
+    row = _settled(target, at)
+    if level_before != level_after and row.current_level == level_after:
+        _set(row, level_before, _day(moved["target"]), Reason.LOWERED, at)
+        _settled(target, at)  # its own points of the period may be enough for more
+    row = UserPoints.objects.get(pk=source.pk)
+    UserPoints.objects.filter(pk=row.pk).update(level_until=_day(moved["source"]))
+    _settled(source, at)
+
+
+def _settled(member: UserPoints, at: datetime) -> UserPoints:
+    """The row after its points of the period were read anew, with the level that they reach."""
+    row = UserPoints.objects.select_related("brand").get(pk=member.pk)
+    now = settle(brand=row.brand, accounts=[row.pk], at=at)[row.pk]
+    raise_level(brand=row.brand, account=row.pk, level=now.level, lifetime=now.lifetime, gained=standing.ZERO, at=at)
+    return UserPoints.objects.select_related("brand").get(pk=member.pk)
+
+
+def _set(row: UserPoints, level: str, until: date | None, reason: str, at: datetime) -> None:
+    UserPoints.objects.filter(pk=row.pk).update(
+        current_level=level, level_until=until, level_warned_until=None, updated_at=at
+    )
+    change = Change(row.pk, row.user_id, row.current_level, level, reason, row.period_points, until)
+    standing.add_history([change], brand_id=row.brand_id, at=at)
+
+
+def _height(ladder: list[Level], name: str) -> int:
+    return next((number for number, level in enumerate(ladder) if level.name == name), -1)
+
+
+def _iso(day: date | None) -> str | None:
+    return day.isoformat() if day else None
+
+
+def _day(text: Any) -> date | None:
+    return date.fromisoformat(text) if text else None

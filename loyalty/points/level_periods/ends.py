@@ -1,0 +1,61 @@
+"""What a member is shown of a level that ends: until when it is kept, and what is missing to keep it longer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+from brands.models.tenants import Brand
+from loyalty.models.accounts import UserPoints
+from loyalty.points.level_periods import standing
+from loyalty.points.level_periods.rules import DAY, rule_of
+from loyalty.points.levels import Level
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelEnd:
+    """A member's level at a brand with level periods. `points` count now, from the day `first` to `last`; None: the
+    last months count, `months` of them.
+
+    `level_until` is the last day of the level, None for the lowest; `grace_until` the last on which what is `missing`
+    can still be earned. `missing` is None before the time begins whose points keep it, and 0 once it is kept longer.
+    """
+
+    kind: str
+    months: int
+    points: Decimal
+    first: date
+    last: date | None
+    level_until: date | None = None
+    grace_until: date | None = None
+    missing: Decimal | None = None
+
+
+def level_end(*, brand: Brand, account: UserPoints, ladder: Sequence[Level], at: datetime) -> LevelEnd | None:
+    """None where levels stay. Reads the ledger of the one member, and nothing at a brand whose levels stay."""
+    rule = rule_of(brand)
+    if rule is None:
+        return None
+    day = rule.today(at)
+    first = account.period_from or rule.counted_from(day)
+    about = (rule.kind, rule.months, account.period_points, first, rule.period_end(first))
+    own = next((each for each in ladder if each.name == account.current_level), None)
+    until = account.level_until
+    if until is None or own is None:
+        return LevelEnd(*about)
+    begins = rule.basis_from(until)
+    if day < begins:
+        return LevelEnd(*about, until, rule.falls_on(until) - DAY)
+    earned = standing.points_between(rule, [(account.pk, begins, rule.falls_on(until))], at)[account.pk].points
+    missing = max(ZERO, own.threshold - earned)
+    level_until = until if missing else rule.renewed(until)
+    return LevelEnd(*about, level_until, rule.falls_on(level_until) - DAY, missing)
+
+
+def counted_points(*, brand: Brand, account: UserPoints | None) -> Decimal:
+    """What counts towards a level: all that was earned, or the points of the period."""
+    if account is None:
+        return ZERO
+    return account.lifetime if rule_of(brand) is None else account.period_points

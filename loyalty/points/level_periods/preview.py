@@ -1,0 +1,71 @@
+"""What level periods would do to a brand's members, before somebody switches them on or changes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from django.db import OperationalError, connection, transaction
+from django.utils.translation import gettext_lazy as _
+
+from brands.models.tenants import Brand
+from brands.tenants import local_time
+from core.db.statements import query
+from core.errors import DomainError
+from loyalty.points.level_periods.rules import DAY, LevelRule
+
+# So long may it keep the database busy; members and entries of the largest brands take longer.
+MAX_SECONDS = 10
+
+
+class PreviewTooLarge(DomainError):
+    code = "PREVIEW_TOO_LARGE"
+    status = 422
+    default_message = _("This brand has too many members to count them now. Try again at a quieter time.")
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPreview:
+    """Of a level, its members, and how many of them had too few points."""
+
+    level: str
+    members: int
+    falling: int
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodPreview:
+    """As if the last whole period, from `first` to `last`, had decided; really nobody falls before `falls_on`."""
+
+    first: date
+    last: date
+    falls_on: date
+    levels: Sequence[LevelPreview]
+
+    @property
+    def members(self) -> int:
+        return sum(each.members for each in self.levels)
+
+    @property
+    def falling(self) -> int:
+        return sum(each.falling for each in self.levels)
+
+
+PREVIEW_FALLS = query("loyalty/points/level_periods/sql/preview_falls.sql", returns=LevelPreview)
+
+
+def preview(*, brand: Brand, rule: LevelRule, at: datetime) -> PeriodPreview:
+    """Raises PreviewTooLarge."""
+    day = rule.today(at)
+    last = day if rule.is_rolling else rule.counted_from(day) - DAY
+    first = rule.counted_from(last)
+    before = local_time.midnight(last + DAY, rule.zone)
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{MAX_SECONDS}s"])
+            levels = PREVIEW_FALLS.all(brand_id=brand.pk, first=local_time.midnight(first, rule.zone), before=before)
+            cursor.execute("SELECT set_config('statement_timeout', '0', true)")
+    except OperationalError as error:
+        if not connection.is_usable():
+            raise
+        raise PreviewTooLarge from error
+    return PeriodPreview(first, last, rule.falls_on(rule.until(day)), levels)

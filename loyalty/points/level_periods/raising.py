@@ -1,0 +1,115 @@
+"""Levels that points raise outside of accruals, and that a returned order lowers."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+
+from brands.models.tenants import Brand
+from events import messages
+from loyalty.integrations import webhook_events
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points import ledger, levels
+from loyalty.points.expiry_rules import months_later
+from loyalty.points.level_periods import consequences, standing
+from loyalty.points.level_periods.rules import LevelRule, rule_of
+from loyalty.points.level_periods.settle import settle
+from loyalty.points.level_periods.standing import Change, Reason, Standing
+from loyalty.points.levels import levels_of
+
+
+def raise_level(
+    *, brand: Brand, account: int, level: str, lifetime: Decimal, gained: Decimal, at: datetime
+) -> tuple[str, bool]:
+    """The level of an account that has just `gained` points, and whether these took the member there.
+
+    `level` and `lifetime` are as the points were written. Call in the transaction that wrote them.
+    """
+    ladder, counted, rule = levels_of(brand), lifetime, rule_of(brand)
+    if rule:
+        now = settle(brand=brand, accounts=[account], at=at)[account]
+        level, counted = now.level, now.counted
+    name = levels.level_after(levels=ladder, name=level, lifetime=counted)
+    if name == level:
+        return level, False
+    ledger.promote(account=account, level=name, at=at)
+    if rule:
+        note_raised(brand=brand, raised=[(account, level, name, counted)], at=at)
+    return name, levels.newly_reached(levels=ladder, name=name, before=counted - gained, after=counted)
+
+
+def note_raised(*, brand: Brand, raised: Iterable[tuple[int, str, str, Decimal]], at: datetime) -> None:
+    """Accounts rose from a level to another by so many points of the period: note until when, and the history.
+
+    Nothing to do at a brand whose levels stay. Call in the transaction that raised them.
+    """
+    rule = rule_of(brand)
+    if rule is None:
+        return
+    ladder, end = levels_of(brand), rule.until(rule.today(at))
+    changes = [
+        Change(account, 0, before, after, Reason.REACHED, points, end if standing.ends(ladder, after) else None)
+        for account, before, after, points in raised
+    ]
+    for until in (end, None):
+        rows = UserPoints.objects.filter(pk__in=[each.account for each in changes if each.until == until])
+        rows.update(level_until=until)
+    standing.add_history(changes, brand_id=brand.pk, at=at)
+
+
+def after_return(
+    *, brand: Brand, account: int, entry: LoyaltyTransaction | None, points: Decimal, at: datetime
+) -> tuple[str, list[messages.NewEvent]]:
+    """The level after a return took `points` that the order's `entry` had earned, at a brand with level periods.
+
+    Points go off the period in which they were counted. The level goes only if these are what it was reached by, and
+    the brand says so. Returns the events that follow, to be published. Call with the return written.
+    """
+    member, rule = settle(brand=brand, accounts=[account], at=at)[account], rule_of(brand)
+    if rule is None or brand.after_return == Brand.AfterReturn.RETAIN or member.until is None or entry is None:
+        return member.level, []
+    ladder = levels_of(brand)
+    own = next((each for each in ladder if each.name == member.level), None)
+    first, before = months_later(rule.basis_from(member.until), -rule.months), rule.basis_from(member.until)
+    reached_by = standing.points_between(rule, [(account, first, before)], at)[account].points
+    earned_on = rule.today(_counted_at(entry))
+    had = max(
+        member.counted + (points if earned_on >= rule.counted_from(rule.today(at)) else 0),
+        reached_by + (points if first <= earned_on < before else 0),
+    )
+    best = max(member.counted, reached_by)
+    if own is None or had < own.threshold or best >= own.threshold:
+        return member.level, []
+    return _lower(brand, rule, member, reached_by=reached_by, at=at)
+
+
+def _counted_at(entry: LoyaltyTransaction) -> datetime:
+    """When an order's points were earned: pending ones, when they were released."""
+    if entry.reason != LoyaltyTransaction.Reason.PENDING:
+        return entry.created_at
+    released = LoyaltyTransaction.objects.filter(user_point=entry.user_point_id, reason_id=f"release:{entry.pk}")
+    return released.values_list("created_at", flat=True).first() or entry.created_at
+
+
+def _lower(
+    brand: Brand, rule: LevelRule, member: Standing, *, reached_by: Decimal, at: datetime
+) -> tuple[str, list[messages.NewEvent]]:
+    ladder, before = levels_of(brand), member.level
+    points = max(member.counted, reached_by)
+    top = levels.reached(levels=ladder, lifetime=points)
+    member.level = top.name if top else ""
+    if not standing.ends(ladder, member.level):
+        member.until = None
+    elif not rule.is_rolling and top and member.counted >= top.threshold:
+        member.until = rule.until(rule.today(at))
+    member.warned_until = None
+    row = UserPoints.objects.filter(pk=member.account)
+    row.update(current_level=member.level, level_until=member.until, level_warned_until=None, updated_at=at)
+    change = Change(
+        member.account, member.user_id, before, member.level, Reason.RETURNED, points, member.until, rule.today(at)
+    )
+    standing.add_history([change], brand_id=brand.pk, at=at)
+    kind = consequences.TYPES[Reason.RETURNED]
+    if not webhook_events.listens(brand_id=brand.pk, kind=kind):
+        return member.level, []
+    return member.level, [consequences.webhook_event_of(change, member, brand.pk, at)]

@@ -1,0 +1,150 @@
+"""Brings accounts to where a moment puts them: what counts, levels that end, warnings. The only code that lowers levels
+because a period is over.
+
+Whoever decides about a level first has the account settled if it is due: the job when its day comes, an accrual that is
+faster than the job. So a level is decided by the points of its own period, however late the job is.
+"""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+
+from brands.models.tenants import Brand
+from loyalty.models.accounts import UserPoints
+from loyalty.models.levels import LevelPeriodState
+from loyalty.points import accounts as account_rows
+from loyalty.points.level_periods import consequences, standing
+from loyalty.points.level_periods.consequences import EndWarning
+from loyalty.points.level_periods.rules import LevelRule, rule_of
+from loyalty.points.level_periods.standing import Change, Standing
+from loyalty.points.levels import Level, levels_of
+
+
+def settle(*, brand: Brand, accounts: Sequence[int], at: datetime) -> dict[int, Standing]:
+    """Where these accounts of the brand stand at `at`, by account; locks them. Call in a transaction.
+
+    What falls or is renewed by it, and who is warned, is published. At a brand whose levels stay, accounts that still
+    follow periods of before are freed of them.
+    """
+    account_rows.lock_many(accounts=accounts)
+    every = [Standing.of(row) for row in UserPoints.objects.filter(pk__in=accounts, brand=brand).order_by("pk")]
+    rule = rule_of(brand)
+    if rule is None:
+        free(every, at)
+        return {}
+    day, ladder = rule.today(at), levels_of(brand)
+    state = LevelPeriodState.objects.filter(brand=brand).first()
+    members = [each for each in every if not is_ahead(each, rule, state, day)]
+    before = {each.account: each.displayed for each in members}
+    for each in members:
+        begin(each, rule, state, ladder, day)
+    changes = end_levels(members, rule, ladder, day, at)
+    oldest = count(members, rule, day, at)
+    warnings = warn(members, rule, ladder, day, at)
+    for each in members:
+        each.due_at = standing.due_at(rule, each, day, oldest[each.account])
+    standing.write(members, at)
+    standing.add_history(changes, brand_id=brand.pk, at=at)
+    by_account = {each.account: each for each in members}
+    displayed = [each for each in members if each.displayed != before[each.account]]
+    consequences.publish(brand, by_account, changes, warnings, displayed=displayed, at=at)
+    return {each.account: each for each in every}
+
+
+def free(members: Sequence[Standing], at: datetime) -> None:
+    """Levels stay for good: all lifetime points count again."""
+    left = [each for each in members if each.period_from is not None]
+    for each in left:
+        each.counted, each.due_at = each.lifetime, None
+        each.period_from = each.until = each.warned_until = None
+    if left:
+        standing.write(left, at)
+
+
+def is_ahead(member: Standing, rule: LevelRule, state: LevelPeriodState | None, day: date) -> bool:
+    """Whether a machine whose clock was ahead has begun the account's next period already."""
+    began = member.period_from
+    return began is not None and rule.counted_from(day) < began and follows(state, rule, member.account)
+
+
+def follows(state: LevelPeriodState | None, rule: LevelRule, account: int) -> bool:
+    """Whether the account knows the brand's setting already."""
+    if state is None or state.setting != rule.setting:
+        return False
+    return state.reached is None or account <= state.reached
+
+
+def extends(state: LevelPeriodState | None, rule: LevelRule) -> bool:
+    """Whether the brand's setting gives accounts that do not follow it yet a whole period from now on."""
+    if state is not None and state.setting == rule.setting:
+        return state.extends
+    return state is None or not state.setting.startswith(f"{rule.period}:") or state.reached is not None
+
+
+def begin(
+    member: Standing, rule: LevelRule, state: LevelPeriodState | None, ladder: Sequence[Level], day: date
+) -> None:
+    """Nobody loses a level before a whole period under the rule, nor earlier than was promised."""
+    if not standing.ends(ladder, member.level):
+        member.until = None
+        return
+    is_new = not follows(state, rule, member.account) and extends(state, rule)
+    if member.until is None or is_new:
+        member.until = max(member.until or date.min, rule.until(day))
+
+
+def end_levels(
+    members: Sequence[Standing], rule: LevelRule, ladder: Sequence[Level], day: date, at: datetime
+) -> list[Change]:
+    """Each end that has passed, in turn: after a long pause a member may have several behind them."""
+    changes: list[Change] = []
+    while ending := [each for each in members if each.until and day >= rule.falls_on(each.until)]:
+        earned = standing.points_between(
+            rule,
+            [
+                (each.account, rule.basis_from(each.until), rule.falls_on(each.until))
+                for each in ending
+                if each.until is not None
+            ],
+            at,
+        )
+        changes += [end(member, rule, ladder, earned[member.account]) for member in ending]
+    return changes
+
+
+def end(member: Standing, rule: LevelRule, ladder: Sequence[Level], earned: standing.PeriodPoints) -> Change:
+    assert member.until is not None  # noqa: S101 - it has passed
+    before, ended_on = member.level, member.until
+    member.level, reason = standing.after_end(ladder, before, earned.points)
+    member.until = rule.renewed(ended_on) if standing.ends(ladder, member.level) else None
+    return Change(member.account, member.user_id, before, member.level, reason, earned.points, member.until, ended_on)
+
+
+def count(members: Sequence[Standing], rule: LevelRule, day: date, at: datetime) -> dict[int, datetime | None]:
+    """What counts towards a level from now on; returns the moment of each account's first entry of it."""
+    first = rule.counted_from(day)
+    earned = standing.points_between(rule, [(each.account, first, None) for each in members], at)
+    for each in members:
+        each.period_from, each.counted = first, earned[each.account].points
+    return {each.account: earned[each.account].oldest for each in members}
+
+
+def warn(
+    members: Sequence[Standing], rule: LevelRule, ladder: Sequence[Level], day: date, at: datetime
+) -> list[EndWarning]:
+    """Who is to hear that a level ends soon, and what is missing; once for each end."""
+    soon = [
+        each
+        for each in members
+        if rule.warning_days and each.until and each.warned_until != each.until and day >= rule.warns_on(each.until)
+    ]
+    earned = standing.points_between(
+        rule, [(each.account, rule.basis_from(each.until), None) for each in soon if each.until], at
+    )
+    result = []
+    for each in soon:
+        each.warned_until = each.until
+        own = next((level for level in ladder if level.name == each.level), None)
+        missing = own.threshold - earned[each.account].points if own else standing.ZERO
+        if missing > 0 and each.hears and each.until:
+            result.append(EndWarning(each.account, each.user_id, each.level, missing, each.until))
+    return result

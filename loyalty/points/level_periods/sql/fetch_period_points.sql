@@ -1,0 +1,25 @@
+-- set: each chunk of level periods. Of each account given, what the entries of its time count towards a level: what was
+-- earned from `firsts` and before `befores`, parallel arrays, without what came back, what other members gave, and what
+-- returned orders had earned in that time. Of a member into whom others were merged, with their entries. Returns PeriodPoints, with the moment of the first of these entries. Locks
+-- nothing.
+SELECT w.account, coalesce(e.points, 0) - coalesce(r.points, 0) AS points, e.oldest
+  FROM unnest(%(accounts)s::bigint[], %(firsts)s::timestamptz[], %(befores)s::timestamptz[])
+       AS w (account, first, before)
+ CROSS JOIN LATERAL (
+       SELECT m.user_point_id || coalesce(m.merged_from, '{}') AS accounts FROM user_points m
+        WHERE m.user_point_id = w.account) own
+  LEFT JOIN LATERAL (
+       SELECT sum(t.points_earned) AS points, min(t."createdAt") AS oldest FROM loyalty_transaction t
+        WHERE t.user_point_id = ANY (own.accounts) AND t.points_earned > 0 AND t.reason <> 'merged'
+          AND t."createdAt" >= w.first AND t."createdAt" < w.before
+          AND t.reason_id NOT LIKE 'redeem-undo:%%' AND t.reason_id NOT LIKE 'transfer:%%') e ON true
+  LEFT JOIN LATERAL (
+       SELECT sum(o.points_reversed) AS points
+         FROM user_points a
+         JOIN loyalty_orderreturn o ON o.user_id = a.user_id AND o.brand_id = a.brand_id AND o.points_reversed > 0
+         JOIN loyalty_transaction t ON t.user_point_id = ANY (own.accounts) AND t.reason_id = 'order:' || o.order_id
+         LEFT JOIN loyalty_transaction x ON x.user_point_id = ANY (own.accounts)
+               AND x.reason_id = 'release:' || t.loyalty_transaction_id AND t.reason = 'pending'
+        WHERE a.user_point_id = ANY (own.accounts)
+          AND coalesce(x."createdAt", t."createdAt") >= w.first
+          AND coalesce(x."createdAt", t."createdAt") < w.before) r ON true

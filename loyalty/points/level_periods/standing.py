@@ -1,0 +1,152 @@
+"""Where a member stands in a brand's level periods, while it is worked out; and what the ledger says of a time."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+from brands.tenants import local_time
+from core.db.statements import command, query
+from loyalty.models.accounts import UserPoints
+from loyalty.models.levels import LevelChange
+from loyalty.points.ledger import lifetime_of
+from loyalty.points.level_periods.rules import DAY, LevelRule
+from loyalty.points.levels import Level, reached
+
+ZERO = Decimal(0)
+Reason = LevelChange.Reason
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodPoints:
+    """What an account earned in a time that counts towards a level, and when the first of it."""
+
+    account: int
+    points: Decimal
+    oldest: datetime | None
+
+
+FETCH_PERIOD_POINTS = query("loyalty/points/level_periods/sql/fetch_period_points.sql", returns=PeriodPoints)
+WRITE_LEVELS = command("loyalty/points/sql/write_levels.sql", lifetime=lifetime_of("a"))
+
+
+@dataclass(slots=True)
+class Standing:
+    """A member's level and its end; `counted` of the lifetime points count towards a level, from `period_from` on."""
+
+    account: int
+    user_id: int
+    level: str
+    balance: Decimal
+    lifetime: Decimal
+    hears: bool  # of what happens to the level
+    period_from: date | None
+    until: date | None
+    warned_until: date | None
+    counted: Decimal = ZERO
+    due_at: datetime | None = None
+
+    @property
+    def displayed(self) -> tuple[str, Decimal, date | None]:
+        """What a wallet pass says of it."""
+        return self.level, self.counted, self.until
+
+    @classmethod
+    def of(cls, row: UserPoints) -> "Standing":
+        return cls(
+            account=row.pk,
+            user_id=row.user_id,
+            level=row.current_level,
+            balance=row.points,
+            lifetime=row.lifetime,
+            hears=row.status == UserPoints.Status.ACTIVE,
+            period_from=row.period_from,
+            until=row.level_until,
+            warned_until=row.level_warned_until,
+            counted=row.period_points,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A level that changed, or was renewed: `points` decided it, and it stays until the day `until`."""
+
+    account: int
+    user_id: int
+    before: str
+    after: str
+    reason: str
+    points: Decimal
+    until: date | None
+    ended_on: date | None = None  # the last day that the level before it had
+
+
+def ends(ladder: Sequence[Level], name: str) -> bool:
+    """Whether a level of that name can be lost: all but the lowest, and those that the brand no longer has."""
+    level = next((each for each in ladder if each.name == name), None)
+    return name != "" if level is None else level.threshold > 0
+
+
+def after_end(ladder: Sequence[Level], current: str, points: Decimal) -> tuple[str, str]:
+    """The level that the points of its period give a member at the end of the level `current`, and why."""
+    top = reached(levels=ladder, lifetime=points)
+    own = next((each for each in ladder if each.name == current), None)
+    if own is None or top is None or top.threshold < own.threshold:
+        return (top.name if top else ""), Reason.LOWERED
+    return top.name, Reason.RENEWED if top.threshold == own.threshold else Reason.REACHED
+
+
+def points_between(
+    rule: LevelRule, times: Iterable[tuple[int, date, date | None]], at: datetime
+) -> Mapping[int, PeriodPoints]:
+    """Of each account, what it earned from the first day and before the second; None: until now."""
+    rows = list(times)
+    if not rows:
+        return {}
+    now = at + timedelta(days=1)  # other machines' clocks may be ahead
+    rows_of_time = FETCH_PERIOD_POINTS.all(
+        accounts=[account for account, _first, _before in rows],
+        firsts=[local_time.midnight(first, rule.zone) for _account, first, _before in rows],
+        befores=[local_time.midnight(before, rule.zone) if before else now for _account, _first, before in rows],
+    )
+    return {each.account: each for each in rows_of_time}
+
+
+def due_at(rule: LevelRule, standing: Standing, day: date, oldest: datetime | None) -> datetime:
+    """When the account has to be looked at again: after `day`, which is done."""
+    days = [rule.next_turn(day, oldest.astimezone(rule.zone).date() if oldest else None)]
+    if standing.until:
+        days.append(rule.falls_on(standing.until))
+        if rule.warning_days and standing.warned_until != standing.until:
+            days.append(rule.warns_on(standing.until))
+    return local_time.midnight(max(min(days), day + DAY), rule.zone)
+
+
+def write(standings: Sequence[Standing], at: datetime) -> None:
+    """Write them to their accounts, which are locked."""
+    WRITE_LEVELS.run(
+        accounts=[each.account for each in standings],
+        levels=[each.level for each in standings],
+        counted=[each.counted for each in standings],
+        periods=[each.period_from for each in standings],
+        untils=[each.until for each in standings],
+        warned=[each.warned_until for each in standings],
+        dues=[each.due_at for each in standings],
+        at=at,
+    )
+
+
+def add_history(changes: Sequence[Change], *, brand_id: int, at: datetime) -> None:
+    LevelChange.objects.bulk_create(
+        LevelChange(
+            brand_id=brand_id,
+            user_point_id=each.account,
+            level_before=each.before,
+            level_after=each.after,
+            reason=each.reason,
+            points=each.points,
+            level_until=each.until,
+            created_at=at,
+        )
+        for each in changes
+    )

@@ -1,9 +1,9 @@
-"""Celery tasks: notices of budgets that are used up, segments, points that welcome new members, and old replays."""
+"""Celery tasks: notices of budgets that are used up, segments, points for joining and birthdays, old replays."""
 
 from celery import shared_task
 from django.utils import timezone
 
-from campaigns.accrual import welcome
+from campaigns.accrual import birthdays, welcome
 from campaigns.earning import budgets
 from campaigns.replay import jobs
 from campaigns.segments import evaluate
@@ -26,6 +26,12 @@ def evaluate_segments() -> int:
 def welcome_members() -> int:
     """Every minute: publish the events that earn new members their welcome points; returns how many."""
     return with_fresh_connection(lambda: welcome.publish_welcomes(at=timezone.now()))
+
+
+@shared_task
+def celebrate_birthdays() -> int:
+    """Every few minutes: publish the events that earn members their birthday points; returns how many."""
+    return with_fresh_connection(lambda: birthdays.publish_birthdays(at=timezone.now()))
 
 
 @shared_task

@@ -19,6 +19,9 @@ EVENT_HANDLERS = {
     "log-user-login": "campaigns.accrual.handlers.on_login",
     "reward-claimed": "campaigns.accrual.handlers.on_reward_claimed",
     "member-welcome": "campaigns.accrual.handlers.on_welcome",
+    "member-birthday": "campaigns.accrual.handlers.on_birthday",
+    "referral-action": "loyalty.referrals.handlers.on_referral_action",
+    "referral-returned": "loyalty.referrals.handlers.on_referral_returned",
     "announce": "loyalty.integrations.webhook_events.on_webhook_event",
     "call-webhook": "loyalty.integrations.webhook_delivery.on_call_webhook",
     "balance-changed": "loyalty.wallets.handlers.on_balance_changed",
@@ -45,6 +48,7 @@ EVENT_CONTEXTS = {
     "log-user-profile-update": "campaigns.accrual.handlers.profile_context",
     "log-user-login": "campaigns.accrual.handlers.login_context",
     "member-welcome": "campaigns.accrual.handlers.welcome_context",
+    "member-birthday": "campaigns.accrual.handlers.birthday_context",
 }
 # The same for many that are over, in a few statements: a function of the brand's id, past actions as a replay has them,
 # and the brand's ceiling at each.
@@ -86,6 +90,8 @@ PERSONAL_DATA = {
     "consents": "loyalty.personal_data.CONSENTS",
     "campaigns": "campaigns.personal_data.CAMPAIGNS",
     "segments": "campaigns.personal_data.SEGMENTS",
+    "birthday": "loyalty.personal_data.BIRTHDAY",
+    "referrals": "loyalty.personal_data.REFERRALS",
     "loyalty": "loyalty.personal_data.ACCOUNT",
 }
 # Name -> `loyalty.merges.parts.Part`: what else goes over when two accounts of one person are merged, in this order.
@@ -93,6 +99,7 @@ ACCOUNT_MERGES = {"progress": "campaigns.progress.merging.PROGRESS"}
 CUSTOMER_PANELS = {
     "loyalty.loyaltytransaction": "loyalty.admin.ledger.panel",
     "loyalty.levelchange": "loyalty.admin.levels.changes.panel",
+    "loyalty.referral": "loyalty.admin.programme.referrals.panel",
     "campaigns.userloyaltycampaign": "campaigns.admin.progress.panel",
     "authcodes.scan": "authcodes.admin.scans.panel",
 }
@@ -117,6 +124,7 @@ JOB_KINDS = [
     "authcodes.admin.list_export.MEMBERS",
     "authcodes.admin.list_export.LEDGER",
     "authcodes.admin.list_export.REDEMPTIONS",
+    "authcodes.admin.list_export.REFERRALS",
     "authcodes.admin.list_export.CLAIMS",
     "authcodes.admin.list_export.PROGRESS",
     "authcodes.admin.list_export.AUDIT",

@@ -244,6 +244,12 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60,
         "options": {"expires": 60},
     },
+    "celebrate-birthdays": {
+        "task": "campaigns.tasks.celebrate_birthdays",
+        "schedule": 60,
+        "options": {"expires": 60},
+    },
+    "find-referrals": {"task": "loyalty.tasks.find_referrals", "schedule": 30, "options": {"expires": 30}},
     "run-scheduled-reports": {
         "task": "portal.tasks.run_scheduled_reports",
         "schedule": 60,
@@ -335,6 +341,9 @@ RATE_LIMITS = env.changed(
         "fake_report": "10/hour",
         "redeem": "30/minute",
         "transfer": "30/hour",
+        # Codes of members who refer friends, good or not: of a network, and of a customer.
+        "referral_code": "60/hour",
+        "referral_code_customer": "20/hour",
         "data_export": "5/day",
         "name_correction": "20/day",
         "read": "300/minute",

@@ -20,7 +20,14 @@ PURGED_TO = "loyalty:events-forgotten-to"
 PAID_PURGED_TO = "loyalty:paid-events-forgotten-to"
 # Kinds whose ledger lines have the same reason whenever the event comes again. A login's is its day by the brand's
 # clock, which staff may change: what paid one stays. The brands' own kinds pay once for each event.
-PAID_ONCE = ("scan-auth", "order-complete", "log-user-profile-update", "reward-claimed", "member-welcome")
+PAID_ONCE = (
+    "scan-auth",
+    "order-complete",
+    "log-user-profile-update",
+    "reward-claimed",
+    "member-welcome",
+    "member-birthday",
+)
 UNHANDLED_KINDS = (*PAID_ONCE, "log-user-login")
 
 

@@ -184,3 +184,28 @@ class RedemptionCancelled(DomainError):
     code = "REDEMPTION_CANCELLED"
     status = 409
     default_message = _("This code was cancelled and its points were refunded.")
+
+
+class ReferralsNotOffered(DomainError):
+    code = "REFERRALS_NOT_OFFERED"
+    status = 403
+    default_message = _("This brand gives no points for friends at the moment.")
+
+
+class ReferralCodeUnknown(DomainError):
+    code = "REFERRAL_CODE_UNKNOWN"
+    status = 404
+    default_message = _("There is no such code. Check it for typos, or leave it out.")
+    example_details = {"field": "referral_code"}
+
+
+class ReferralTooLate(DomainError):
+    code = "REFERRAL_TOO_LATE"
+    status = 409
+    default_message = _("A friend's code counts for new members only, before their first scan or order.")
+
+
+class ReferralAlreadyNoted(DomainError):
+    code = "REFERRAL_ALREADY_NOTED"
+    status = 409
+    default_message = _("The code of another friend is noted already.")

@@ -21,11 +21,14 @@ from loyalty.models.ledger import AMOUNTS, AccountMerge, LoyaltyTransaction, Poi
 from loyalty.models.levels import LevelChange
 from loyalty.models.notifications import Channel, Device, NotificationDelivery
 from loyalty.models.orders import CreditedOrder, OrderReturn
+from loyalty.models.programme.birthdays import Birthday
+from loyalty.models.programme.referrals import Referral, ReferralCode
 from loyalty.models.rewards import Redemption
 from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookDelivery
 from loyalty.notifications import batching, delivery, devices, preferences, suppression
 from loyalty.points import accounts, orders
+from loyalty.referrals import codes
 from loyalty.wallets import devices as wallet_devices
 from loyalty.wallets import passes
 
@@ -176,8 +179,28 @@ def erase_account(user_id: int, brand_id: int, *, to: int, at: datetime) -> None
     accounts.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to, at=at)
 
 
+def export_referrals(user_id: int, brand_id: int) -> dict[str, Any]:
+    """The person's own code, and the friends they brought, or who brought them, without who these are."""
+    fields = ("state", "created_at", "decided_at")
+    brought = Referral.objects.filter(referrer__user_id=user_id, brand_id=brand_id).order_by("id")
+    own = Referral.objects.filter(friend__user_id=user_id, brand_id=brand_id).order_by("id")
+    own_code = ReferralCode.objects.filter(account__user_id=user_id, brand_id=brand_id)
+    return {
+        "code": own_code.values("code", "created_at").first(),
+        "friends": rows(brought.values(*fields, "referrer_points")),
+        "joined_through_a_friend": rows(own.values(*fields, "friend_points", "action")),
+    }
+
+
+def erase_referrals(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
+    """The code goes; referrals stay as the ledger does, between accounts that are the pseudonym's."""
+    codes.erase(user_id=user_id, brand_id=brand_id)
+
+
 NOTIFICATIONS = Topic(export_notifications, erase_notifications)
 WALLETS = Topic(export_wallets, erase_wallets)
 WEBHOOKS = Topic(export_webhooks, erase_webhooks)
+BIRTHDAY = table(Birthday, "month", "day", "set_at", stays=False)
+REFERRALS = Topic(export_referrals, erase_referrals)
 CONSENTS = table(Consent, "consented_at", "terms_url", "privacy_url", stays=False)
 ACCOUNT = Topic(export_account, erase_account)

@@ -1,4 +1,4 @@
-"""Celery tasks that release and expire points, roll up the programme, check wallets, and delete what is over."""
+"""Celery tasks: release and expire points, find referrals, roll up the programme, check wallets, purge what is over."""
 
 from datetime import timedelta
 from functools import partial
@@ -15,6 +15,7 @@ from loyalty.orders import releases
 from loyalty.points import expiry
 from loyalty.points.level_periods import run
 from loyalty.programme import rollups
+from loyalty.referrals import find
 from loyalty.wallets import selfcheck
 
 WEBHOOK_LOG_LASTS = timedelta(days=30)
@@ -61,6 +62,12 @@ def expire_points() -> int:
 def settle_levels() -> int:
     """Every minute: levels that end, and the warnings before, where levels have periods; returns how many accounts."""
     return with_fresh_connection(lambda: run.catch_up(at=timezone.now()))
+
+
+@shared_task
+def find_referrals() -> int:
+    """Twice a minute: publish events for referrals whose friend has acted, which pay both; returns how many."""
+    return with_fresh_connection(lambda: find.publish_first_actions(at=timezone.now()))
 
 
 @shared_task

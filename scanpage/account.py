@@ -28,7 +28,15 @@ def of(page_session: PageSession) -> dict[str, Any] | None:
         "transactions": api.get("customer/loyalty/transactions", limit=str(LINES)).data,
         "redemptions": [each for each in redemptions if each["state"] == "good"],
         "wallets": api.get("customer/wallet").data,
+        "referral": referral_of(api.get("customer/loyalty/referral")),
     }
+
+
+def referral_of(answer: Answer) -> dict[str, Any] | None:
+    """None where the brand gives nothing for friends; account.js has the same rule."""
+    if not answer.data:
+        return None
+    return {**answer.data, "joined": answer.data["waiting"] + answer.data["rewarded"]}
 
 
 def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | None:
@@ -43,6 +51,11 @@ def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | Non
             amounts = {"cost": presenters.format_number(reward["cost"]), "left": presenters.format_number(left)}
             return {**reward, "question": text.format(name=reward["name"], **amounts)}
     return None
+
+
+def entered(form: Mapping[str, str]) -> dict[str, str]:
+    """What somebody who registers may fill in besides address and password."""
+    return {"first_name": form.get("first_name", "")[:150], "referral_code": form.get("referral_code", "")[:40]}
 
 
 def lacks_consent(brand: Brand, form: Mapping[str, str]) -> bool:

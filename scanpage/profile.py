@@ -1,9 +1,11 @@
 """A customer's own page: name, language, wishes, address and password, and the end of the account. Forms alone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.dates import MONTHS
 
 from scanpage import account
 from scanpage.api_client import Answer
@@ -12,6 +14,7 @@ from scanpage.views import PageView
 TOPICS, CHANNELS = ("points", "offers", "safety"), ("email", "sms", "push")
 ALWAYS = ("safety", "email")  # recalls concern the customer's safety
 NAMES = ("first_name", "last_name")
+NOTHING: Mapping[str, str] = MappingProxyType({})
 DONE = {"saved", "mailed", "linked"}
 
 
@@ -31,20 +34,21 @@ class ProfilePage(PageView):
         }
         return acts.get(request.POST.get("act", ""), self.again)()
 
-    def respond(self, about: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    def respond(self, about: dict[str, Any], *, typed: Mapping[str, str] = NOTHING, status: int = 200) -> HttpResponse:
         answer = self.page_session.api.get("customer/profile")
         if not answer.is_good:
             if answer.status == 401 and not self.page_session.unsure:
                 self.page_session.leave()
             return HttpResponseRedirect("/s/?account")
-        profile = answer.data
+        profile = {**answer.data, **typed}
         switches = [
             (topic, [(each, profile["notifications"][topic][each], (topic, each) == ALWAYS) for each in CHANNELS])
             for topic in TOPICS
         ]
-        return self.page(
-            {"profile": profile, "switches": switches, **about}, status=status, template="scanpage/profile.html"
-        )
+        month, _hyphen, day = profile["birthday"].partition("-")
+        birthday = {"month": month.lstrip("0"), "day": day.lstrip("0"), "months": MONTHS.items(), "days": range(1, 32)}
+        context = {"profile": profile, "shown": answer.data, "switches": switches, "birthday": birthday, **about}
+        return self.page(context, status=status, template="scanpage/profile.html")
 
     def change(self) -> HttpResponse:
         form = self.request.POST
@@ -54,9 +58,10 @@ class ProfilePage(PageView):
         # Staff may have corrected a name since the page was shown: only what the customer typed is theirs.
         typed = [name for name in NAMES if form.get(name) != form.get(f"shown_{name}")]
         fields = {name: form.get(name, "")[:200] for name in (*typed, "phone", "language")}
-        return self.ended(
-            self.page_session.api.patch("customer/profile", {**fields, "notifications": choices}), "saved"
-        )
+        month, day = (form.get(f"birthday_{name}", "")[:2] for name in ("month", "day"))
+        fields["birthday"] = f"{month:0>2}-{day:0>2}" if month or day else ""
+        answer = self.page_session.api.patch("customer/profile", {**fields, "notifications": choices})
+        return self.ended(answer, "saved", typed=fields)
 
     def change_email(self) -> HttpResponse:
         email = self.request.POST.get("email", "")[:300]
@@ -80,10 +85,11 @@ class ProfilePage(PageView):
         self.page_session.leave()
         return HttpResponseRedirect("/s/?erased", status=303)
 
-    def ended(self, answer: Answer, done: str) -> HttpResponse:
+    def ended(self, answer: Answer, done: str, *, typed: Mapping[str, str] | None = None) -> HttpResponse:
+        """What was `typed` stands in the form again where the API refused it."""
         if answer.is_good:
             return self.again(f"?{done}")
         if answer.error == "TOKEN_INVALID":
             self.page_session.leave()
             return HttpResponseRedirect("/s/?account", status=303)
-        return self.respond({"wrong": account.complaint(answer)}, status=400)
+        return self.respond({"wrong": account.complaint(answer)}, typed=typed or {}, status=400)

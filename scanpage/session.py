@@ -62,8 +62,7 @@ class Session(View):
         if act == "register":
             if account.lacks_consent(brand, data):
                 return account.no_consent()
-            first_name = data.get("first_name", "")[:150]
-            return page_session.register(email, password, first_name, consented=bool(data.get("consented")))
+            return page_session.register(email, password, account.entered(data), consented=bool(data.get("consented")))
         if act == "confirm":
             return page_session.confirm({name: data.get(name, "") for name in ("registration_id", "code")})
         return page_session.log_in(email, password)

@@ -55,9 +55,9 @@ class PageSession:
         self.use_tokens(answer, leave=False)
         return answer
 
-    def register(self, email: str, password: str, first_name: str, *, consented: bool) -> Answer:
+    def register(self, email: str, password: str, entered: dict[str, str], *, consented: bool) -> Answer:
         """Become a customer, and log in; with a `registration_id` in the answer only once the address is confirmed."""
-        body = {"email": email, "password": password, "first_name": first_name, "consented": consented}
+        body = {"email": email, "password": password, **entered, "consented": consented}
         answer = self.guest.post("auth/register", body)
         waits = not answer.is_good or answer.body.get("registration_id")
         return answer if waits else self.log_in(email, password)

@@ -129,6 +129,8 @@ class ScanPage(PageView):
         context |= {name: True for name in ("reported", "erased") if name in request.GET}
         if "no_card" in request.GET:
             context["no_card"] = True
+        if invited := presenters.typed(request.GET.get("ref", ""))[:40]:
+            context["referral_code"] = invited
         if self.page_session.is_customer and (scan_id or "account" in request.GET):
             context["account"] = account.of(self.page_session)
         return self.page(context)
@@ -155,6 +157,7 @@ class ScanPage(PageView):
             "claim": self.claim,
             "send_confirmation": self.send_confirmation,
             "report": self.report,
+            "refer": self.refer,
         }
         act = acts.get(request.POST.get("act", ""))
         return act() if act else self.again()
@@ -208,8 +211,7 @@ class ScanPage(PageView):
         form = self.request.POST
         if account.lacks_consent(self.brand, form):
             return account.no_consent()
-        first_name = form.get("first_name", "")[:150]
-        return self.page_session.register(email, password, first_name, consented=bool(form.get("consented")))
+        return self.page_session.register(email, password, account.entered(form), consented=bool(form.get("consented")))
 
     def confirm(self) -> HttpResponse:
         """The mailed code of a registration: the account begins, and the visitor is logged in to it."""
@@ -253,7 +255,7 @@ class ScanPage(PageView):
     def form_again(self, answer: Answer, *, registers: bool) -> HttpResponse:
         """The form again, beside the scan that it was shown with."""
         complaint = {"wrong": account.complaint(answer), "registers": registers}
-        filled = {"email": self.request.POST.get("email", "")[:254]}
+        filled = {name: self.request.POST.get(name, "")[:254] for name in ("email", "first_name", "referral_code")}
         return self.page({**self.previous_context(), **complaint, **filled}, status=400)
 
     def previous_context(self) -> dict[str, Any]:
@@ -278,7 +280,7 @@ class ScanPage(PageView):
         """Spends points only after the customer was asked."""
         number = self.posted_id("reward")
         if not self.request.POST.get("confirmed"):
-            known = account.of(self.page_session) if self.page_session.is_customer else None
+            known = self.own_account()
             return self.page({"account": known, "asked": account.reward_of(known, number)})
         return self.taken(f"rewards/{number}/redeem", f"{self.nonce}-{number}")
 
@@ -299,18 +301,26 @@ class ScanPage(PageView):
         answer = self.page_session.api.post(f"customer/loyalty/{path}", {}, idempotency_key=nonce)
         self.delete_cookie_if_rejected(answer)
         result: dict[str, Any] = {"redeemed": answer.data} if answer.data else {"not_redeemed": answer.error or "other"}
-        return self.page(
-            {**result, "account": account.of(self.page_session) if self.page_session.is_customer else None}
-        )
+        return self.page({**result, "account": self.own_account()})
 
     def undo(self) -> HttpResponse:
         """A reward that was taken by mistake goes back."""
         answer = self.page_session.api.post(f"customer/loyalty/redemptions/{self.posted_id('redemption')}/undo", {})
         self.delete_cookie_if_rejected(answer)
         result: dict[str, Any] = {"undone": True} if answer.is_good else {"not_redeemed": answer.error or "other"}
-        return self.page(
-            {**result, "account": account.of(self.page_session) if self.page_session.is_customer else None}
-        )
+        return self.page({**result, "account": self.own_account()})
+
+    def refer(self) -> HttpResponse:
+        """The code of the friend who brought the customer here."""
+        code = self.request.POST.get("referral_code", "")[:40]
+        answer = self.page_session.api.post("customer/loyalty/referral", {"code": code})
+        self.delete_cookie_if_rejected(answer)
+        result = {"referred": True} if answer.is_good else {"wrong_friend": account.complaint(answer)}
+        status = 200 if answer.is_good else 400
+        return self.page({**result, "referral_code": code, "account": self.own_account()}, status=status)
+
+    def own_account(self) -> dict[str, Any] | None:
+        return account.of(self.page_session) if self.page_session.is_customer else None
 
     def posted_id(self, name: str) -> str:
         """A row's number from the form; 0, which is nobody's, for anything else."""

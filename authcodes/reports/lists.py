@@ -16,6 +16,7 @@ from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from core.spreadsheets.report import Column, Report
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.programme.referrals import Referral
 from loyalty.models.rewards import Redemption
 
 TEXT, MOMENT, DAY, NUMBER = Column.TEXT, Column.MOMENT, Column.DAY, Column.NUMBER
@@ -107,6 +108,21 @@ REDEMPTIONS = Report(
         "cancelled_date": (MOMENT, F("cancelled_at")),
     },
 )
+REFERRALS = Report(
+    "referrals",
+    {
+        "joined_date": (MOMENT, F("created_at")),
+        "member_email": (TEXT, F("referrer__user__email")),
+        "friend_email": (TEXT, F("friend__user__email")),
+        "state": (TEXT, F("state")),
+        "why": (TEXT, F("why")),
+        "member_points": (NUMBER, F("referrer_points")),
+        "friend_points": (NUMBER, F("friend_points")),
+        "first_action": (TEXT, F("action")),
+        "rewarded_date": (MOMENT, F("rewarded_at")),
+        "decided_date": (MOMENT, F("decided_at")),
+    },
+)
 CLAIMS = Report(
     "reward-claims",
     {
@@ -153,6 +169,7 @@ REPORTS: dict[str, tuple[type[Model], Report]] = {
     "export-members": (UserPoints, MEMBERS),
     "export-ledger": (LoyaltyTransaction, LEDGER),
     "export-redemptions": (Redemption, REDEMPTIONS),
+    "export-referrals": (Referral, REFERRALS),
     "export-claims": (RewardClaim, CLAIMS),
     "export-progress": (UserLoyaltyCampaign, PROGRESS),
     "export-audit": (AuditLogEntry, AUDIT),

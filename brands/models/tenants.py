@@ -101,6 +101,10 @@ class Brand(LevelPeriodModel):
         RETAIN = "retain", _("Level and progress stay as they are")
         RECOMPUTE = "recompute", _("Both are computed again without the order")
 
+    class BirthdayPoints(models.TextChoices):
+        DAY = "day", _("On the birthday")
+        MONTH = "month", _("On the first day of the birthday's month")
+
     name = models.CharField(max_length=120)
     slug = models.SlugField(max_length=60, unique=True)
     time_zone = models.CharField(max_length=64, default="UTC", validators=[validate_time_zone])
@@ -198,6 +202,21 @@ class Brand(LevelPeriodModel):
         validators=[MinValueValidator(1), MaxValueValidator(1_000_000)],
         help_text=_("To all other members together."),
     )
+    birthday_points = models.CharField(
+        _("birthday points"),
+        max_length=5,
+        choices=BirthdayPoints.choices,
+        default=BirthdayPoints.DAY,
+        db_default=BirthdayPoints.DAY.value,
+        help_text=_("When they come. How many, an earning rule for birthdays says."),
+    )
+    birthday_lead_days = models.PositiveSmallIntegerField(
+        _("days before a birthday"),
+        default=30,
+        db_default=30,
+        validators=[MaxValueValidator(365)],
+        help_text=_("A birthday entered or changed later than this earns from the next year on. Enter 0 for at once."),
+    )
     colour_background = colour_field(_("background colour"), "#ffffff", _("Colour of the page background."))
     colour_text = colour_field(_("text colour"), "#1f2328", _("Must be easy to read on the background."))
     colour_accent = colour_field(_("accent colour"), "#0b57d0", _("Buttons, links and bars."))
@@ -277,6 +296,9 @@ class Brand(LevelPeriodModel):
                 violation_error_message=_(
                     "The grace days and the days of warning must each be fewer than the days of the period."
                 ),
+            ),
+            models.CheckConstraint(
+                condition=models.Q(birthday_points__in=["day", "month"]), name="brand_birthday_points_known"
             ),
         ]
 

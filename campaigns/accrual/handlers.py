@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
-from campaigns.accrual import welcome
+from campaigns.accrual import birthdays, welcome
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue
 from campaigns.accrual.merged import for_current_member
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
@@ -141,6 +141,23 @@ def on_welcome(event: LeasedEvent) -> None:
     user_id = event.arguments["user_id"]
     context = welcome_context(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
     accrue(AccrualRequest(event, _action(event, "welcome", [reason], context)))
+
+
+def birthday_context(payload: Mapping[str, Any], *, brand_id: int, **_about: Any) -> ActionContext:
+    """A birthday as earning rules see it: on the day that the brand gives points for it."""
+    day = date.fromisoformat(payload["day"])
+    at = birthdays.moment_of(Brand.objects.get(pk=brand_id), day)
+    return ActionContext(kind=Kind.BIRTHDAY, happened_at=at, payload=payload)
+
+
+@raises(*ACCRUAL_ERRORS)
+def on_birthday(event: LeasedEvent) -> None:
+    """A member's birthday points, once a year. Our own event: nobody outside can send this kind."""
+    year = date.fromisoformat(event.payload["day"]).year
+    reason = AccrualReason(reason_id=f"{birthdays.REASON}{year}", note=_("Points for your birthday"))
+    user_id = event.arguments["user_id"]
+    context = birthday_context(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
+    accrue(AccrualRequest(event, _action(event, "birthday", [reason], context)))
 
 
 def on_reward_claimed(event: LeasedEvent) -> None:

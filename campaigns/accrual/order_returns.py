@@ -15,6 +15,7 @@ from events.messages import LeasedEvent, RetryLater
 from loyalty.errors import OrderOfAnother, OrderUnknown, ReturnExceedsOrder, ReturnIdReused
 from loyalty.orders import releases, returns
 from loyalty.orders.returns import OrderReturnRequest
+from loyalty.referrals import reversals
 
 # Its order may still be on its way, or may wait until its customer confirms an address.
 WAIT = timedelta(hours=settings.ORDER_WAIT_HOURS)
@@ -40,7 +41,12 @@ def on_order_return(event: LeasedEvent) -> None:
                     at=now,
                 )
                 outcome = outcome | ({"campaigns_stepped_back": stepped} if stepped else {})
-            leases.finish(event, outcome=outcome, following=applied.followups, at=now)
+            followups = list(applied.followups)
+            if applied.order_is_gone:
+                followups += reversals.events_of_return(
+                    brand_id=event.brand_id, user_id=request.user_id, order_id=request.order_id
+                )
+            leases.finish(event, outcome=outcome, following=followups, at=now)
     except OrderUnknown as error:
         if now - event.time < WAIT:
             returns.note_waiting(request)

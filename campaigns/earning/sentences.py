@@ -51,6 +51,7 @@ def _when(rule: EarningRule) -> str:
         Kind.LOGIN: _("When somebody logs in for the first time in a day"),
         Kind.MILESTONE: _("When a milestone pays points"),
         Kind.WELCOME: _("When somebody joins"),
+        Kind.BIRTHDAY: _("When somebody has a birthday"),
     }
     return texts.get(rule.kind) or _("When “%(event)s” happens") % {"event": rule.kind_title}
 

@@ -39,6 +39,7 @@ class EarningRule(models.Model):
         LOGIN = "log-user-login", _("First login of the day")
         MILESTONE = "milestone", _("Milestone that pays points")
         WELCOME = "member-welcome", _("Member joined")
+        BIRTHDAY = "member-birthday", _("Member's birthday")
 
     class Effect(models.TextChoices):
         """The values that the API and files call `reward_type`."""

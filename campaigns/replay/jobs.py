@@ -45,6 +45,8 @@ def start(*, rule: EarningRule, days: int, by: User | None, at: datetime) -> Rep
         raise Invalid(_("Rules for own kinds of events cannot be tried on past actions yet."))
     if rule.kind == EarningRule.Kind.WELCOME:
         raise Invalid(_("Rules for joining cannot be tried on past actions: members join once."))
+    if rule.kind == EarningRule.Kind.BIRTHDAY:
+        raise Invalid(_("Rules for birthdays cannot be tried on past actions."))
     running = Job.objects.unfinished().filter(brand=rule.brand_id, kind=REPLAY.name)
     if running.exists():
         raise Invalid(_("Another rule is being tried. Wait until that has ended, or cancel it."))

@@ -107,6 +107,13 @@ def _last(plan: Plan, row: Row) -> str:
     return " AND ".join(parts) or "true"
 
 
+def _birthday(plan: Plan, row: Row) -> str:
+    """Nobody whose birthday the brand does not know."""
+    low, high = _bounds(row)
+    days = plan.birthdays_between(low or 0, high)
+    return f"coalesce({plan.birthday()} = ANY ({days}), false)"
+
+
 def _score(column: str) -> Callable[[Plan, Row], str]:
     return lambda plan, row: _number(plan.score(column))(plan, row)
 
@@ -187,6 +194,7 @@ MEMBER_FIELDS: dict[str, MemberField] = {
         field("lifetime", _("points earned in all"), Type.NUMBER, _number(LIFETIME)),
         field("days_since_last", _("days since points were earned last"), Type.AGE, _last),
         field("days_since_enrolled", _("days since joining"), Type.AGE, _enrolled),
+        field("days_until_birthday", _("days until the birthday"), Type.AGE, _birthday),
         field("recency", _("RFM: recency, 1 to 5"), Type.SCORE, _score("recency")),
         field("frequency", _("RFM: frequency, 1 to 5"), Type.SCORE, _score("frequency")),
         field("value", _("RFM: points earned, 1 to 5"), Type.SCORE, _score("value")),

@@ -31,7 +31,7 @@ def read(data: Any, *, brand: Brand) -> Group:
 
 def compiled(group: Group, *, brand: Brand, at: datetime) -> Plan:
     """The statement for conditions that were read. One query, for the brand's levels."""
-    plan = Plan(brand.pk, levels.levels_of(brand), at, {"brand_id": brand.pk})
+    plan = Plan(brand.pk, levels.levels_of(brand), at, {"brand_id": brand.pk}, zone=brand.zone)
     plan.condition = _group(plan, group, is_required=True)
     return plan
 

@@ -7,10 +7,11 @@ typed is a parameter.
 
 import hashlib
 import json
+from calendar import isleap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from typing import Any
 
@@ -43,6 +44,7 @@ ROWS_SINCE = {
 }
 SCORES = part("campaigns/segments/sql/rfm_scores.sql", no_actions=NO_ACTIONS)
 PREFERENCES = part("campaigns/segments/sql/preferences.sql")
+BIRTHDAYS = part("campaigns/segments/sql/birthdays.sql")
 MATCHING = part("campaigns/segments/sql/matching_members.sql")
 SCORED_DAYS = 365
 AMONG_USERS = "= ANY (%(among_users)s::bigint[])"
@@ -83,6 +85,7 @@ class Plan:
     condition: str = "true"
     is_relative: bool = False
     is_required: bool = False
+    zone: tzinfo = UTC
 
     def parameter(self, value: Any, kind: str) -> str:
         """Where the value goes in the statement."""
@@ -131,6 +134,27 @@ class Plan:
     def preferences(self) -> str:
         """What the member switched off; NULL where they never said anything."""
         return self._join(PREFERENCES, "user_id", "opted_out")
+
+    def birthday(self) -> str:
+        """The member's birthday, month times a hundred and day; NULL where the brand knows none."""
+        return self._join(BIRTHDAYS, "user_id", "month_day")
+
+    def birthdays_between(self, first: int, last: int | None) -> str:
+        """The birthdays from `first` to `last` days from today by the brand's clock, as `birthday` has them; a year at
+        most, after which the same days come again.
+
+        They are a value of the statement like any other, so everybody is evaluated again when the day is another.
+        """
+        today = self.at.astimezone(self.zone).date()
+        is_leap_day = (today.month, today.day) == (2, 29)
+        again = today.replace(year=today.year + 1, **({"month": 3, "day": 1} if is_leap_day else {}))
+        days_of_year = (again - today).days
+        end = days_of_year if last is None else min(days_of_year, last + 1)
+        days = [today + timedelta(days=number) for number in range(first, end)]
+        values = {day.month * 100 + day.day for day in days}
+        if any((day.month, day.day) == (2, 28) and not isleap(day.year) for day in days):
+            values.add(229)
+        return self.parameter(sorted(values), "int[]")
 
     def level_names(self, operator: str, value: Any) -> list[str]:
         """The brand's levels that an operator of levels means."""

@@ -178,6 +178,8 @@ SECTIONS: tuple[Section, ...] = (
             "level_warning_days",
             "transfers_allowed",
             "transfer_daily_limit",
+            "birthday_points",
+            "birthday_lead_days",
             "colour_background",
             "colour_text",
             "colour_accent",

@@ -21,6 +21,7 @@ from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.models.earning_rules import EarningRule
 from config.demo import event_kinds
 from loyalty.models.levels import BrandLevel, RewardType
+from loyalty.models.programme.referrals import ReferralProgramme
 from loyalty.models.programme.segments import Segment
 from loyalty.points import accounts
 
@@ -131,6 +132,7 @@ PLANS = [
             (Kind.SCAN, Effect.MULTIPLIER, 2, False),
             (Kind.MILESTONE, Effect.BONUS, 10, False),
             (Kind.WELCOME, POINTS, 10, False),
+            (Kind.BIRTHDAY, POINTS, 25, False),
         ],
     ),
     Plan(
@@ -213,6 +215,7 @@ def build(plan: Plan, at: datetime) -> Brand:
         BrandLevel.objects.create(
             brand=brand, name=name, threshold=threshold, scan_reward_type=kind, scan_reward_value=value
         )
+    ReferralProgramme.objects.create(brand=brand, is_active=True, referrer_points=20, friend_points=10)
     for rule, reward_type, value, active in plan.rules:
         state = EarningRule.State.ACTIVE if active else EarningRule.State.DRAFT
         EarningRule.objects.create(brand=brand, kind=rule, reward_type=reward_type, reward_value=value, state=state)

@@ -16,7 +16,7 @@ from loyalty.admin.members import members
 from loyalty.admin.notifications import deliveries, sender_domains, settings, suppressed_addresses, templates
 from loyalty.admin.orders import currency_rates, order_returns
 from loyalty.admin.partner_codes import pool_codes
-from loyalty.admin.programme import pages
+from loyalty.admin.programme import pages, referrals
 
 __all__ = [
     "approvals",
@@ -31,6 +31,7 @@ __all__ = [
     "pages",
     "pool_codes",
     "redemptions",
+    "referrals",
     "rewards",
     "sender_domains",
     "settings",

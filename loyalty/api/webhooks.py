@@ -11,7 +11,7 @@ NEW_BALANCE = "The member's balance after it."
 LIFETIME = "Earned in all; what levels count."
 CAUSE = "What caused it, the same in each event of one cause."
 TRANSACTION = "The ledger line."
-CHANGEABLE = ["first_name", "last_name", "email", "phone", "language", "external_id"]
+CHANGEABLE = ["first_name", "last_name", "email", "phone", "language", "birthday", "external_id"]
 
 
 class MemberEventData(Output):

@@ -1,4 +1,4 @@
-"""What the brand's own systems change of a member: names, address, external id, and whether they are blocked."""
+"""What the brand's own systems change of a member: names, address, external id, birthday, and being blocked."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from core.redis import rate_limits
 from loyalty.errors import MemberMerged
 from loyalty.members import blocking, change_events, corrections
 from loyalty.models.accounts import UserPoints
-from loyalty.points import accounts
+from loyalty.points import accounts, birthdays
 
 NAMES = ("first_name", "last_name")
 
@@ -47,6 +47,20 @@ def set_external_id(*, member: UserPoints, external_id: str, audit_context: Audi
         record(member, _("External id changed"), audit_context)
         change_events.publish(
             user_id=member.user_id, brand_id=member.brand_id, changed=["external_id"], at=audit_context.at
+        )
+
+
+def set_birthday(*, member: UserPoints, birthday: str, audit_context: AuditContext) -> None:
+    """Note a member's birthday, as `MM-DD`; empty for none. Raises Invalid for what is no day."""
+    with transaction.atomic():
+        before = birthdays.read(member.user_id, member.brand_id)
+        after = birthdays.change(member.user_id, member.brand_id, text=birthday, at=audit_context.at)
+        if after == before:
+            return
+        accounts.touch(account=member.pk, at=audit_context.at)
+        record(member, _("Birthday changed"), audit_context)  # not to which day: entries stay
+        change_events.publish(
+            user_id=member.user_id, brand_id=member.brand_id, changed=["birthday"], at=audit_context.at
         )
 
 

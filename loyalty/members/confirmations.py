@@ -30,6 +30,7 @@ from loyalty.members.moving_in import opening_balances
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.notifications import rendering
 from loyalty.points import accounts
+from loyalty.referrals import referrals
 
 LIFE = timedelta(minutes=30)
 GRACE = timedelta(days=1)  # whoever comes a little late is answered like whoever comes too late
@@ -305,6 +306,9 @@ def _account_of(confirmation: EmailConfirmation, at: datetime) -> User:
             )
             if confirmation.brand.auto_enroll:
                 accounts.enrol(user_id=user.pk, brand_id=confirmation.brand_id, at=at)
+                referrals.begin_at_registration(
+                    brand_id=confirmation.brand_id, user_id=user.pk, code=confirmation.referral_code, at=at
+                )
     except IntegrityError as error:  # somebody has the address: the mail said so, and held no code
         raise wrong_code() from error
     return user

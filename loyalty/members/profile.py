@@ -1,6 +1,7 @@
 """A customer's own profile: the only code that changes a person's name on their own wish, and tells what it completes.
 
-Names belong to the person, wherever they are a customer; language, phone and what they want to hear to one brand.
+Names belong to the person, wherever they are a customer; language, phone, birthday and
+what they want to hear to one brand.
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from loyalty.members import change_events
 from loyalty.models.accounts import UserPoints
 from loyalty.notifications import preferences
 from loyalty.notifications.preferences import Preferences, Switches
+from loyalty.points import birthdays
 from loyalty.points.accounts import clear_names, lock_named, names_of, touch_member
 from loyalty.points.balance_events import update_passes
 
@@ -30,6 +32,7 @@ class Profile:
     user: User
     preferences: Preferences
     names: tuple[str, str]
+    birthday: str = ""
 
     @property
     def fields(self) -> dict[str, str]:
@@ -39,6 +42,7 @@ class Profile:
             "last_name": self.names[1],
             "phone": self.preferences.phone,
             "language": self.preferences.language,
+            "birthday": self.birthday,
         }
 
 
@@ -47,7 +51,7 @@ def read(*, user_id: int, brand_id: int) -> Profile:
 
 
 def as_known(user: User, preferences: Preferences, brand_id: int) -> Profile:
-    return Profile(user, preferences, names_of(user, brand_id))
+    return Profile(user, preferences, names_of(user, brand_id), birthdays.read(user.pk, brand_id))
 
 
 def change(
@@ -79,6 +83,8 @@ def change(
                 phone=fields.get("phone"),
                 switches=switches,
             )
+        if "birthday" in fields:
+            birthdays.change(user_id, brand_id, text=fields["birthday"], at=at)
         after = as_known(user, choices, brand_id)
         publish_changes(before, after, brand_id, at, is_member=is_member)
         if is_member and any(after.fields[name] != before[name] for name in ON_PASSES):

@@ -15,10 +15,12 @@ from brands.models.tenants import Brand
 from core import json_values
 from core.errors import DomainError, Invalid, raises
 from events import messages, publishing
+from loyalty.errors import ReferralCodeUnknown, ReferralsNotOffered
 from loyalty.members import confirmations, consents, passwords
 from loyalty.members.confirmations import Begun
 from loyalty.members.moving_in import opening_balances
 from loyalty.points import accounts
+from loyalty.referrals import referrals
 
 
 class LoginRejected(DomainError):
@@ -92,23 +94,43 @@ def _publish_login(user: User, brand: Brand, pair: TokenPair, channel: str, at: 
     publishing.publish(messages=[message], brand_id=brand.pk, at=at)
 
 
+@raises(ReferralCodeUnknown, ReferralsNotOffered)
 def begin_registration(
-    *, email: str, password: str, brand: Brand, at: datetime, consented: bool = False, **names: str
+    *,
+    email: str,
+    password: str,
+    brand: Brand,
+    at: datetime,
+    consented: bool = False,
+    referral_code: str = "",
+    **names: str,
 ) -> Begun:
     """Keep what somebody registers with until they confirm the address. Raises Invalid for a weak password."""
     passwords.check(password, User(email=email, **names))
+    code = referrals.check_code(brand=brand, text=referral_code) if referral_code else ""
     return confirmations.begin_registration(
-        email=email, password=password, brand=brand, at=at, consented=consented, **names
+        email=email, password=password, brand=brand, at=at, consented=consented, referral_code=code, **names
     )
 
 
-def register(*, email: str, password: str, brand: Brand, at: datetime, consented: bool = False, **names: Any) -> User:
+@raises(ReferralCodeUnknown, ReferralsNotOffered)
+def register(
+    *,
+    email: str,
+    password: str,
+    brand: Brand,
+    at: datetime,
+    consented: bool = False,
+    referral_code: str = "",
+    **names: Any,
+) -> User:
     """A new customer of the brand whose address nobody has confirmed, enrolled if the brand enrols by itself.
 
     Raises Invalid, also for an address that is known: settings.REGISTRATION_CONFIRMS_EMAIL is the way not to tell.
     """
     user = User(email=email.lower(), registered_brand=brand, **names)
     passwords.check(password, user)
+    code = referrals.check_code(brand=brand, text=referral_code) if referral_code else ""
     user.set_password(password)
     try:
         with transaction.atomic():
@@ -117,6 +139,7 @@ def register(*, email: str, password: str, brand: Brand, at: datetime, consented
                 consents.record(user_id=user.pk, brand_id=brand.pk, at=at, **consents.links_of(brand))
             if brand.auto_enroll:
                 accounts.enrol(user_id=user.pk, brand_id=brand.pk, at=at)
+                referrals.begin_at_registration(brand_id=brand.pk, user_id=user.pk, code=code, at=at)
     except IntegrityError as error:
         message = _("This e-mail address cannot be registered. If it is yours, log in.")
         raise Invalid(message, details={"fields": {"email": [message]}}) from error

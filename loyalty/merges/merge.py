@@ -29,6 +29,7 @@ from loyalty.merges.totals import CarriedSide, Past, Totals, carry_over, in_note
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import AccountMerge
 from loyalty.models.pending import PendingPoints
+from loyalty.models.programme.referrals import Referral
 from loyalty.models.rewards import Redemption
 from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
@@ -134,6 +135,7 @@ def make(target: UserPoints, source: UserPoints, key: uuid.UUID, audit_context: 
         "past": asdict(past),
         "pending": move_pending(source, target),
         "redemptions": move_redemptions(source, target),
+        "referrals": move_referrals(source, target),
         **{name: part.merge(sides, at) for name, part in parts()},
     }
     made.save(update_fields=["moved", "level_after"])
@@ -146,6 +148,14 @@ def move_pending(source: UserPoints, target: UserPoints) -> list[int]:
     entries = list(rows.values_list("pk", flat=True))
     rows.update(user_point=target)
     return entries
+
+
+def move_referrals(source: UserPoints, target: UserPoints) -> list[int]:
+    """The points for friends who have not acted yet are the kept member's, unless that is the friend."""
+    rows = Referral.objects.filter(referrer=source, state=Referral.State.WAITING).exclude(friend=target)
+    ids = list(rows.values_list("pk", flat=True))
+    rows.update(referrer=target)
+    return ids
 
 
 def redemptions_to_move(target: UserPoints, source: UserPoints) -> QuerySet[Redemption]:

@@ -21,6 +21,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import AccountMerge
 from loyalty.models.orders import CreditedOrder, OrderReturn
 from loyalty.models.pending import PendingPoints
+from loyalty.models.programme.referrals import Referral
 from loyalty.models.rewards import Redemption
 from loyalty.points import accounts, ledger, levels
 from loyalty.rewards import reassignment
@@ -108,6 +109,8 @@ def take_apart(made: AccountMerge, target: UserPoints, source: UserPoints, at: d
     )
     PendingPoints.objects.filter(pk__in=made.moved["pending"]).update(user_point=source)
     reassignment.reassign(redemptions=made.moved["redemptions"], account=source.pk)
+    waiting = Referral.objects.filter(pk__in=made.moved["referrals"], state=Referral.State.WAITING)
+    waiting.update(referrer=source)
     for name, part in parts():
         part.undo(sides_of(target, source), made.moved.get(name, []), at)
     if (periods := made.moved.get("level_periods")) and level_periods.has_periods(target.brand):

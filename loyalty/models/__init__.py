@@ -25,7 +25,9 @@ from loyalty.models.notifications import (
 )
 from loyalty.models.orders import CreditedOrder, CurrencyRate, OrderReturn
 from loyalty.models.pending import PendingPoints
+from loyalty.models.programme.birthdays import Birthday
 from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.referrals import Referral, ReferralCode, ReferralProgramme
 from loyalty.models.programme.rollups import (
     ActiveMember,
     CohortRollup,
@@ -50,6 +52,7 @@ from loyalty.models.webhooks import (
 __all__ = [
     "PHONE",
     "ActiveMember",
+    "Birthday",
     "BrandLevel",
     "Channel",
     "CohortRollup",
@@ -84,6 +87,9 @@ __all__ = [
     "PoolCode",
     "ProgrammeWatermark",
     "Redemption",
+    "Referral",
+    "ReferralCode",
+    "ReferralProgramme",
     "Reward",
     "RewardType",
     "Segment",

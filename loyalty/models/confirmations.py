@@ -35,6 +35,8 @@ class EmailConfirmation(models.Model):
     # What they consented to, where the brand asks for that.
     terms_url = models.CharField(_("terms"), max_length=500, blank=True, db_default="")
     privacy_url = models.CharField(_("privacy notice"), max_length=500, blank=True, db_default="")
+    # The member who referred them, where the brand rewards that.
+    referral_code = models.CharField(_("referral code"), max_length=8, blank=True, db_default="")
     tries = models.PositiveSmallIntegerField(_("tries"), default=0)
     created_at = MomentField(default=timezone.now)
     expires_at = MomentField(db_index=True)

@@ -16,6 +16,11 @@ SYSTEM_NOTES = (
     "Points for logging in",
     "Points for: %(event)s",
     "Points for joining",
+    "Points for your birthday",
+    "A friend joined",
+    "You joined through a friend",
+    "A friend's first order was returned",
+    "Your first order was returned",
     "Reward: %(name)s",
     "Redeemed: %(reward)s",
     "Cancelled: %(reward)s",
@@ -32,7 +37,7 @@ SYSTEM_NOTES = (
     "Back: your accounts are separate again",
     "Settled: points owed for returned orders",
 )
-FIELDS = ("first_name", "last_name", "phone", "language")
+FIELDS = ("first_name", "last_name", "phone", "language", "birthday")
 CONTEXT = "ledger"
 
 

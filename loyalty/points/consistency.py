@@ -17,6 +17,8 @@ CHECKS = {
     "received points are not those of the ledger": check("loyalty/points/sql/check_received_points.sql"),
     "transfer is not what the ledger says": check("loyalty/points/sql/check_transfers.sql"),
     "merge is not what ledger and accounts say": check("loyalty/points/sql/check_merges.sql"),
+    "referral is not what the ledger says": check("loyalty/points/sql/check_referrals.sql"),
+    "referrals gave other points than their programme counted": check("loyalty/points/sql/check_referral_budgets.sql"),
     "redemption is not what the ledger says": check("loyalty/points/sql/check_redemptions.sql"),
     "event is done but its ledger line is missing": check("loyalty/points/sql/check_entries_of_events.sql"),
     "event is done but did not publish balance-changed and notify once each": check(

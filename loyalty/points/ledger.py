@@ -25,6 +25,8 @@ OWN_EVENT, TRANSFERRED = "event:", "transfer:"
 MERGED_IN, MERGED_OUT = "merge-in:", "merge-out:"
 # Of what points that came in settled, and of what orders' returns took: from the balance, and from pending points.
 SETTLED, REVERSED, CANCELLED = "owed:", "return:", "cancel:"
+# Of what a brand gives for a friend who joined, on both sides; and of what goes back when the friend's order does.
+REFERRED, REFERRAL_REVERSED = "referral:", "referral-return:"
 ZERO = Decimal(0)
 Reason = LoyaltyTransaction.Reason
 

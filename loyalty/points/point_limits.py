@@ -9,12 +9,12 @@ from zoneinfo import ZoneInfo
 from django.db.models import F, Sum
 
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.points.ledger import ADJUSTED, OPENING, RETURNED, TRANSFERRED, WON
+from loyalty.points.ledger import ADJUSTED, OPENING, REFERRED, RETURNED, TRANSFERRED, WON
 
 ZERO = Decimal(0)
 Reason = LoyaltyTransaction.Reason
 # What such reasons bring is limited by nothing, and uses no limit up.
-UNLIMITED = (RETURNED, ADJUSTED, WON, OPENING, TRANSFERRED)
+UNLIMITED = (RETURNED, ADJUSTED, WON, OPENING, TRANSFERRED, REFERRED)
 
 
 def beginning_with(*prefixes: str) -> str:

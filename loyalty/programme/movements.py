@@ -84,6 +84,8 @@ AMOUNT_SQL = (
 )
 BY_NAME = {each.name: each for each in MOVEMENTS}
 CHOICES = {each.name: each.label for each in MOVEMENTS}
+# Of entries that are earned although the member did nothing for them: a birthday makes nobody active.
+WITHOUT_ACTIVITY = ("birthday:",)
 
 
 def case_sql() -> str:
@@ -96,7 +98,8 @@ def case_sql() -> str:
 def activity_sql() -> str:
     """Whether a ledger entry `t` makes its member active."""
     active = ", ".join(f"'{each.name}'" for each in MOVEMENTS if each.is_activity)
-    return f"{case_sql()} IN ({active})"
+    idle = "".join(f" AND NOT starts_with(t.reason_id, '{prefix}')" for prefix in WITHOUT_ACTIVITY)
+    return f"{case_sql()} IN ({active}){idle}"
 
 
 def _when(movement: Movement) -> str:

@@ -143,6 +143,7 @@ class BrandAdmin(ImageAdminMixin):
                     ("order_points", "order_points_days"),
                     "after_return",
                     ("transfers_allowed", "transfer_daily_limit"),
+                    ("birthday_points", "birthday_lead_days"),
                 )
             },
         ),

@@ -2,7 +2,7 @@
 import { call, isCustomer } from "./api.js";
 import { copy } from "./fill.js";
 
-const PARTS = { points: "customer/loyalty/points", campaigns: "customer/loyalty/campaigns", rewards: "customer/loyalty/rewards", redemptions: "customer/loyalty/redemptions", transactions: "customer/loyalty/transactions?limit=5", wallets: "customer/wallet" };
+const PARTS = { points: "customer/loyalty/points", campaigns: "customer/loyalty/campaigns", rewards: "customer/loyalty/rewards", redemptions: "customer/loyalty/redemptions", transactions: "customer/loyalty/transactions?limit=5", wallets: "customer/wallet", referral: "customer/loyalty/referral" };
 
 export async function show(place) {
   const names = Object.keys(PARTS);
@@ -13,6 +13,7 @@ export async function show(place) {
   data.redemptions = data.redemptions?.filter(({ state }) => state === "good");
   const balance = data.points?.points ?? 0;
   data.rewards = data.rewards?.map((reward) => ({ ...reward, left: balance - reward.cost }));
+  if (data.referral) Object.assign(data.referral, { joined: data.referral.waiting + data.referral.rewarded, [`is_${data.referral.action}`]: true });
   place.replaceChildren(copy("account-parts", data));
 }
 
@@ -27,4 +28,11 @@ export async function redeem(rewardId, shown) {
 }
 
 export const claim = (milestoneId) => call("POST", `customer/loyalty/milestones/${milestoneId}/claim`);
+export const refer = (form) => call("POST", "customer/loyalty/referral", { code: form.elements.referral_code.value });
+
+/** By whatever the device shares with, else into its clipboard; the name of what to say of it. */
+export async function share(url) {
+  if (!navigator.share) return navigator.clipboard.writeText(url).then(() => "copied", () => "trouble");
+  return navigator.share({ url }).then(() => "", () => ""); // closed again, or shared
+}
 export const undo = (redemptionId) => call("POST", `customer/loyalty/redemptions/${redemptionId}/undo`);

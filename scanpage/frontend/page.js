@@ -100,7 +100,8 @@ async function showAccount() {
 
 /** Most who come are new; whoever logged in on this phone before is not. */
 function offerEntry() {
-  if (kept.hadAccount() && part("sign-in").querySelector(".wrong").hidden)
+  const isInvited = part("sign-in").querySelector("[name=referral_code]");
+  if (kept.hadAccount() && !isInvited && part("sign-in").querySelector(".wrong").hidden)
     document.querySelector("[data-entry]").open = true;
 }
 
@@ -140,6 +141,18 @@ async function undo(button) {
   await showAccount();
 }
 
+async function refer(form) {
+  const answer = await account.refer(form);
+  part("points").textContent = answer.ok ? word("referred") : answer.body.message || word("trouble");
+  part("points").scrollIntoView({ block: "center" });
+  if (answer.ok) await showAccount(); // what was typed stays
+}
+
+async function share(button) {
+  const outcome = await account.share(button.value);
+  if (outcome) part("points").textContent = word(outcome);
+}
+
 async function camera() {
   const { read, wayOf } = await import("./camera.js");
   try {
@@ -176,6 +189,7 @@ const DEEDS = {
   place: tellPlace,
   redeem,
   undo,
+  share,
   claim: async (button) => take(await account.claim(button.value)),
   camera,
   // One at a time: each answer is seen, and a guest can log in to earn its points.
@@ -204,7 +218,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("submit", (event) => {
   const form = event.target, act = form.dataset.act || (form.id === "check" ? "check" : "");
-  const deed = { check, log_in: () => logIn(form), register: () => logIn(form), confirm: () => logIn(form), log_out: logOut, send_confirmation: sendConfirmation }[act];
+  const deed = { check, log_in: () => logIn(form), register: () => logIn(form), confirm: () => logIn(form), log_out: logOut, refer: () => refer(form), send_confirmation: sendConfirmation }[act];
   if (!deed) return;
   event.preventDefault();
   guarded(deed, form.querySelector("button"));

@@ -20,6 +20,8 @@ WRITERS = [
     "loyalty/points/expiry.py",
     "loyalty/points/ledger.py",
     "loyalty/points/transfers.py",
+    "loyalty/referrals/reversals.py",
+    "loyalty/referrals/rewards.py",
     "loyalty/rewards/redeem.py",
     "loyalty/rewards/returns.py",
 ]

@@ -42,7 +42,7 @@ from loyalty.models.rewards import Redemption, Reward
 from loyalty.notifications import rendering
 from portal.import_export import imports, tables
 from portal.import_export.previews import Tally
-from tests.support import factories, wallets
+from tests.support import factories, referrals, wallets
 from tests.support.api import Api, error
 from tests.support.factories import PASSWORD
 from tests.support.portal import scan
@@ -112,6 +112,7 @@ class Scenario:
 def make_scenario(api: Api) -> Scenario:
     customer, other = factories.customer(api.brand, password=PASSWORD), factories.brand()
     Brand.objects.filter(pk=api.brand.pk).update(transfers_allowed=True)
+    referrals.programme(api.brand)
     wallets.apple(api.brand)
     wallets.google(api.brand)
     mine, bare_hub = api.as_customer(customer), api.hub()
@@ -506,6 +507,10 @@ ENDPOINTS = {
         "POST",
         "customer/loyalty/transfers",
         lambda w: {"receiver": numbers.barcode(w.friend), "points": 5},
+    ),
+    "read_referral": Endpoint("mine", "GET", "customer/loyalty/referral"),
+    "give_referral_code": Endpoint(
+        "mine", "POST", "customer/loyalty/referral", lambda w: {"code": referrals.code_of_earlier_member(w.friend)}
     ),
     "read_number": Endpoint("mine", "GET", "customer/loyalty/number"),
     "list_event_kinds": Endpoint("bare_hub", "GET", "brand/event-kinds"),

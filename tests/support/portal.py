@@ -52,6 +52,7 @@ from loyalty.models.notifications import (
 )
 from loyalty.models.orders import CurrencyRate, OrderReturn
 from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.referrals import Referral, ReferralProgramme
 from loyalty.models.programme.rollups import PointsRollup
 from loyalty.models.rewards import PoolCode, Redemption
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
@@ -82,6 +83,7 @@ READ_ONLY = [
     "loyalty.poolcode",
     "loyalty.pointsrollup",
     "loyalty.redemption",
+    "loyalty.referral",
     "loyalty.suppressedaddress",
     "loyalty.webhookdelivery",
     "loyalty.walletpass",
@@ -161,6 +163,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
     colleague = staff(brand, email=f"colleague@{marker}.example.com")
     customer = factories.customer(brand, email=f"customer@{marker}.example.com", first_name=f"{marker} first")
     account = factories.account(customer, brand)
+    friend = factories.account(factories.customer(brand, email=f"friend@{marker}.example.com"), brand)
     campaign = factories.campaign(brand, campaign_name=f"{marker} campaign")
     milestone = factories.milestone(campaign, 1, reward_name=f"{marker} reward")
     product = factories.product(brand, sku=f"{marker}-sku", title=f"{marker} product")
@@ -255,9 +258,9 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
             reason="reached",
             points=1,
         ),
-        "loyalty.pointtransfer": factories.transfer(
-            account, factories.account(factories.customer(brand, email=f"friend@{marker}.example.com"), brand)
-        ),
+        "loyalty.pointtransfer": factories.transfer(account, friend),
+        "loyalty.referralprogramme": ReferralProgramme.objects.create(brand=brand, referrer_points=9, friend_points=9),
+        "loyalty.referral": Referral.objects.create(brand=brand, referrer=account, friend=friend),
         **notifications(brand, customer, marker),
         "loyalty.webhookendpoint": webhook,
         "loyalty.webhookdelivery": WebhookDelivery.objects.create(

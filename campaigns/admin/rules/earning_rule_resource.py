@@ -71,7 +71,7 @@ class EarningRuleResource(CeilingResource):
         "name": gettext_lazy("Finds the rule to change. Left out or empty: what the rule is for."),
         "kind": gettext_lazy(
             "Required. scan-auth, order-complete, log-user-profile-update, log-user-login, milestone, "
-            "member-welcome or your own kind."
+            "member-welcome, member-birthday or your own kind."
         ),
         "reward_type": gettext_lazy("points, percentage (orders and scans), multiplier or bonus."),
         "reward_value": gettext_lazy("Required. Points, percent of the amount, or how many times."),

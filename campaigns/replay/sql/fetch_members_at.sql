@@ -7,6 +7,10 @@ SELECT m.user_id, m.user_point_id AS account,
        - coalesce((SELECT sum(r.points_reversed) FROM loyalty_orderreturn r
                     WHERE r.brand_id = m.brand_id AND r.user_id = m.user_id AND r.status = 'applied'
                       AND r.applied_at < %(since)s::timestamptz), 0)
+       - coalesce((SELECT sum(CASE f.referrer_id WHEN m.user_point_id THEN f.referrer_points ELSE f.friend_points END)
+                     FROM loyalty_referral f
+                    WHERE (f.referrer_id = m.user_point_id OR f.friend_id = m.user_point_id) AND f.state = 'reversed'
+                      AND f.decided_at < %(since)s::timestamptz), 0)
        + coalesce(sum((t.details ->> 'lifetime')::numeric) FILTER (WHERE t.reason = 'merged'), 0) AS lifetime,
        count(*) FILTER (WHERE t.reason IN ('earned', 'pending') AND t.reason_id LIKE 'order:%%')
        + coalesce(sum((t.details ->> 'orders')::bigint) FILTER (WHERE t.reason = 'merged'), 0)::bigint AS orders,

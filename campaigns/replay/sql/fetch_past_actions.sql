@@ -44,13 +44,22 @@ WITH actions AS (
      WHERE t.brand_id = %(brand_id)s::bigint
        AND t."createdAt" >= %(since)s::timestamptz AND t."createdAt" < %(until)s::timestamptz
        AND (t.reason IN ('released', 'merged')
-            OR t.reason = 'earned' AND (t.reason_id LIKE 'adjust:%%' OR t.reason_id LIKE 'opening:%%'))
+            OR t.reason = 'earned' AND (t.reason_id LIKE 'adjust:%%' OR t.reason_id LIKE 'opening:%%'
+                                        OR t.reason_id LIKE 'referral:%%'))
      UNION ALL
     SELECT r.user_id, r.applied_at, r.id, 'returned', r.applied_at, NULL, false, NULL, NULL, r.points_reversed, false,
            NULL, NULL, NULL, NULL, NULL, r.applied_at
       FROM loyalty_orderreturn r
      WHERE r.brand_id = %(brand_id)s::bigint AND r.status = 'applied' AND r.points_reversed > 0
        AND r.applied_at >= %(since)s::timestamptz AND r.applied_at < %(until)s::timestamptz
+     UNION ALL
+    SELECT m.user_id, f.decided_at, f.id, 'returned', f.decided_at, NULL, false, NULL, NULL, side.points, false,
+           NULL, NULL, NULL, NULL, NULL, f.decided_at
+      FROM loyalty_referral f
+     CROSS JOIN LATERAL (VALUES (f.referrer_id, f.referrer_points), (f.friend_id, f.friend_points)) AS side (account, points)
+      JOIN user_points m ON m.user_point_id = side.account
+     WHERE f.brand_id = %(brand_id)s::bigint AND f.state = 'reversed' AND side.points > 0
+       AND f.decided_at >= %(since)s::timestamptz AND f.decided_at < %(until)s::timestamptz
 )
 SELECT user_id, (extract(epoch FROM at) * 1000000)::bigint AS at, id, kind,
        (extract(epoch FROM happened_at) * 1000000)::bigint AS happened_at, payload, is_rejected, number, reason_id, points,

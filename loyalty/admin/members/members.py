@@ -43,7 +43,7 @@ from loyalty.members import blocking, numbers
 from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import Channel, Language, NotificationDelivery, Topic
 from loyalty.notifications import devices, preferences
-from loyalty.points import adjustments
+from loyalty.points import adjustments, birthdays
 from portal.base import customer_panels
 from portal.base.audit_mixin import audit_context
 from portal.base.badges import badge
@@ -125,7 +125,7 @@ class MemberAdmin(LevelEnds, Corrections, Merging, Enrolment, DataExport, Erasur
     search_fields = ("user__email__startswith", "user__first_name__istartswith", "user__last_name__istartswith")
     search_help_text = gettext_lazy("Parts of a name or e-mail address, or the barcode of a wallet pass.")
     fieldsets = (
-        (None, {"fields": (("user", "brand"), ("name", "state"), ("current_level", "level_end"))}),
+        (None, {"fields": (("user", "brand"), ("name", "state"), ("current_level", "level_end"), ("birthday",))}),
         (
             gettext_lazy("Points"),
             {
@@ -187,6 +187,10 @@ class MemberAdmin(LevelEnds, Corrections, Merging, Enrolment, DataExport, Erasur
     @display(description=gettext_lazy("name"))
     def name(self, member: UserPoints) -> str:
         return " ".join(member.names).strip()
+
+    @display(description=gettext_lazy("birthday"))
+    def birthday(self, member: UserPoints) -> str:
+        return birthdays.read(member.user_id, member.brand_id)
 
     @display(description=gettext_lazy("status"), ordering="status")
     def state(self, member: UserPoints) -> SafeString:

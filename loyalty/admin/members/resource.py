@@ -26,6 +26,7 @@ from loyalty.members.moving_in.member_imports import KnownMember, MemberRow
 from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import Language
 from loyalty.notifications.preferences import checked_phone
+from loyalty.points import birthdays
 from portal.import_export.cells import BOOLEANS, YES
 from portal.import_export.plans import Outcome, Plan, PlannedRow
 from portal.import_export.resource import TenantResource
@@ -38,6 +39,7 @@ COLUMNS = (
     "external_id",
     "phone",
     "language",
+    "birthday",
     "wants_notifications",
     "opening_balance",
     "opening_source",
@@ -79,6 +81,7 @@ class MemberResource(TenantResource):
         "external_id": "CRM-1007",
         "phone": "+4930123456",
         "language": "en",
+        "birthday": "12-31",
         "wants_notifications": "yes",
         "opening_balance": "120",
         "opening_source": "import",
@@ -90,6 +93,7 @@ class MemberResource(TenantResource):
         "external_id": gettext_lazy("The member's number in your own systems. Noted where there is none yet."),
         "phone": gettext_lazy("With country code, such as +4930123456. Of new members only."),
         "language": gettext_lazy("en, de or ar; leave empty for the brand's. Of new members only."),
+        "birthday": gettext_lazy("Month and day, such as 12-31; a year is not kept. Of new members only."),
         "wants_notifications": gettext_lazy(
             "yes or no. Write no for who unsubscribed: only recalls are sent then. Of new members only."
         ),
@@ -220,6 +224,7 @@ def parsed(cells: Mapping[str, str]) -> MemberRow:
         external_id=good.get("external_id", ""),
         phone=checked_phone(good.get("phone", "")),
         language=good.get("language", ""),
+        birthday=good.get("birthday", ""),
         wants_notifications=BOOLEANS[good.get("wants_notifications", "").lower() or YES],
         points=Decimal(good.get("opening_balance", "") or 0),
     )
@@ -254,6 +259,14 @@ def _phone_fault(cell: str) -> str:
     return ""
 
 
+def _birthday_fault(cell: str) -> str:
+    try:
+        birthdays.parsed(cell)
+    except Invalid as error:
+        return error.message
+    return ""
+
+
 def _language_fault(cell: str) -> str:
     return "" if cell in Language.values else _("Write one of %(known)s.") % {"known": ", ".join(Language.values)}
 
@@ -272,6 +285,7 @@ FAULTS = {
     "email": _address_fault,
     "phone": _phone_fault,
     "language": _language_fault,
+    "birthday": _birthday_fault,
     "wants_notifications": _boolean_fault,
     "opening_balance": _amount_fault,
 }
@@ -291,7 +305,7 @@ def _check_known(row: PlannedRow, known: KnownMember) -> None:
 
 
 def _new_cells(member: MemberRow) -> Iterator[tuple[str, tuple[str, str]]]:
-    for name in ("first_name", "last_name", "external_id", "phone", "language"):
+    for name in ("first_name", "last_name", "external_id", "phone", "language", "birthday"):
         if text := getattr(member, name):
             yield name, ("", text)
     if not member.wants_notifications:

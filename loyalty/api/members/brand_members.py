@@ -4,8 +4,8 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import OuterRef, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce
+from django.db.models import CharField, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Cast, Coalesce, Concat, LPad
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -33,6 +33,7 @@ from loyalty.errors import MemberBlocked, PointsAlreadyClaimed
 from loyalty.members import changes, enrolment, numbers
 from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import NotificationPreference
+from loyalty.models.programme.birthdays import Birthday
 from loyalty.models.programme.segments import SegmentMember
 from loyalty.points import adjustments
 
@@ -44,6 +45,7 @@ EXAMPLE = {
     "first_name": "Ada",
     "last_name": "Lovelace",
     "phone": "+4930123456",
+    "birthday": "12-31",
     "status": "active",
     "points": 320,
     "lifetime": 520,
@@ -54,6 +56,7 @@ EXAMPLE = {
     "enrolled_at": WHEN,
     "updated_at": WHEN,
 }
+BIRTHDAY_TEXT = "`MM-DD`. Of a whole date, `YYYY-MM-DD`, the year is not stored. Empty takes it away."
 ADJUSTED = {"user_id": 42, "points": -50, "new_balance": 270, "transaction_id": 90211, "level": "Silver"}
 
 
@@ -64,6 +67,7 @@ class BrandMemberOutput(Output):
     first_name = serializers.SerializerMethodField()
     last_name = serializers.SerializerMethodField()
     phone = serializers.CharField(allow_blank=True)
+    birthday = serializers.CharField(allow_blank=True, help_text="`MM-DD`, without a year.")
     status = serializers.ChoiceField(choices=UserPoints.Status.values)
     points = PointsField(help_text="Current balance.")
     lifetime = PointsField(help_text="Earned in all; what levels count where they stay for good.")
@@ -129,11 +133,17 @@ class MemberFilter(TenantFilterSet):
 
 
 def members_of(brand_id: int) -> QuerySet[UserPoints]:
-    """The brand's members, each with their `phone`."""
+    """The brand's members, each with their `phone` and `birthday`."""
     choices = NotificationPreference.objects.filter(brand=brand_id, user=OuterRef("user")).values("phone")
     rows = UserPoints.objects.filter(brand=brand_id, user__is_active=True)
-    rows = rows.select_related("user", "brand", "merged_into")
-    return rows.annotate(phone=Coalesce(Subquery(choices[:1]), Value("")))
+    days = Birthday.objects.filter(brand=brand_id, user=OuterRef("user")).values_list(
+        Concat(
+            LPad(Cast("month", CharField()), 2, Value("0")), Value("-"), LPad(Cast("day", CharField()), 2, Value("0"))
+        )
+    )
+    return rows.select_related("user", "brand", "merged_into").annotate(
+        phone=Coalesce(Subquery(choices[:1]), Value("")), birthday=Coalesce(Subquery(days[:1]), Value(""))
+    )
 
 
 def member_of(brand_id: int, user_id: int) -> UserPoints:
@@ -148,6 +158,7 @@ class EnrolInput(Input):
     user_id = serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
     email = serializers.EmailField(required=False, max_length=254, help_text="Instead of `user_id`.")
     external_id = serializers.CharField(required=False, max_length=64, allow_blank=True, validators=[one_line])
+    birthday = serializers.CharField(required=False, max_length=10, allow_blank=True, help_text=BIRTHDAY_TEXT)
 
     def validate(self, data: dict[str, Any]) -> dict[str, Any]:
         if ("user_id" in data) == ("email" in data):
@@ -188,7 +199,7 @@ class BrandMembers(BrandList):
     def post(self, request: Request, access: BrandAccess) -> Response:
         """Make a customer who registered with the brand a member. Needs the scope `members`.
 
-        Who is a member already is answered with 200; an `external_id` is noted in both cases.
+        Who is a member already is answered with 200; an `external_id` and a `birthday` are noted in both cases.
         """
         data = EnrolInput.parse(request.data)
         context = access.audit_context()
@@ -198,6 +209,8 @@ class BrandMembers(BrandList):
         access.customer_id = member.user_id
         if "external_id" in data:
             changes.set_external_id(member=member, external_id=data["external_id"], audit_context=context)
+        if "birthday" in data:
+            changes.set_birthday(member=member, birthday=data["birthday"], audit_context=context)
         answer = BrandMemberRowOutput.serialize(member_of(access.brand_id, member.user_id))
         return Response(answer, status=201 if is_new else 200)
 
@@ -211,6 +224,7 @@ class MemberChangeInput(ChangeInput):
         required=False, max_length=254, help_text="Takes effect once the customer confirms it."
     )
     external_id = serializers.CharField(required=False, max_length=64, allow_blank=True, validators=[one_line])
+    birthday = serializers.CharField(required=False, max_length=10, allow_blank=True, help_text=BIRTHDAY_TEXT)
     status = serializers.ChoiceField(required=False, choices=[UserPoints.Status.ACTIVE, UserPoints.Status.BLOCKED])
     reason = serializers.CharField(max_length=500, help_text="For the audit log.")
 
@@ -240,7 +254,7 @@ class BrandMember(BrandView):
     )
     @for_brand(ApiKey.Scope.MEMBERS, LABEL, CORRECT, writes=True)
     def patch(self, request: Request, access: BrandAccess, user_id: int) -> Response:
-        """Change a member's names, address, external id or status. Needs the scope `members`.
+        """Change a member's names, address, external id, birthday or status. Needs the scope `members`.
 
         Names change at once, at this brand only. A new address receives a link and the current one a notice; it takes
         effect when the customer opens the link and enters their password. Who is `blocked` earns and redeems nothing.
@@ -255,6 +269,8 @@ class BrandMember(BrandView):
             changes.change_identity(member=member, values=data, audit_context=context)
             if "external_id" in data:
                 changes.set_external_id(member=member, external_id=data["external_id"], audit_context=context)
+            if "birthday" in data:
+                changes.set_birthday(member=member, birthday=data["birthday"], audit_context=context)
             if "status" in data:
                 changes.set_status(member=member, status=data["status"], audit_context=context)
         return Response(BrandMemberRowOutput.serialize(member_of(access.brand_id, user_id)))

@@ -1,4 +1,4 @@
-"""A customer's own profile: name, language, phone, and what they want to hear; and its erasure."""
+"""A customer's own profile: name, language, phone, birthday, and what they want to hear; and its erasure."""
 
 from typing import Any
 
@@ -35,6 +35,7 @@ PROFILE = {
     "last_name": "Lovelace",
     "phone": "+4930123456",
     "language": "de",
+    "birthday": "12-31",
     "notifications": {"points": SWITCHES, "offers": SWITCHES, "safety": SWITCHES},
 }
 
@@ -56,6 +57,12 @@ class ProfileInput(Input):
     last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     phone = serializers.RegexField(PHONE, required=False, allow_blank=True, max_length=16)
     language = serializers.ChoiceField(choices=LANGUAGES, required=False, allow_blank=True)
+    birthday = serializers.CharField(
+        required=False,
+        max_length=10,
+        allow_blank=True,
+        help_text="`MM-DD`. Of a whole date, `YYYY-MM-DD`, the year is not stored.",
+    )
     notifications = NotificationsInput(required=False)
 
 
@@ -68,6 +75,7 @@ class ProfileData(Output):
     language = serializers.CharField(
         source="fields.language", allow_blank=True, help_text="Leave empty for the brand's language."
     )
+    birthday = serializers.CharField(source="fields.birthday", allow_blank=True, help_text="`MM-DD`, without a year.")
     notifications = serializers.DictField(
         source="preferences.switches",
         child=serializers.DictField(child=serializers.BooleanField()),
@@ -95,7 +103,7 @@ class ProfileView(APIView):
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
-        """The customer's name, phone, language, and what they want to hear from the token's brand."""
+        """The customer's name, phone, language, birthday, and what they want to hear from the token's brand."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         result = profile.read(user_id=principal.user_id, brand_id=principal.brand_id)
@@ -118,6 +126,8 @@ class ProfileView(APIView):
     @changing_own_brand
     def patch(self, request: Request) -> Response:
         """Change what is given and keep the rest. A field that is filled in for the first time may earn points.
+
+        A birthday that is entered or changed too shortly before earns its points from the next year on.
 
         A name counts at every brand once it differs from what this brand shows. Recalls always come by e-mail, so that
         one switch cannot be turned off.

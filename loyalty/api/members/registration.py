@@ -45,6 +45,12 @@ class RegisterInput(CredentialsInput):
     consented = SwitchField(
         required=False, help_text="The customer accepted the brand's terms and saw its privacy notice: this is kept."
     )
+    referral_code = serializers.CharField(
+        required=False,
+        max_length=40,
+        allow_blank=True,
+        help_text="Of the member who brought the customer here. Spaces, hyphens and case do not matter.",
+    )
 
 
 class RegisteredOutput(Output):
@@ -102,6 +108,7 @@ def count_mail(request: Request, brand_id: int, email: str) -> None:
 
 REGISTER_EXAMPLES = [
     request_example("A new customer", {**LOG_IN, "first_name": "Ada", "last_name": "Lovelace"}),
+    request_example("Brought by a member", {**LOG_IN, "referral_code": "K7QM-3WXD"}),
     answer_example(
         "Whether the address is known or not",
         {
@@ -134,7 +141,7 @@ class Register(APIView):
         tag="Tokens",
         summary="Register as a customer",
         needs=[PUBLIC, KEY],
-        calls=[named_brand],
+        calls=[named_brand, sessions.begin_registration],
         parameters=[ORIGIN_PARAMETER],
         request=RegisterInput,
         responses={201: RegisteredOutput},
@@ -147,11 +154,16 @@ class Register(APIView):
         enrolled, when the code comes back with `registration_id` (`confirm_registration`), which logs in too. The
         answer is the same for every address: whoever has an account already is told so by mail.
 
+        A `referral_code` that is nobody's is an error, and nothing is registered. Whether a good one brings points is
+        not decided here.
+
         Where the installation confirms no addresses, `registration_id` is null and the account is there at once.
         """
         rate_limits.hit("register", client_address.client_address(request))
         data = RegisterInput.parse(request.data)
         brand = brand_of(request, named=named_brand(request, stated=data.pop("brand_id", None)))
+        if data.get("referral_code"):
+            rate_limits.hit("referral_code", client_address.client_address(request))
         if not settings.REGISTRATION_CONFIRMS_EMAIL:
             made = {"user_id": sessions.register(brand=brand, at=timezone.now(), **data).pk}
             return Response(

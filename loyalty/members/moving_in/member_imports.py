@@ -33,7 +33,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.webhooks import WebhookType
 from loyalty.notifications import preferences
 from loyalty.notifications.preferences import BroughtAlong
-from loyalty.points import accounts, adjustments, ledger
+from loyalty.points import accounts, adjustments, birthdays, ledger
 from loyalty.points.accounts import Newcomer
 from loyalty.points.ledger import OpeningCredit
 
@@ -55,6 +55,7 @@ class MemberRow:
     language: str = ""
     wants_notifications: bool = True
     points: Decimal = ZERO
+    birthday: str = ""
 
     @property
     def has_preferences(self) -> bool:
@@ -158,6 +159,9 @@ def _write_portion(
     ]
     if brought:
         preferences.add_many(brand_id=brand.pk, rows=brought, at=at)
+    born = [(now[row.address].user_id, row.birthday) for row in new if row.birthday]
+    if born:
+        birthdays.add_many(brand_id=brand.pk, birthdays=born, at=at)
     _publish_enrolled(brand, [now[row.address].user_id for row in new], at)
     owed = [row for row in rows if _is_owed(row, before)]
     waiting = {row.address for row in owed if brand.requires_confirmed_email and not _may_earn(row, before)}

@@ -1,6 +1,8 @@
--- check: every account against the returns of its orders. Returns Contradiction for each that does not owe what these took
--- back beyond what the ledger has as reversed, with what merges carried over.
-SELECT 'account ' || a.user_point_id AS about, (coalesce(r.points, 0) - coalesce(t.points, 0))::text AS expected,
+-- check: every account against the returns of its orders, and the referrals that were reversed with them. Returns
+-- Contradiction for each that does not owe what these took back beyond what the ledger has as reversed, with what merges
+-- carried over.
+SELECT 'account ' || a.user_point_id AS about,
+       (coalesce(r.points, 0) + coalesce(f.points, 0) - coalesce(t.points, 0))::text AS expected,
        a.points_owed::text AS actual
   FROM user_points a
   LEFT JOIN (SELECT brand_id, user_id, sum(points_reversed) AS points FROM loyalty_orderreturn GROUP BY 1, 2) r
@@ -8,4 +10,10 @@ SELECT 'account ' || a.user_point_id AS about, (coalesce(r.points, 0) - coalesce
   LEFT JOIN (SELECT user_point_id, sum(CASE reason WHEN 'merged' THEN -(details ->> 'owed')::numeric ELSE points_reversed END) AS points
                FROM loyalty_transaction GROUP BY 1) t
          ON t.user_point_id = a.user_point_id
- WHERE a.points_owed <> coalesce(r.points, 0) - coalesce(t.points, 0)
+  LEFT JOIN (SELECT side.account, sum(side.points) AS points
+               FROM loyalty_referral f
+              CROSS JOIN LATERAL (VALUES (f.referrer_id, f.referrer_points), (f.friend_id, f.friend_points))
+                         AS side (account, points)
+              WHERE f.state = 'reversed' GROUP BY 1) f
+         ON f.account = a.user_point_id
+ WHERE a.points_owed <> coalesce(r.points, 0) + coalesce(f.points, 0) - coalesce(t.points, 0)

@@ -5,13 +5,18 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from brands.models.tenants import Brand
+from campaigns.accrual import birthdays
 from campaigns.models.earning_rules import EarningRule
+from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import LevelChange
+from loyalty.points import birthdays as stored
 from loyalty.points.level_periods import run
 from tests.campaigns.replay import history
 from tests.campaigns.replay.history import altered, paid_in, replayed, some_weeks
-from tests.support import shop
+from tests.campaigns.rules.test_accrual_by_rules import rule as active_rule
+from tests.support import factories, referrals, shop
 
 pytestmark = pytest.mark.django_db
 
@@ -75,3 +80,37 @@ def test_levels_that_fell_are_those_that_actions_were_decided_in(brand, seed, mo
     assert result["differences"] == 0, result["examples"]
     assert result["compared"] > 40
     assert shop.contradictions() == []
+
+
+@pytest.mark.parametrize("after_return", ["retain", "recompute"])
+def test_points_of_referrals_and_birthdays_count_for_levels_as_they_did(brand, customer, after_return):
+    """They lift the member, whom the next order pays more; taken back, they may lower the member again."""
+    Brand.objects.filter(pk=brand.pk).update(after_return=after_return)
+    factories.level(brand, "Gold", 100)
+    gold = {"all": [{"field": "level", "operator": "in", "value": ["Gold"]}]}
+    plain = factories.earning_rule(brand, "order-complete", value=5, name="Order")
+    factories.earning_rule(brand, "order-complete", value=7, name="Gold's order", conditions=gold)
+    active_rule(
+        brand, "member-birthday", 3, "points", name="Birthday", state_changed_at=timezone.now() - timedelta(days=9)
+    )
+    referrals.programme(brand)
+    friend, _referral = referrals.referred(customer, brand)
+    shop.buy(brand, customer, "A")
+    shop.buy(brand, friend, "F")
+    referrals.settle()
+    today = timezone.now().astimezone(brand.zone)
+    stored.change(customer.pk, brand.pk, text=f"{today:%m-%d}", at=timezone.now() - timedelta(days=99))
+    birthdays.publish_birthdays(at=timezone.now())
+    worker.drain()
+    shop.buy(brand, customer, "B")
+    shop.give_back(brand, friend, "F")
+    worker.drain()
+    shop.buy(brand, customer, "C")
+
+    paid = dict(LoyaltyTransaction.objects.filter(user_point__user=customer).values_list("reason_id", "points_earned"))
+    assert (paid["order:A"], paid["order:B"]) == (5, 12)
+    assert paid["order:C"] == (12 if after_return == "retain" else 5)
+    assert paid[f"birthday:{today.year}"] == 3
+    result = replayed(plain)
+    assert (result["differences"], result["compared"]) == (0, 4), result["examples"]
+    assert (result["without_event"], result["gone"]) == (0, 1)  # the birthday, which counts as it was paid

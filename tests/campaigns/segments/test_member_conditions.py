@@ -15,6 +15,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import NotificationPreference
 from loyalty.models.orders import CreditedOrder
+from loyalty.points import birthdays
 from tests.campaigns.segments.test_evaluation import evaluated, members
 from tests.support import factories
 from tests.support.portal import scan
@@ -73,6 +74,10 @@ def brand(brand):
     for who, opted_out in (("ben", ["offers/email", "offers/push"]), ("cleo", ["offers/email"])):
         NotificationPreference.objects.create(brand=brand, user=members[who], opted_out=opted_out)
     NotificationPreference.objects.create(brand=other, user=members["ada"], opted_out=["offers/email"])
+    for name, days in (("ada", 0), ("ben", 7), ("cleo", 360), ("eve", 0)):
+        birthday = timezone.now().astimezone(brand.zone) + timedelta(days=days)
+        birthdays.change(members[name].pk, brand.pk, text=f"{birthday:%m-%d}", at=timezone.now())
+    birthdays.change(members["dora"].pk, other.pk, text="01-01", at=timezone.now())
     UserPoints.objects.filter(user=members["eve"]).update(status="blocked")
     return brand
 
@@ -127,6 +132,12 @@ TABLE = [
     ("days_since_enrolled", "at_least", 100, "ada ben cleo"),
     ("days_since_enrolled", "at_most", 99, "dora"),
     ("days_since_enrolled", "between", [2, 4], "dora"),
+    ("days_until_birthday", "is", 7, "ben"),
+    ("days_until_birthday", "at_most", 7, "ada ben"),
+    ("days_until_birthday", "at_most", 6, "ada"),
+    ("days_until_birthday", "at_least", 8, "cleo"),
+    ("days_until_birthday", "at_least", 366, ""),
+    ("days_until_birthday", "between", [1, 364], "ben cleo"),
     ("recency", "is", 5, "ada"),
     ("recency", "at_least", 4, "ada cleo"),
     ("recency", "at_most", 1, "ben dora"),

@@ -1,7 +1,7 @@
 -- check: every account that follows a brand's level periods, against the ledger. Returns Contradiction for each whose points
 -- of the period are not what it earned since the period's first day, without what came back, what other members gave and
--- what returned orders had earned in it.
-SELECT 'account ' || a.user_point_id AS about, coalesce(e.points, 0) - coalesce(r.points, 0) || '' AS expected,
+-- what returned orders and reversed referrals had earned in it.
+SELECT 'account ' || a.user_point_id AS about, coalesce(e.points, 0) - coalesce(r.points, 0) - coalesce(f.points, 0) || '' AS expected,
        {lifetime} - a.points_before_period || '' AS actual
   FROM user_points a
   JOIN brands_brand b ON b.id = a.brand_id
@@ -21,5 +21,12 @@ SELECT 'account ' || a.user_point_id AS about, coalesce(e.points, 0) - coalesce(
                AND x.reason_id = 'release:' || t.loyalty_transaction_id AND t.reason = 'pending'
         WHERE m.user_point_id = ANY (own.accounts)
           AND coalesce(x."createdAt", t."createdAt") >= w.first) r ON true
+  LEFT JOIN LATERAL (
+       SELECT sum(t.points_earned) AS points
+         FROM loyalty_referral f
+         JOIN loyalty_transaction t ON t.user_point_id IN (f.referrer_id, f.friend_id)
+               AND t.user_point_id = ANY (own.accounts) AND t.reason_id = 'referral:' || f.id
+        WHERE (f.referrer_id = ANY (own.accounts) OR f.friend_id = ANY (own.accounts)) AND f.state = 'reversed'
+          AND t."createdAt" >= w.first) f ON true
  WHERE a.period_from IS NOT NULL
-   AND {lifetime} - a.points_before_period <> coalesce(e.points, 0) - coalesce(r.points, 0)
+   AND {lifetime} - a.points_before_period <> coalesce(e.points, 0) - coalesce(r.points, 0) - coalesce(f.points, 0)

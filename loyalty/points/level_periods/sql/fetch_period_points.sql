@@ -1,8 +1,8 @@
 -- set: each chunk of level periods. Of each account given, what the entries of its time count towards a level: what was
 -- earned from `firsts` and before `befores`, parallel arrays, without what came back, what other members gave, and what
--- returned orders had earned in that time. Of a member into whom others were merged, with their entries. Returns PeriodPoints, with the moment of the first of these entries. Locks
+-- returned orders and reversed referrals had earned in that time. Of a member into whom others were merged, with their entries. Returns PeriodPoints, with the moment of the first of these entries. Locks
 -- nothing.
-SELECT w.account, coalesce(e.points, 0) - coalesce(r.points, 0) AS points, e.oldest
+SELECT w.account, coalesce(e.points, 0) - coalesce(r.points, 0) - coalesce(f.points, 0) AS points, e.oldest
   FROM unnest(%(accounts)s::bigint[], %(firsts)s::timestamptz[], %(befores)s::timestamptz[])
        AS w (account, first, before)
  CROSS JOIN LATERAL (
@@ -23,3 +23,10 @@ SELECT w.account, coalesce(e.points, 0) - coalesce(r.points, 0) AS points, e.old
         WHERE a.user_point_id = ANY (own.accounts)
           AND coalesce(x."createdAt", t."createdAt") >= w.first
           AND coalesce(x."createdAt", t."createdAt") < w.before) r ON true
+  LEFT JOIN LATERAL (
+       SELECT sum(t.points_earned) AS points
+         FROM loyalty_referral f
+         JOIN loyalty_transaction t ON t.user_point_id IN (f.referrer_id, f.friend_id)
+               AND t.user_point_id = ANY (own.accounts) AND t.reason_id = 'referral:' || f.id
+        WHERE (f.referrer_id = ANY (own.accounts) OR f.friend_id = ANY (own.accounts)) AND f.state = 'reversed'
+          AND t."createdAt" >= w.first AND t."createdAt" < w.before) f ON true

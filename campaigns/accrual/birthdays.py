@@ -1,0 +1,121 @@
+"""Birthday points: each member's birthday becomes an action, which earns by the brand's rules, once a year.
+
+A beat publishes the events, as it does for welcome points. An event has the id of its account and year, and its ledger
+entry one reason a year: whoever is killed in between, comes twice or changes their birthday is paid once.
+"""
+
+import uuid
+from calendar import isleap
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from time import monotonic
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+
+from brands.models.tenants import Brand
+from campaigns.models.earning_rules import EarningRule
+from events import messages, publishing
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.programme.birthdays import Birthday
+
+KIND = EarningRule.Kind.BIRTHDAY.value
+REASON = "birthday:"
+# Any constant UUID: a name space of its own for birthday events.
+EVENT_ID_NAMESPACE = uuid.UUID("8a5a8a52-0f43-4c0f-9b0e-6e0b6b3c9b57")
+# A birthday that is so many days past is still paid: so long the beat may stand still.
+LATEST_DAYS = 3
+CHUNK = 500
+# Of one brand in a call, and for how long a call works: a brand whose members were all born on 1 January keeps nobody
+# else's actions waiting.
+MAX_PUBLISHED = 2_000
+PATIENCE_SECONDS = 30
+
+
+def publish_birthdays(*, at: datetime) -> int:
+    """Publish an event for each birthday at brands that have a rule for it; returns how many are new.
+
+    The brands come in any order, as far as the time of a call reaches; the next call goes on.
+    """
+    until = monotonic() + PATIENCE_SECONDS
+    rules = EarningRule.objects.filter(kind=KIND, state=EarningRule.State.ACTIVE)
+    brand_ids = rules.order_by("brand_id").values_list("brand_id", flat=True).distinct()
+    brands = Brand.objects.filter(pk__in=brand_ids, loyalty_active=True).order_by("?")
+    return sum(_publish(brand, at, until) for brand in brands)
+
+
+def _publish(brand: Brand, at: datetime, until: float) -> int:
+    """Each portion commits by itself; stopped anywhere, the next call goes on."""
+    published = 0
+    since = at.astimezone(brand.zone).date() - timedelta(days=LATEST_DAYS - 1)
+    for day in (since + timedelta(days=number) for number in reversed(range(LATEST_DAYS))):
+        for portion in _portions(brand, day, at):
+            if published >= MAX_PUBLISHED or monotonic() > until:
+                return published
+            new = [
+                messages.NewEvent(
+                    kind=KIND,
+                    arguments={"brand_id": brand.pk, "user_id": user_id},
+                    payload={"type": "birthday", "day": str(day)},
+                    event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"{account}:{day.year}"),
+                )
+                for account, user_id in portion
+            ]
+            with transaction.atomic():
+                published += publishing.publish(messages=new, brand_id=brand.pk, at=at, once=True)
+    return published
+
+
+def _portions(brand: Brand, day: date, at: datetime) -> Iterator[list[tuple[int, int]]]:
+    """Accounts and users whose points come on `day`, and who have none of that year.
+
+    A birthday that was set too late counts from the next year on, and a rule for the days that it was in force.
+    """
+    is_due = _born_on(brand, day)
+    if is_due is None or not _has_rule(brand, day):
+        return
+    entries = LoyaltyTransaction.objects.filter(user_point=OuterRef("pk"), reason_id=f"{REASON}{day.year}")
+    set_before = _midnight(brand, day + timedelta(days=1)) - timedelta(days=brand.birthday_lead_days)
+    birthdays = Birthday.objects.filter(is_due, brand=brand, set_at__lt=set_before)
+    rows = UserPoints.objects.filter(
+        ~Exists(entries),
+        brand=brand,
+        status=UserPoints.Status.ACTIVE,
+        user__in=birthdays.values("user"),
+        enrolled_at__lte=at,
+    ).order_by("pk")
+    after = 0
+    while portion := list(rows.filter(pk__gt=after).values_list("pk", "user_id")[:CHUNK]):
+        after = portion[-1][0]
+        yield portion
+
+
+def _born_on(brand: Brand, day: date) -> Q | None:
+    """The birthdays for which the brand gives points on `day`; None where it gives none then."""
+    if brand.birthday_points == Brand.BirthdayPoints.MONTH:
+        return Q(month=day.month) if day.day == 1 else None
+    is_due = Q(month=day.month, day=day.day)
+    if (day.month, day.day) == (2, 28) and not isleap(day.year):
+        is_due |= Q(month=2, day=29)
+    return is_due
+
+
+def _has_rule(brand: Brand, day: date) -> bool:
+    """Whether a rule is in force that was so on that day: who switches one on pays for no day before."""
+    noon, end = moment_of(brand, day), _midnight(brand, day + timedelta(days=1))
+    rules = EarningRule.objects.filter(brand=brand, kind=KIND, state=EarningRule.State.ACTIVE)
+    return any(
+        rule.starts_at <= noon if rule.starts_at else rule.state_changed_at < end
+        for rule in rules
+        if rule.ends_at is None or rule.ends_at > noon
+    )
+
+
+def _midnight(brand: Brand, day: date) -> datetime:
+    return datetime.combine(day, time.min, tzinfo=brand.zone)
+
+
+def moment_of(brand: Brand, day: date) -> datetime:
+    """When a birthday happens, for rules that ask: noon, so that no rule begins or ends on it by a second."""
+    return datetime.combine(day, time(12), tzinfo=brand.zone)

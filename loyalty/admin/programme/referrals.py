@@ -1,0 +1,157 @@
+"""Pages: what a brand gives for friends who join, and the referrals that came of it."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.models.people import User
+from brands.models.tenants import Brand
+from loyalty.models.programme.referrals import Referral, ReferralProgramme
+from portal.base import customer_panels
+from portal.base.badges import badge
+from portal.base.customer_panels import Line, Panel
+from portal.base.forms import TenantForm
+from portal.base.sidebar import MEMBERS, PROGRAMME, SidebarEntry
+from portal.base.tenant_admin import TenantAdmin
+from portal.import_export.exportable import ExportingAdmin
+from portal.lists import local_time
+from portal.lists.filters import DayFilter
+from portal.lists.number_columns import format_number
+from portal.unfold import ChoicesFilter, display
+
+COLOURS = {"waiting": "info", "rewarded": "success", "rejected": "danger", "lapsed": "", "reversed": "warning"}
+POINTS = ("referrer_points", "friend_points")
+
+
+class ReferralProgrammeForm(TenantForm):
+    """No referral gives more than a scan may."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        brand = cleaned.get("brand") or getattr(self.instance, "brand", None)
+        most = brand.max_points_per_scan if brand else None
+        for name in POINTS:
+            if most is not None and (cleaned.get(name) or 0) > most:
+                message = _("At most %(most)s points, as for a scan. The operator can raise this limit.")
+                self.add_error(name, message % {"most": f"{most:,}"})
+        return cleaned
+
+
+@admin.register(ReferralProgramme)
+class ReferralProgrammeAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view add change", "manager": "view add change", "support": "view"}
+    sidebar = SidebarEntry(PROGRAMME, 5, "group_add")
+    form = ReferralProgrammeForm
+    list_display = ("brand", "state", "referrer_points", "friend_points", "action", "spent")
+    list_select_related = ("brand",)
+    fieldsets = (
+        (None, {"fields": ("brand", "is_active", POINTS, "action")}),
+        (
+            gettext_lazy("At most"),
+            {"fields": (("monthly_limit", "total_limit"), ("budget", "spent"))},
+        ),
+        (gettext_lazy("Time"), {"fields": (("days_for_code", "days_for_action"),)}),
+    )
+    readonly_fields = ("spent",)
+
+    @display(description=gettext_lazy("state"))
+    def state(self, programme: ReferralProgramme) -> SafeString:
+        return badge("success", _("Active")) if programme.is_active else badge("", _("Off"))
+
+    @display(description=gettext_lazy("points rewarded"))
+    def spent(self, programme: ReferralProgramme) -> str:
+        """Of the budget, where there is one."""
+        if programme.pk is None:
+            return "-"
+        number = format_number(programme.points_rewarded)
+        return number if programme.budget is None else f"{number} / {format_number(programme.budget)}"
+
+
+@admin.register(Referral)
+class ReferralAdmin(ExportingAdmin):
+    role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
+    sidebar = SidebarEntry(MEMBERS, 5, "group_add")
+    export_kind = "export-referrals"
+    customer_path = "referrer__user"
+    pages_by_key = True
+    list_display = ("created_at", "referred_by", "joined", "status", "why_text", "points")
+    list_filter = (("state", ChoicesFilter), ("why", ChoicesFilter), ("created_at", DayFilter))
+    list_select_related = ("referrer__user", "friend__user")
+    search_help_text = gettext_lazy("Parts of the name or e-mail address of either member.")
+    search_fields = ("referrer__user__email__startswith",)
+    fields = (
+        "brand",
+        ("referred_by", "joined"),
+        ("status", "why_text"),
+        ("referrer_points", "friend_points"),
+        "action",
+        ("created_at", "rewarded_at", "decided_at"),
+    )
+
+    @display(description=gettext_lazy("member"))
+    def referred_by(self, row: Referral) -> Any:
+        return row.referrer.user
+
+    @display(description=gettext_lazy("friend"))
+    def joined(self, row: Referral) -> Any:
+        return row.friend.user
+
+    @display(description=gettext_lazy("state"), ordering="state")
+    def status(self, row: Referral) -> SafeString:
+        return state_of(row)
+
+    @display(description=gettext_lazy("why"), ordering="why")
+    def why_text(self, row: Referral) -> str:
+        return row.get_why_display()
+
+    @display(description=gettext_lazy("points"))
+    def points(self, row: Referral) -> str:
+        """The member's and the friend's."""
+        return points_of(row) or "-"
+
+    def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
+        """Of both sides."""
+        chosen = self.customers(request, typed)
+        return rows.filter(Q(referrer__user__in=chosen) | Q(friend__user__in=chosen))
+
+
+def state_of(row: Referral) -> SafeString:
+    return badge(COLOURS[row.state], row.get_state_display())
+
+
+def points_of(row: Referral) -> str:
+    if not row.rewarded_at:
+        return ""
+    return f"{format_number(row.referrer_points)} + {format_number(row.friend_points)}"
+
+
+def panel(customer: User, brand: Brand) -> Panel:
+    """The referrals of a brand that a customer has part in, on either side."""
+    either = Q(referrer__user=customer) | Q(friend__user=customer)
+    rows = Referral.objects.filter(either, brand=brand).select_related("referrer__user", "friend__user")
+    return Panel(
+        _("Referrals"),
+        [
+            Line(
+                local_time.display_moment(row.created_at, brand.zone),
+                state_of(row),
+                line_of(row, customer),
+                row.get_why_display() if row.why else points_of(row),
+                customer_panels.address_of(row),
+            )
+            for row in rows.order_by("-id")[: customer_panels.MOST]
+        ],
+        _("No friends joined yet."),
+        customer_panels.list_of(Referral, customer),
+    )
+
+
+def line_of(row: Referral, customer: User) -> str:
+    if row.referrer.user_id == customer.pk:
+        return _("Brought %(friend)s") % {"friend": row.friend.user}
+    return _("Brought by %(member)s") % {"member": row.referrer.user}

@@ -1,0 +1,106 @@
+"""Finds the friends who have acted, from the ledger and long after they were answered: accruals know no referrals.
+
+A beat publishes an event for each, whose handler decides. An event has the id of its referral and entry, and a referral
+is decided once: whoever is killed in between, or comes twice, pays once.
+"""
+
+import random
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import monotonic
+
+from django.db import transaction
+from django.db.models import Max, Min
+
+from core.db.statements import part, query
+from events import messages, publishing
+from loyalty.models.programme.referrals import Referral, ReferralProgramme
+
+KIND = "referral-action"
+# Any constant UUID: a name space of its own for what follows from referrals.
+EVENT_ID_NAMESPACE = uuid.UUID("2f7b1c36-52a5-4d0b-8d57-5d5c7a0c0c41")
+# Of one brand in a call: events to publish, and waiting referrals to look at. Whoever has more waiting is begun at
+# another one each time.
+MAX_PUBLISHED, MAX_SCANNED = 500, 20_000
+MAX_LAPSED = 5_000
+PATIENCE_SECONDS = 15
+FIRST_ACTION = part("loyalty/referrals/sql/first_action.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstAction:
+    """A waiting referral, and the friend's ledger entry by which it counts."""
+
+    referral: int
+    entry: int
+    reason_id: str
+
+
+FIND_FIRST_ACTIONS = query(
+    "loyalty/referrals/sql/find_first_actions.sql", returns=FirstAction, first_action=FIRST_ACTION
+)
+FETCH_FIRST_ACTION = query(
+    "loyalty/referrals/sql/fetch_first_action.sql", returns=FirstAction, first_action=FIRST_ACTION
+)
+
+
+def publish_first_actions(*, at: datetime) -> int:
+    """Publish an event for each referral whose friend has acted; returns how many are new. Old ones lapse.
+
+    The brands come in any order, as far as the time of a call reaches; the next call goes on.
+    """
+    until = monotonic() + PATIENCE_SECONDS
+    programmes = ReferralProgramme.objects.filter(is_active=True, brand__loyalty_active=True)
+    published = 0
+    for programme in programmes.select_related("brand").order_by("?"):
+        if monotonic() > until:
+            break
+        published += _publish(programme, at)
+        lapse(programme, at)
+    return published
+
+
+def _publish(programme: ReferralProgramme, at: datetime) -> int:
+    brand = programme.brand
+    rows = FIND_FIRST_ACTIONS.all(
+        brand_id=brand.pk,
+        action=programme.action,
+        confirmed_only=brand.requires_confirmed_email,
+        after=_start(brand.pk),
+        scanned=MAX_SCANNED,
+        most=MAX_PUBLISHED,
+    )
+    new = [
+        messages.NewEvent(
+            kind=KIND,
+            arguments={"brand_id": brand.pk},
+            payload={"referral": each.referral},
+            event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"{each.referral}:{each.entry}"),
+        )
+        for each in rows
+    ]
+    if not new:
+        return 0
+    with transaction.atomic():
+        return publishing.publish(messages=new, brand_id=brand.pk, at=at, once=True)
+
+
+def _start(brand_id: int) -> int:
+    """After which waiting referral a turn begins: 0 where it reaches all of them."""
+    waiting = Referral.objects.filter(brand=brand_id, state=Referral.State.WAITING).order_by("id")
+    if waiting[: MAX_SCANNED + 1].count() <= MAX_SCANNED:
+        return 0
+    ends = waiting.aggregate(first=Min("id"), last=Max("id"))
+    return random.randint(ends["first"] - MAX_SCANNED, ends["last"])  # noqa: S311 - nobody has to guess it
+
+
+def lapse(programme: ReferralProgramme, at: datetime) -> int:
+    """End what has waited for too long; returns how many. One that is decided in this moment is left to its handler."""
+    before = at - timedelta(days=programme.days_for_action)
+    waiting = Referral.objects.filter(brand=programme.brand_id, state=Referral.State.WAITING, created_at__lt=before)
+    oldest = list(waiting.order_by("id").values_list("pk", flat=True)[:MAX_LAPSED])
+    if not oldest:
+        return 0
+    rows = Referral.objects.filter(pk__in=oldest, state=Referral.State.WAITING)
+    return rows.update(state=Referral.State.LAPSED, decided_at=at)

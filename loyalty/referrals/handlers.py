@@ -1,0 +1,43 @@
+"""Handlers of referrals: both sides get their points, or give them back, in one transaction and once."""
+
+from django.db import transaction
+from django.utils import timezone
+
+from events import leases
+from events.messages import LeasedEvent
+from loyalty.models.programme.referrals import Referral
+from loyalty.points import accounts
+from loyalty.referrals import reversals, rewards
+
+
+def on_referral_action(event: LeasedEvent) -> None:
+    """The friend has acted: decide the referral. Our own event: nobody outside can send this kind."""
+    at = timezone.now()
+    with transaction.atomic():
+        referral = locked(event.brand_id, event.payload["referral"])
+        following = rewards.decide(referral, at=at) if referral else []
+        outcome = {"referral": referral.state if referral else None}
+        leases.finish(event, outcome=outcome, following=following, at=at)
+
+
+def on_referral_returned(event: LeasedEvent) -> None:
+    """The order by which a referral counted went back as a whole: so do the points of both."""
+    at = timezone.now()
+    with transaction.atomic():
+        referral = locked(event.brand_id, event.payload["referral"])
+        following = reversals.reverse(referral, at=at) if referral else []
+        outcome = {"referral": referral.state if referral else None}
+        leases.finish(event, outcome=outcome, following=following, at=at)
+
+
+def locked(brand_id: int, number: int) -> Referral | None:
+    """The referral as it is once both accounts are locked, in the order of their ids, in which everybody locks several.
+
+    Every change of a referral comes under these locks, but for its lapse.
+    """
+    row = Referral.objects.filter(pk=number, brand=brand_id).first()
+    if row is None:
+        return None
+    accounts.lock_many(accounts=sorted([row.referrer_id, row.friend_id]))
+    rows = Referral.objects.select_for_update(no_key=True, of=("self",))
+    return rows.select_related("referrer__user", "friend__user", "brand").get(pk=number)

@@ -1,0 +1,136 @@
+"""Referrals as they begin: a friend gives a member's code. Whether the two are one person, nobody is told."""
+
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from brands.models.tenants import Brand
+from core.errors import DomainError, Invalid, raises
+from loyalty.errors import (
+    MemberBlocked,
+    ReferralAlreadyNoted,
+    ReferralCodeUnknown,
+    ReferralsNotOffered,
+    ReferralTooLate,
+    UserNotEnrolled,
+)
+from loyalty.models.accounts import OpeningBalance, UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.programme.referrals import Referral, ReferralProgramme
+from loyalty.points import accounts, ledger
+from loyalty.referrals import codes, duplicates
+
+State = Referral.State
+Reason = LoyaltyTransaction.Reason
+# So long a referral at registration may take, where codes count at registration alone.
+REGISTERED = timedelta(minutes=5)
+
+
+def programme_of(brand_id: int) -> ReferralProgramme | None:
+    """The brand's programme, where it is on."""
+    rows = ReferralProgramme.objects.filter(brand=brand_id, is_active=True, brand__loyalty_active=True)
+    return rows.first()
+
+
+@raises(ReferralCodeUnknown, ReferralsNotOffered)
+def check_code(*, brand: Brand, text: str) -> str:
+    """The code that somebody registers with, as it is stored. Raises Invalid where it cannot count at registration."""
+    if programme_of(brand.pk) is None:
+        raise ReferralsNotOffered(details={"field": "referral_code"})
+    code = codes.normalised(text)
+    if codes.account_of(brand_id=brand.pk, code=code) is None:
+        raise ReferralCodeUnknown(details={"field": "referral_code"})
+    if not brand.auto_enroll:
+        message = _("Enter the code once you are a member. Leave it out for now.")
+        raise Invalid(message, details={"fields": {"referral_code": [message]}})
+    return code
+
+
+def begin_at_registration(*, brand_id: int, user_id: int, code: str, at: datetime) -> None:
+    """The code was good when it was given: what has come in between keeps nobody from registering.
+
+    Call in the transaction that enrolled the customer.
+    """
+    if not code:
+        return
+    try:
+        with transaction.atomic():
+            begin(brand_id=brand_id, user_id=user_id, code=code, at=at)
+    except DomainError:
+        return
+
+
+@raises(
+    MemberBlocked,
+    ReferralAlreadyNoted,
+    ReferralCodeUnknown,
+    ReferralsNotOffered,
+    ReferralTooLate,
+    UserNotEnrolled,
+)
+def begin(*, brand_id: int, user_id: int, code: str, at: datetime) -> Referral:
+    """Note that a new member was referred, once; the same code again finds what it made. Owns or joins a transaction.
+
+    Raises Invalid for the member's own code.
+    """
+    friend = accounts.account_of(brand_id=brand_id, user_id=user_id)
+    if friend is None:
+        raise UserNotEnrolled
+    programme = programme_of(brand_id)
+    if programme is None:
+        raise ReferralsNotOffered
+    referrer = codes.account_of(brand_id=brand_id, code=codes.normalised(code))
+    if referrer is None:
+        raise ReferralCodeUnknown(details={"field": "code"})
+    if referrer.pk == friend.pk:
+        message = _("This is your own code. Enter the code of the friend who brought you here.")
+        raise Invalid(message, details={"fields": {"code": [message]}})
+    with transaction.atomic():
+        accounts.lock(account=friend.pk)
+        if earlier := Referral.objects.filter(friend=friend).first():
+            if earlier.referrer_id != referrer.pk:
+                raise ReferralAlreadyNoted
+            return earlier
+        check_friend(friend, referrer, programme, at)
+        return _made(referrer, friend, at)
+
+
+def _made(referrer: UserPoints, friend: UserPoints, at: datetime) -> Referral:
+    """One person's second account is a referral like any other, to everybody but staff: an answer that tells them
+    apart would tell whose code it is."""
+    why = duplicates.why_same(referrer, friend)
+    state = {"state": State.REJECTED, "decided_at": at} if why else {}
+    try:
+        with transaction.atomic():
+            return Referral.objects.create(
+                brand_id=friend.brand_id, referrer=referrer, friend=friend, why=why, created_at=at, **state
+            )
+    except IntegrityError as error:
+        raise ReferralAlreadyNoted from error
+
+
+def check_friend(friend: UserPoints, referrer: UserPoints, programme: ReferralProgramme, at: datetime) -> None:
+    """Whether the friend is new: joined lately and after the member, and has done nothing that counts.
+
+    Call with the friend's account locked.
+    """
+    if friend.status == UserPoints.Status.BLOCKED:
+        raise MemberBlocked
+    period = timedelta(days=programme.days_for_code) or REGISTERED
+    if at - friend.enrolled_at > period or friend.enrolled_at < referrer.enrolled_at:
+        raise ReferralTooLate
+    check_new(friend)
+
+
+def check_new(friend: UserPoints) -> None:
+    """Raises ReferralTooLate for who has scanned or ordered, or was brought along from another programme."""
+    entries = LoyaltyTransaction.objects.filter(user_point=friend)
+    brought = Q(reason_id__startswith=ledger.OPENING)
+    acted = Q(reason__in=[Reason.EARNED, Reason.PENDING]) & (
+        ~Q(reason_id__contains=":") | Q(reason_id__startswith="order:")
+    )
+    waiting = OpeningBalance.objects.filter(brand=friend.brand_id, user=friend.user_id)
+    if entries.filter(brought | acted).exists() or waiting.exists():
+        raise ReferralTooLate

@@ -1,0 +1,101 @@
+"""Reversals of referrals: where the order by which one counted goes back as a whole, so do the points of both sides."""
+
+import uuid
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from core.json_values import plain
+from events.messages import NewEvent
+from loyalty.integrations import webhook_events
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.programme.referrals import Referral, ReferralProgramme
+from loyalty.models.wallets import WalletPass
+from loyalty.models.webhooks import WebhookType
+from loyalty.orders.returns import level_after_return
+from loyalty.points import ledger
+from loyalty.points.balance_events import balance_changed
+from loyalty.referrals.find import EVENT_ID_NAMESPACE
+
+KIND = "referral-returned"
+State = Referral.State
+
+
+def events_of_return(*, brand_id: int, user_id: int, order_id: str) -> list[NewEvent]:
+    """The event that reverses the referral which counted by this order, if there is one; one query.
+
+    Call in the transaction that returned the whole order, with the customer's account locked: a referral that is
+    decided later sees the return.
+    """
+    rows = Referral.objects.filter(
+        brand=brand_id, friend__user=user_id, action=f"order:{order_id}", state=State.REWARDED
+    )
+    return [
+        NewEvent(
+            kind=KIND,
+            arguments={"brand_id": brand_id},
+            payload={"referral": number},
+            event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"returned:{number}"),
+        )
+        for number in rows.values_list("pk", flat=True)
+    ]
+
+
+def reverse(referral: Referral, *, at: datetime) -> list[NewEvent]:
+    """Take the points of both sides back; returns what follows. Changes `referral`, and nothing the second time.
+
+    What was spent already is owed, as after any return. Where an account was merged since, both keep their points.
+    Call in a transaction that holds the locks of both accounts and of the referral.
+    """
+    if referral.state != State.REWARDED or UserPoints.Status.MERGED in {
+        referral.referrer.status,
+        referral.friend.status,
+    }:
+        return []
+    referral.state, referral.why, referral.decided_at = State.REVERSED, Referral.Why.RETURN, at
+    referral.save()
+    points = referral.referrer_points + referral.friend_points
+    ReferralProgramme.objects.filter(brand=referral.brand_id).update(points_rewarded=F("points_rewarded") - points)
+    referrer_note, friend_note = _("A friend's first order was returned"), _("Your first order was returned")
+    return [
+        *taken_back(referral, referral.referrer, referral.referrer_points, referrer_note, at),
+        *taken_back(referral, referral.friend, referral.friend_points, friend_note, at),
+    ]
+
+
+def taken_back(referral: Referral, account: UserPoints, points: Decimal, note: str, at: datetime) -> list[NewEvent]:
+    if not points:
+        return []
+    cause = f"{ledger.REFERRAL_REVERSED}{referral.pk}"
+    reversal = ledger.reverse(account=account.pk, points=points, reason_id=cause, note=note, at=at)
+    account.refresh_from_db()
+    entry = LoyaltyTransaction.objects.filter(user_point=account, reason_id=f"{ledger.REFERRED}{referral.pk}").first()
+    level, following = level_after_return(account, entry, points, at)
+    about: dict[str, Any] = {"brand_id": account.brand_id, "user_id": account.user_id}
+    balance = balance_changed(
+        **about,
+        account=account.pk,
+        points=reversal.balance,
+        level=level,
+        cause=cause,
+        has_consumer=WalletPass.objects.filter(account=account).exists(),
+        event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"balance-changed:{cause}:{account.pk}"),
+    )
+    if reversal.loyalty_transaction_id is None:
+        return [balance, *following]
+    data = {
+        "points_adjusted": plain(-reversal.taken),
+        "new_balance": plain(reversal.balance),
+        "transaction_id": str(reversal.loyalty_transaction_id),
+        "note": note,
+        "current_level": level,
+        "lifetime_points": plain(reversal.lifetime),
+        "cause": cause,
+    }
+    kind = WebhookType.POINTS_ADJUSTED
+    event_id = uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{kind}:{cause}:{account.pk}")
+    return [balance, *following, *webhook_events.events_for_subscribers(kind, data, **about, event_id=event_id, at=at)]

@@ -1,0 +1,8 @@
+-- set: each referral that is decided. Its friend's first action, if there is one. Returns FirstAction. Call with the friend's
+-- account locked, so that no order of theirs goes back in between.
+SELECT r.id AS referral, first_action.entry, first_action.reason_id
+  FROM loyalty_referral r
+ CROSS JOIN LATERAL (
+    {first_action}
+ ) first_action
+ WHERE r.id = %(referral)s::bigint

@@ -59,7 +59,7 @@ FETCH_CODES = query(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PastCode:
     """A code as a scan that is over was about it: a row of fetch_past_codes.sql, in terms of CodeSnapshot."""
 

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from authcodes.places import geocoder
 from authcodes.scanning import record
 from authcodes.scanning.snapshot import PastCode
-from authcodes.scanning.types import EARNING, CodeSnapshot, ScanContext, ScanLocation, ScanResult
+from authcodes.scanning.types import EARNING, CodeSnapshot, ScanContext, ScanResult
 from campaigns.accrual import trial
 from campaigns.accrual.types import AccrualReason, QualifyingAction
 from campaigns.earning import points
-from campaigns.earning.action_context import ActionContext, Item, Place, ScanBase
+from campaigns.earning.action_context import NOWHERE, ActionContext, Item, Place, ScanBase
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 
@@ -72,14 +72,13 @@ def scan_action_context(
     product = payload["product"]
     price = _price(product.get("retailPrice"), code.retail_price)
     item = Item(code.product_id, code.sku or "", code.category or "", frozenset(code.tags or ()), 1, price)
-    place = ScanLocation.of(payload.get("location"))
     return ActionContext(
         kind=EarningRule.Kind.SCAN,
         happened_at=happened_at,
         items=(item,),
         batch_id=code.batch_id,
         campaign_id=code.campaign_id,
-        place=Place(place.city, place.region, place.latitude, place.longitude, geocoder.country_of),
+        place=_place_of(payload.get("location")),
         channel=payload.get("channel") or "",
         base=ScanBase(
             redeem_point_value=product.get("redeem_point_value", code.redeem_point_value),
@@ -88,6 +87,14 @@ def scan_action_context(
         ),
         payload=payload,
     )
+
+
+def _place_of(location: Mapping[str, Any] | None) -> Place:
+    """As ScanLocation.of, of which one more would be made for each scan."""
+    if not location:
+        return NOWHERE
+    city, region = location.get("city") or "", location.get("region") or ""
+    return Place(city, region, location.get("latitude"), location.get("longitude"), geocoder.country_of)
 
 
 def _price(stated: object, catalogue: Decimal | None) -> Decimal | None:

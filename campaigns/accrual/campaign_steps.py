@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from campaigns.accrual import scopes
 from campaigns.accrual.scopes import Scope
 from campaigns.accrual.snapshot import AccrualSnapshot
-from campaigns.earning.action_context import ActionContext
+from campaigns.earning.action_context import ActionContext, Item
 from campaigns.earning.fields import ORDER
 from campaigns.models.campaigns import Campaign
 from campaigns.progress import advance
@@ -22,21 +22,21 @@ class CampaignAction:
     campaign_type: str
     contexts: Sequence[ActionContext] = ()
 
-    def counted_in(self, campaign: ActiveCampaign, state: AccrualSnapshot) -> Counted | None:
-        """None: the campaign's conditions do not hold."""
+    def counted_in(self, campaign: ActiveCampaign, catalogue: Sequence[Item]) -> Counted | None:
+        """None: the conditions do not hold. `catalogue`: what the brand's products say of an order's items."""
         if campaign.step_by == COUNT and not campaign.conditions:
             return ONE_ACTION
         scope = scopes.cached(campaign.conditions, self.campaign_type)
         context = next((each for each in self.contexts if scope and scope.test(each)), None)
         if scope is None or context is None:
             return None
-        return ONE_ACTION if campaign.step_by == COUNT else _counted(campaign, scope, context, state)
+        return ONE_ACTION if campaign.step_by == COUNT else _counted(campaign, scope, context, catalogue)
 
 
-def _counted(campaign: ActiveCampaign, scope: Scope, context: ActionContext, state: AccrualSnapshot) -> Counted:
+def _counted(campaign: ActiveCampaign, scope: Scope, context: ActionContext, catalogue: Sequence[Item]) -> Counted:
     if campaign.step_by == AMOUNT:
         return Counted(scope.amount(context))
-    known = frozenset(item.product_id for item in state.catalogue if item.product_id is not None)
+    known = frozenset(item.product_id for item in catalogue if item.product_id is not None)
     return Counted(products=scopes.catalogued(scope.items(context), known if context.kind == ORDER else None))
 
 
@@ -47,7 +47,7 @@ def ask_for_contexts(state: AccrualSnapshot) -> bool:
 
 def in_scope(action: CampaignAction, state: AccrualSnapshot) -> dict[int, Counted]:
     """By campaign what the action counts there; without those whose conditions do not hold."""
-    counted = ((each.campaign_id, action.counted_in(each, state)) for each in state.campaigns)
+    counted = ((each.campaign_id, action.counted_in(each, state.catalogue)) for each in state.campaigns)
     return {campaign_id: each for campaign_id, each in counted if each is not None}
 
 

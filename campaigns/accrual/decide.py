@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from campaigns.accrual import campaign_steps
 from campaigns.accrual.campaign_steps import CampaignAction
@@ -25,8 +25,7 @@ from campaigns.accrual.types import (
 from campaigns.earning import stacking
 from campaigns.earning.action_context import ActionContext
 from campaigns.earning.limits import EVENT, MEMBER, RULE, Limit, Standing
-from campaigns.earning.rules import RuleSet
-from campaigns.earning.stacking import Award
+from campaigns.earning.stacking import Award, Rule
 from campaigns.progress.advance import ProgressStep
 from core.errors import DomainError
 from events import messages
@@ -159,10 +158,16 @@ def awards(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
     return award_each(reasons, context, state.rules, state.standing(action.at), limit)
 
 
+class MatchingRules(Protocol):
+    """A set of rules that knows which of them apply to an action of a member."""
+
+    def matching(self, context: ActionContext) -> list[Rule]: ...
+
+
 def award_each(
     reasons: Sequence[AccrualReason],
     context: ActionContext,
-    rule_set: RuleSet,
+    rule_set: MatchingRules,
     standing: Standing,
     limit: RemainingLimit | None = None,
 ) -> Awards:
@@ -172,7 +177,8 @@ def award_each(
     for number, reason in enumerate(reasons):
         about_reason = about(reason, context).later(number)
         matching = rule_set.matching(about_reason)
-        trial = standing.copy()
+        limited = [rule for rule in matching if rule.limits] if matching else ()
+        trial = standing.copy() if limited else standing
         award = stacking.award(matching, about_reason, trial) or NOTHING_EARNED
         if left is not None and limit is not None:
             if not left:
@@ -181,7 +187,8 @@ def award_each(
             left -= award.points
         standing = result.standing = trial
         result.earned.append((reason, award))
-        result.limits.update((rule.id, rule.limits) for rule in matching if rule.limits)
+        for rule in limited:
+            result.limits[rule.id] = rule.limits
     return result
 
 

@@ -47,4 +47,9 @@ def reason_of(event: LeasedEvent, kind: EventKind) -> AccrualReason:
 def reason_id_of(event: LeasedEvent) -> str:
     """The same whenever the event comes again, also after its row was deleted; another for each source's own ids."""
     source = Event.objects.values_list("source", flat=True).get(pk=event.id)
-    return f"{ledger.OWN_EVENT}{event.kind}:{uuid.uuid5(EVENT_ID_NAMESPACE, f'{source}:{event.event_id}')}"
+    return reason_id_by(event.kind, f"{source}:{event.event_id}")
+
+
+def reason_id_by(kind: str, identity: str) -> str:
+    """`identity`: the event's source and its id there."""
+    return f"{ledger.OWN_EVENT}{kind}:{uuid.uuid5(EVENT_ID_NAMESPACE, identity)}"

@@ -1,10 +1,10 @@
 """What an accrual is made of: the action, the request, the result."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from campaigns.accrual.snapshot import AccrualSnapshot
 from campaigns.earning.action_context import ActionContext
@@ -20,8 +20,7 @@ from loyalty.points.point_limits import RemainingLimit
 ZERO = Decimal(0)
 
 
-@dataclass(frozen=True, slots=True)
-class AccrualReason:
+class AccrualReason(NamedTuple):
     """One reason to credit points: `reason_id` is the auth code of a scan, else a namespaced id.
 
     `profile_field`: of a profile change, the field that this reason is about. `names`: what values of the note are
@@ -71,7 +70,7 @@ class QualifyingAction:
 
 
 def about(reason: AccrualReason, context: ActionContext) -> ActionContext:
-    return replace(context, profile_field=reason.profile_field) if reason.profile_field else context
+    return context._replace(profile_field=reason.profile_field) if reason.profile_field else context
 
 
 @dataclass(frozen=True, slots=True)

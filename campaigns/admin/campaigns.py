@@ -16,6 +16,7 @@ from campaigns import linked
 from campaigns.accrual import scopes
 from campaigns.admin.campaign_copies import CampaignCopies
 from campaigns.admin.campaign_form import CampaignForm
+from campaigns.admin.replay_starts import CampaignTries
 from campaigns.admin.resources import CampaignResource, check_stored_milestones
 from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone, RewardClaim
 from campaigns.progress import results
@@ -89,7 +90,7 @@ class Milestones(TranslationsInline):
 
 
 @admin.register(Campaign)
-class CampaignAdmin(CampaignCopies, ImportingAdmin, TranslationsAdmin):
+class CampaignAdmin(CampaignCopies, CampaignTries, ImportingAdmin, TranslationsAdmin):
     role_permissions: ClassVar = {
         "owner": "view add change",
         "manager": "view add change",
@@ -137,7 +138,7 @@ class CampaignAdmin(CampaignCopies, ImportingAdmin, TranslationsAdmin):
     )
     form = translated_form(CampaignForm, Campaign)
     inlines = (Milestones,)
-    actions_detail = ("duplicate",)
+    actions_detail = ("duplicate", "try_campaign")
 
     class Media:
         css: ClassVar = {"all": ("campaigns/rule_builder.css",)}

@@ -32,7 +32,8 @@ SIDE_BY_SIDE = {
     **CHART_OPTIONS,
     "scales": {axis: {**options, "stacked": False} for axis, options in CHART_OPTIONS["scales"].items()},  # type: ignore[attr-defined]
 }
-FILE_COLUMNS = ("part", "name", "points_paid", "points_with_rule", "cost_paid", "cost_with_rule")
+FILE_COLUMNS = ("part", "name", "points_paid", "points_with_draft", "cost_paid", "cost_with_draft")
+Kind = Replay.Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,47 @@ class Line:
         return signed(self.cost_tried - self.cost_paid, places=2)
 
 
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """What a milestone of a campaign that is tried would have given."""
+
+    threshold: str
+    name: str
+    reached: str
+    actual_rewards: str
+    gives: str
+    withheld: str
+
+
+def _milestone(data: Mapping[str, Any]) -> Milestone:
+    points, things = Decimal(data["points"]), data["things"]
+    gives = _("%(number)s points") % {"number": format_number(points)}
+    return Milestone(
+        threshold=f"{data['threshold']:,}",
+        name=data["name"],
+        reached=f"{data['reached']:,}",
+        actual_rewards=f"{data['actual_rewards']:,}",
+        gives=_("%(number)s times the reward") % {"number": f"{things:,}"} if things else gives,
+        withheld=f"{data['withheld']:,}",
+    )
+
+
 class ReplayFigures:
     """The result of one replay, which is finished, for somebody; members need a `user` who looks."""
 
     def __init__(self, replay: Replay, user: Any = None) -> None:
         self.replay, self.user = replay, user
         self.result: Mapping[str, Any] = replay.result or {}
+
+    @property
+    def tried_label(self) -> str:
+        """What the figures are of that stand beside those that were paid."""
+        labels = {
+            Kind.RULE: _("With this rule"),
+            Kind.LEVELS: _("With these levels"),
+            Kind.CAMPAIGN: _("With this campaign"),
+        }
+        return labels[Kind(self.replay.kind)]
 
     @property
     def has_costs(self) -> bool:
@@ -86,6 +122,20 @@ class ReplayFigures:
     def total(self) -> Line:
         rows = [numbers for _day, *numbers in self.result["days"]]
         return _line(_("All"), [str(sum(map(Decimal, column))) for column in zip(*rows, strict=True)] or ["0"] * 4)
+
+    @cached_property
+    def members_by_level(self) -> list[Line]:
+        """Where the members ended who did anything: how many of them in which level."""
+        rows = self.result.get("members_by_level", ())
+        return [Line(name or _("No level"), Decimal(actual), Decimal(drafted)) for name, actual, drafted in rows]
+
+    @property
+    def campaign(self) -> Mapping[str, Any] | None:
+        return self.result.get("campaign")
+
+    @cached_property
+    def milestones(self) -> list[Milestone]:
+        return [_milestone(each) for each in (self.campaign or {}).get("milestones", ())]
 
     @cached_property
     def most(self) -> list[Line]:
@@ -119,11 +169,18 @@ class ReplayFigures:
         total, result = self.total, self.result
         cards = [
             Card(_("Points paid"), format_number(total.paid), self.period),
-            Card(_("Points with this rule"), format_number(total.tried), total.points[2]),
+            Card(self.tried_label, format_number(total.tried), _("%(more)s points") % {"more": total.points[2]}),
         ]
         if self.has_costs:
             cost = signed(total.cost_tried - total.cost_paid, places=2)
             cards.append(Card(_("Cost"), f"{cost} {self.replay.brand.currency}", _("at your cost per point")))
+        if self.campaign:
+            rounds = _("%(number)s rounds finished") % {"number": f"{self.campaign['rounds']:,}"}
+            reached = _("%(reached)s of %(all)s") % {
+                "reached": f"{self.campaign['finishers']:,}",
+                "all": f"{self.campaign['participants']:,}",
+            }
+            cards.append(Card(_("Participants who reach the goal"), reached, rounds))
         changed = {"gain": f"{result['gainers']:,}", "lose": f"{result['losers']:,}"}
         cards.append(
             Card(_("Members"), f"{result['members']:,}", _("%(gain)s would gain, %(lose)s would lose") % changed)
@@ -160,7 +217,7 @@ class ReplayFigures:
     def chart(self) -> dict[str, Any]:
         """What unfold's chart reads."""
         values = [[float(day.paid) for day in self.days], [float(day.tried) for day in self.days]]
-        labels = (_("Paid"), _("With this rule"))
+        labels = (_("Paid"), self.tried_label)
         data = {
             "labels": [date_format(date.fromisoformat(day[0]), "j M") for day in self.result["days"]],
             "datasets": [
@@ -181,6 +238,13 @@ class ReplayFigures:
         writer.writerows(
             ["rule", neutral(_source(source, name)), *numbers] for source, _rule_id, name, *numbers in result["rules"]
         )
+        if self.replay.kind == Kind.LEVELS:
+            writer.writerows(
+                ["members_at_level", neutral(name), *counts, "", ""] for name, *counts in result["members_by_level"]
+            )
+        for each in (self.campaign or {}).get("milestones", ()):
+            writer.writerow(["milestone", neutral(each["name"]), each["actual_points"], each["points"], "", ""])
+            writer.writerow(["times_reached", neutral(each["name"]), each["actual_rewards"], each["reached"], "", ""])
         for part in ("most", "least"):
             title = {"most": "gains_most", "least": "loses_most"}[part]
             writer.writerows([title, account, paid, tried, "", ""] for account, paid, tried in result[part])

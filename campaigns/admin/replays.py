@@ -1,10 +1,8 @@
-"""Page: what a rule would have given for past actions. A rule's own page starts a replay and shows the last one."""
+"""Page: what a draft would have given for past actions. A rule's own page starts a replay and shows the last one."""
 
 from typing import Any, ClassVar
 
-from django import forms
 from django.contrib import admin
-from django.core.validators import MaxValueValidator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
@@ -15,9 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.admin.replay_figures import ReplayFigures, period_of, signed
+from campaigns.admin.replay_forms import DaysForm
+from campaigns.admin.replay_starts import TriesDrafts
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.replays import Replay
-from campaigns.replay import jobs
+from campaigns.replay import drafts, jobs
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import PROGRAMME, SidebarEntry
@@ -25,21 +25,25 @@ from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
 from portal.pages.jobs import COLOURS, job_context
-from portal.unfold import NumberWidget, action, display
-
-USUAL_DAYS = 30
+from portal.unfold import ChoicesFilter, action, display
 
 
 @admin.register(Replay)
-class ReplayAdmin(TenantAdmin):
+class ReplayAdmin(TriesDrafts):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
     sidebar = SidebarEntry(PROGRAMME, 8, "history")
-    list_display = ("rule_name", "period", "state", "difference", "created_by", "created_at")
-    list_filter = (("created_at", DayFilter),)
+    list_display = ("name", "kind", "period", "state", "difference", "created_by", "created_at")
+    list_filter = (("kind", ChoicesFilter), ("created_at", DayFilter))
     list_select_related = ("brand", "job", "created_by")
-    search_fields = ("rule_name",)
-    fieldsets = ((None, {"fields": ("brand", ("rule", "period"), ("created_by", "created_at"), "expires_at")}),)
+    search_fields = ("name",)
+    fieldsets = (
+        (
+            None,
+            {"fields": ("brand", ("kind", "period"), ("rule", "campaign"), ("created_by", "created_at"), "expires_at")},
+        ),
+    )
     readonly_fields = ("period",)
+    actions_list = ("try_draft",)
     change_form_outer_before_template = "admin/campaigns/replay.html"
 
     class Media:
@@ -88,26 +92,9 @@ class ReplayAdmin(TenantAdmin):
         if replay.result is None:
             raise Http404
         response = HttpResponse(ReplayFigures(replay, request.user).as_csv(), content_type="text/csv; charset=utf-8")
-        name = slugify(replay.rule_name) or "rule"
+        name = slugify(replay.name) or replay.kind
         response["Content-Disposition"] = f'attachment; filename="replay-{replay.brand.slug}-{name}-{replay.pk}.csv"'
         return response
-
-
-class DaysForm(forms.Form):
-    """On how many days' actions."""
-
-    days = forms.IntegerField(
-        label=gettext_lazy("Days"), min_value=jobs.MIN_DAYS, initial=USUAL_DAYS, widget=NumberWidget
-    )
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        most, field = jobs.max_days(), self.fields["days"]
-        field.initial = min(USUAL_DAYS, most)
-        field.validators.append(MaxValueValidator(most))
-        field.help_text = _("The last days, today included; at most %(most)d, as long as actions are kept.") % {
-            "most": most
-        }
 
 
 class RuleReplays(TenantAdmin):
@@ -135,7 +122,13 @@ class RuleReplays(TenantAdmin):
         )  # fmt: skip
 
         def started(answers: dict[str, Any]) -> HttpResponse:
-            made = jobs.start(rule=rule, days=answers["days"], by=staff_user(request), at=timezone.now())
+            made = jobs.start(
+                brand=rule.brand,
+                draft=drafts.of_rule(rule),
+                days=answers["days"],
+                by=staff_user(request),
+                at=timezone.now(),
+            )
             self.note(request, [rule], _("Tried on past actions"))
             return redirect("admin:campaigns_replay_change", made.pk)
 

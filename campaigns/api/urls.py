@@ -5,6 +5,7 @@ from django.urls import path
 from campaigns.api import (
     brand_campaigns,
     brand_events,
+    brand_replays,
     brand_segments,
     campaign_event,
     campaigns,
@@ -27,6 +28,8 @@ urlpatterns = [
     path("brand/event-kinds/<id:kind_id>", event_kinds.EventKindRow.as_view()),
     path("brand/segments", brand_segments.BrandSegments.as_view()),
     path("brand/segments/<id:segment_id>", brand_segments.BrandSegment.as_view()),
+    path("brand/replays", brand_replays.BrandReplays.as_view()),
+    path("brand/replays/<id:replay_id>", brand_replays.BrandReplay.as_view()),
     path("brand/events", brand_events.BrandEvents.as_view()),
     path("brand/events/<id:event_number>", brand_events.BrandEvent.as_view()),
 ]

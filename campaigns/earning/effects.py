@@ -1,7 +1,7 @@
 """What a rule gives by itself, before it is stacked with others and cut by limits: a share of points and its basis."""
 
-from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple
 
 from campaigns.earning import points
 from campaigns.earning.action_context import ActionContext, Item
@@ -15,8 +15,7 @@ ZERO, WHOLE = Decimal(0), Decimal(1)
 Effect, Per, Basis = EarningRule.Effect, EarningRule.Per, EarningRule.Basis
 
 
-@dataclass(frozen=True, slots=True)
-class EffectResult:
+class EffectResult(NamedTuple):
     """What an effect gives: how many times it counted, what it was applied to, and the points."""
 
     points: Decimal

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import ROUND_DOWN, Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
@@ -103,8 +103,7 @@ def _amount(
     return Limit(per, what, period, most, min(MOST, most / cost).quantize(CENT, rounding=ROUND_DOWN), cost)
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
+class Used(NamedTuple):
     """What was given before."""
 
     points: Decimal = ZERO

@@ -60,12 +60,14 @@ class RulesOfKind:
 
     def candidates(self, context: ActionContext) -> list[Candidate]:
         """Those that could match, each once, which run at the moment."""
-        result = {id(each): each for each in self.always}
+        anchored: dict[int, Candidate] = {}
         for name, listed in self.by_anchor.items():
             for value in FIELDS[name].read(context):
                 key = value.casefold() if isinstance(value, str) else value
-                result.update((id(each), each) for each in listed.get(key, ()))
-        return [each for each in result.values() if each.runs_at(context.happened_at)]
+                if key in listed:
+                    anchored.update((id(each), each) for each in listed[key])
+        candidates = [*self.always, *anchored.values()] if anchored else self.always
+        return [each for each in candidates if each.runs_at(context.happened_at)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +165,22 @@ def compiled(contents: Iterable[Content], *, brand_id: int | None = None, versio
     contents = list(contents)
     own = own_fields.of_kinds(brand_id, (content["kind"] for _id, _number, content in contents)) if brand_id else {}
     for rule_id, number, content in contents:
-        try:
-            candidate = candidate_of(rule_id, number, content, own.get(content["kind"], {}))
-        except (ConditionsError, LimitsError):
+        readable = readable_candidate_of(rule_id, number, content, own.get(content["kind"], {}))
+        if readable is None:
             broken.append(rule_id)
-            continue
-        kinds.setdefault(content["kind"], RulesOfKind()).add(candidate)
+        else:
+            kinds.setdefault(readable[0], RulesOfKind()).add(readable[1])
     return RuleSet(version, kinds, tuple(broken))
+
+
+def readable_candidate_of(
+    rule_id: int, number: int, content: Mapping[str, Any], own: Mapping[str, Field] = conditions.NO_FIELDS
+) -> tuple[str, Candidate] | None:
+    """Its kind of action and the candidate, as candidate_of; None for what cannot be read any more."""
+    try:
+        return content["kind"], candidate_of(rule_id, number, content, own)
+    except (ConditionsError, LimitsError):
+        return None
 
 
 def candidate_of(

@@ -11,8 +11,9 @@ two give the same). Each share is cut by its rule's own limits before the next s
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from campaigns.earning import effects
 from campaigns.earning.action_context import ActionContext
@@ -25,6 +26,7 @@ from loyalty.points.explanations import RULE, Cut, Share
 
 ZERO = Decimal(0)
 Stacking = EarningRule.Stacking
+FIXED = frozenset({Effect.POINTS.value, Effect.PERCENTAGE.value})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,7 @@ class Rule:
         return -self.priority, self.id
 
 
-@dataclass(frozen=True, slots=True)
-class Award:
+class Award(NamedTuple):
     """What an action earns and why: the shares add up to the points."""
 
     points: Decimal
@@ -78,7 +79,8 @@ def award(rules: Sequence[Rule], context: ActionContext, standing: Standing) -> 
     base = effects.of_base(context)
     if not rules:
         return None if base is None else Award(base.points, (base,))
-    rules = sorted(rules, key=lambda rule: rule.order)
+    if len(rules) > 1:
+        rules = sorted(rules, key=lambda rule: rule.order)
     total = _Total(ZERO, ZERO)
     shares: list[Share] = []
 
@@ -86,7 +88,7 @@ def award(rules: Sequence[Rule], context: ActionContext, standing: Standing) -> 
         standing.give(rule.id, rule.limits, share.points)
         shares.append(share)
 
-    fixed = [rule for rule in rules if rule.effect in {Effect.POINTS, Effect.PERCENTAGE}]
+    fixed = [rule for rule in rules if rule.effect in FIXED]
     chosen = _chosen(fixed, lambda rule: _fixed(rule, context, standing), base)
     if base is not None and chosen.has_base:
         shares.append(base)
@@ -94,18 +96,16 @@ def award(rules: Sequence[Rule], context: ActionContext, standing: Standing) -> 
     for rule, share in chosen.shares:
         take(rule, share)
         total.add(share)
-    _multiply([rule for rule in rules if rule.effect == Effect.MULTIPLIER], total, standing, take)
-    bonuses = _chosen(
-        [rule for rule in rules if rule.effect == Effect.BONUS], lambda rule: _fixed(rule, context, standing), None
-    )
-    for rule, share in bonuses.shares:
-        take(rule, share)
-        total.awarded += share.points
+    if len(fixed) < len(rules):
+        _multiply([rule for rule in rules if rule.effect == Effect.MULTIPLIER], total, standing, take)
+        bonuses = [rule for rule in rules if rule.effect == Effect.BONUS]
+        for rule, share in _chosen(bonuses, lambda rule: _fixed(rule, context, standing), None).shares:
+            take(rule, share)
+            total.awarded += share.points
     return _capped(total.awarded, shares)
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
+class _Chosen(NamedTuple):
     shares: list[tuple[Rule, Share]]
     has_base: bool
 
@@ -113,6 +113,8 @@ class _Chosen:
 def _chosen(rules: Sequence[Rule], share_of: Callable[[Rule], Share], base: Share | None) -> _Chosen:
     """Without those that another one of their group beats; `base` is of the level's group."""
     result = [(rule, share_of(rule)) for rule in rules]
+    if all(rule.stacking != Stacking.BEST for rule in rules):
+        return _Chosen(result, has_base=True)
     best: dict[str, int] = {}
     for at, (rule, share) in enumerate(result):
         if rule.stacking == Stacking.BEST:
@@ -168,8 +170,7 @@ def _multiply(rules: Sequence[Rule], total: _Total, standing: Standing, take: Ca
         total.exact = total.awarded if best.share.cut else best.exact
 
 
-@dataclass(frozen=True, slots=True)
-class _Multiplied:
+class _Multiplied(NamedTuple):
     rule: Rule
     share: Share
     exact: Decimal
@@ -199,6 +200,6 @@ def trimmed(award: Award, *, to: Decimal, cut: Cut | None) -> Award:
     for at in range(len(shares) - 1, -1, -1):
         taken = min(over, shares[at].points)
         if taken:
-            shares[at] = replace(shares[at], points=shares[at].points - taken, cut=cut or shares[at].cut)
+            shares[at] = shares[at]._replace(points=shares[at].points - taken, cut=cut or shares[at].cut)
             over -= taken
     return Award(to, tuple(shares))

@@ -1,4 +1,4 @@
-"""Replays of draft rules over past actions, and the terms beside the rules that actions were decided by."""
+"""Replays of drafts over past actions, and the terms beside the rules that actions were decided by."""
 
 from django.db import models
 from django.utils import timezone
@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 from core.moments import MomentField
 from jobs.models import Job
@@ -33,15 +34,31 @@ class EarningTerms(models.Model):
 
 
 class Replay(models.Model):
-    """A rule as it was when somebody tried it on a period's actions, and what a job found. Deleted when it expires.
+    """A draft as it was when somebody tried it on a period's actions, and what a job found. Deleted when it expires.
 
-    `result` is as campaigns/replay/totals.py has it: of members it keeps the numbers of their accounts alone.
+    `content` is as campaigns/replay/drafts.py has it, `result` as campaigns/replay/totals.py: of members it keeps the
+    numbers of their accounts alone.
     """
 
+    class Kind(models.TextChoices):
+        RULE = "rule", _("Earning rule")
+        LEVELS = "levels", _("Levels")
+        CAMPAIGN = "campaign", _("Campaign")
+
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    rule = models.ForeignKey(EarningRule, on_delete=models.CASCADE, related_name="replays", verbose_name=_("rule"))
-    rule_name = models.CharField(_("rule"), max_length=120)
-    content = models.JSONField(help_text=_("What the rule said."))
+    kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices, default=Kind.RULE, db_default=Kind.RULE)
+    rule = models.ForeignKey(
+        EarningRule, on_delete=models.CASCADE, null=True, related_name="replays", verbose_name=_("rule")
+    )
+    campaign = models.ForeignKey(
+        Campaign,
+        on_delete=models.CASCADE,
+        null=True,
+        related_name="replays",
+        verbose_name=_("campaign"),
+    )
+    name = models.CharField(_("what was tried"), max_length=120)
+    content = models.JSONField(help_text=_("What the draft said."))
     since = MomentField(_("from"))
     until = MomentField(_("until"))
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("job"))
@@ -65,7 +82,13 @@ class Replay(models.Model):
                 | models.Q(result__isnull=False, finished_at__isnull=False),
                 name="replay_finished_with_result",
             ),
+            models.CheckConstraint(
+                condition=models.Q(kind="rule", rule__isnull=False, campaign__isnull=True)
+                | models.Q(kind="levels", rule__isnull=True, campaign__isnull=True)
+                | models.Q(kind="campaign", rule__isnull=True, campaign__isnull=False),
+                name="replay_of_its_kind",
+            ),
         ]
 
     def __str__(self) -> str:
-        return self.rule_name
+        return self.name

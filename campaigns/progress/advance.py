@@ -107,6 +107,23 @@ class ProgressStep:
     def next_reward(self) -> str:
         return next((stop.reward_name for stop in self.campaign.milestones if stop.threshold > self.progress), "")
 
+    def after(self) -> ActiveCampaign:
+        """The campaign as the customer stands in it once this is written: see write_accruals.sql."""
+        now = self.campaign
+        while now.round < self.round:
+            now = now.next_round()
+        own = [stop for stop in self.reached if stop.round == self.round]
+        rewarded = {stop.milestone_id for stop in own if not stop.is_withheld}
+        return replace(
+            now,
+            progress=self.progress,
+            achieved=(*now.achieved, *(stop.milestone_id for stop in own)),
+            products=(*now.products, *self.products),
+            milestones=tuple(
+                replace(each, is_rewarded=True) if each.milestone_id in rewarded else each for each in now.milestones
+            ),
+        )
+
     @property
     def points(self) -> Decimal:
         """What the milestones that it reaches pay, which its campaign's budget bears."""

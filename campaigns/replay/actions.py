@@ -1,42 +1,54 @@
 """Past actions as the stored events and the ledger have them, in the order in which they were credited."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from json import JSONDecoder
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
-from psycopg.abc import Buffer
-from psycopg.adapt import Loader
 
 from campaigns.accrual.types import AccrualReason
-from campaigns.earning.action_context import ActionContext
+from campaigns.earning.action_context import ActionContext, Item
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.event_kinds import EventKind
 from core.db.statements import Query, query, query_values
 from loyalty.points import ledger, point_limits
+from loyalty.points.explanations import Share, shares_of
 
 ZERO = Decimal(0)
 PAGE = 2_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-DECODER = JSONDecoder()
+# The scanner alone, without the look for spaces around: PostgreSQL writes none.
+read_json = JSONDecoder().scan_once  # type: ignore[attr-defined] # typeshed knows only the decoder's methods
+MAX_REMEMBERED = 4_096
 ADJUSTED, RELEASED, RETURNED, MERGED = "adjusted", "released", "returned", "merged"
 MOVES = frozenset({ADJUSTED, RELEASED, RETURNED, MERGED})
+WELCOME = EarningRule.Kind.WELCOME.value
 # A milestone's points are the action of an event of another name.
 MILESTONE_EVENT = "reward-claimed"
 KINDS = [*(kind.value for kind in EarningRule.Kind if kind != EarningRule.Kind.MILESTONE), MILESTONE_EVENT]
+Shares = Sequence[Share] | None  # None where the ledger does not say, as it did not always
+
+
+class Entry(NamedTuple):
+    """What a reason brought, or would bring."""
+
+    reason_id: str
+    points: Decimal
+    shares: Shares
 
 
 @dataclass(slots=True)
 class PastAction:
-    """An action and the entry that it brought; or, of a `kind` in MOVES, what else changed the member's points.
+    """An action and the entries that it brought; or, of a `kind` in MOVES, what else changed the member's points.
 
-    `at` is when it was credited. Of an entry: its `number`, points, shares as they are stored, and by which version of
-    the rules (`rules`) it was decided. `more`: all entries of an action that has several. `level` is the member's after
-    it. `is_rejected`: nothing was for it, so it has no entry.
+    `at` is when it was credited, `rules` by which version of the rules it was decided. `number` and `points` are those
+    of its (last) entry. `level` is the member's after it. `is_rejected`: nothing was for it, so it has no entry.
+    `identity`: of an event of the brand's own kinds, its source and id.
     """
 
     user_id: int
@@ -47,48 +59,71 @@ class PastAction:
     payload: dict[str, Any] | None
     is_rejected: bool
     number: int | None
+    entries: Sequence[Entry]
+    points: Decimal
+    is_pending: bool
+    rules: int | None
+    level: str | None
+    level_updated: bool | None
+    identity: str | None
+
+
+@dataclass(slots=True)
+class ActionRow:
+    """A row of fetch_past_actions.sql: moments in microseconds, and JSON as text."""
+
+    user_id: int
+    at: int
+    id: int
+    kind: str
+    happened_at: int
+    payload: str | None
+    is_rejected: bool
+    number: int | None
     reason_id: str | None
     points: Decimal | None
     is_pending: bool
     rules: int | None
-    shares: list[dict[str, Any]] | None
-    more: list[Any] | None
+    shares: str | None
+    more: str | None
     level: str | None
     level_updated: bool | None
-
-    @property
-    def entries(self) -> list[tuple[str, Decimal, list[dict[str, Any]] | None]]:
-        """Reason, points and shares of each."""
-        if self.more is not None:
-            return [(reason_id, Decimal(points), shares) for reason_id, points, shares in self.more]
-        if self.reason_id is None:
-            return []
-        return [(self.reason_id, self.points or ZERO, self.shares)]
+    identity: str | None
 
 
 @dataclass(slots=True)
 class Replayable:
-    """What an action is about, without its member; and why it counts once."""
+    """What an action is about, without its member; and why it counts once. `catalogue`: what the brand's products say
+    of an order's items."""
 
     context: ActionContext
     reasons: Sequence[AccrualReason]
+    catalogue: Sequence[Item] = ()
 
 
 BY_MEMBER, BY_MOMENT = "user_id, ordered_at, id", "ordered_at, id"
 # Read through a cursor of its own: its rows become PastActions in `pages`.
-FETCH_ACTIONS = query("campaigns/replay/sql/fetch_past_actions.sql", returns=PastAction, order=BY_MEMBER)
+FETCH_ACTIONS = query("campaigns/replay/sql/fetch_past_actions.sql", returns=ActionRow, order=BY_MEMBER)
 COUNT_ACTIONS = query_values("campaigns/replay/sql/count_past_actions.sql", "number")
 COUNT_ENTRIES = query_values(
     "campaigns/replay/sql/count_action_entries.sql",
     "number",
-    no_actions=point_limits.beginning_with(ledger.RETURNED, ledger.ADJUSTED, ledger.OPENING, ledger.TRANSFERRED),
+    no_actions=point_limits.beginning_with(
+        ledger.RETURNED, ledger.ADJUSTED, ledger.OPENING, ledger.TRANSFERRED, ledger.REFERRED
+    ),
 )
 
 
-def period_parameters(*, brand_id: int, since: datetime, until: datetime) -> dict[str, Any]:
-    """Of a brand's own kinds too, which count as they were paid."""
-    own = EventKind.objects.filter(brand=brand_id).values_list("name", flat=True)
-    return {"brand_id": brand_id, "since": since, "until": until, "kinds": [*KINDS, *own]}
+def own_kinds_of(brand_id: int) -> list[str]:
+    return list(EventKind.objects.filter(brand=brand_id).values_list("name", flat=True))
+
+
+def period_parameters(
+    *, brand_id: int, since: datetime, until: datetime, own_kinds: Sequence[str] = (), joins: bool = False
+) -> dict[str, Any]:
+    """`joins`: who joined without welcome points counts too."""
+    about = {"brand_id": brand_id, "since": since, "until": until}
+    return {**about, "kinds": [*KINDS, *own_kinds], "own_kinds": list(own_kinds), "joins": joins}
 
 
 def count(raw: "psycopg.Connection[Any]", statement: Query[int], parameters: Mapping[str, Any]) -> int:
@@ -99,27 +134,67 @@ def count(raw: "psycopg.Connection[Any]", statement: Query[int], parameters: Map
 
 @contextmanager
 def pages(
-    raw: "psycopg.Connection[Any]", *, brand_id: int, since: datetime, until: datetime, by_moment: bool
+    raw: "psycopg.Connection[Any]", parameters: Mapping[str, Any], *, by_moment: bool
 ) -> Iterator[Iterator[list[PastAction]]]:
     """All of a period, so many at a time; the server keeps the others. Call in a transaction of `raw`.
 
-    Of one member after the other, or `by_moment`.
+    Of one member after the other, or `by_moment`. While the caller works on a page the next one is fetched.
     """
     text = FETCH_ACTIONS.text.replace(BY_MEMBER, BY_MOMENT) if by_moment else FETCH_ACTIONS.text
-    with raw.cursor(name="past_actions") as cursor:
-        cursor.adapters.register_loader("jsonb", _JsonLoader)
-        cursor.itersize = PAGE
-        cursor.execute(text, period_parameters(brand_id=brand_id, since=since, until=until))
-        yield iter(lambda: [_action(*row) for row in cursor.fetchmany(PAGE)], [])
+    reader = ActionReader()
+    with raw.cursor(name="past_actions", binary=True) as cursor, ThreadPoolExecutor(max_workers=1) as reader_thread:
+        cursor.execute(text, parameters)
+
+        def read() -> Iterator[list[PastAction]]:
+            ahead = reader_thread.submit(cursor.fetchmany, PAGE)
+            while rows := ahead.result():
+                ahead = reader_thread.submit(cursor.fetchmany, PAGE)
+                yield [reader.read(row) for row in rows]
+
+        yield read()
 
 
-class _JsonLoader(Loader):
-    """Spares the search for an encoding: it is UTF-8."""
+class ActionReader:
+    """Makes actions of rows. Most entries say the same of their points as one that it has just read."""
 
-    def load(self, data: Buffer) -> Any:
-        return DECODER.decode(str(data, "utf-8"))
+    def __init__(self) -> None:
+        self._shares: dict[str, Sequence[Share]] = {}
 
+    def read(self, row: tuple[Any, ...]) -> PastAction:
+        """An action of the columns of an ActionRow."""
+        user_id, at, number, kind, happened_at, payload, is_rejected, entry, reason_id, points, *remaining = row
+        is_pending, rules, shares, more, level, level_updated, identity = remaining
+        entries: Sequence[Entry] = ()
+        if more is not None:
+            entries = [
+                Entry(name, Decimal(earned), None if own is None else shares_of({"shares": own}))
+                for name, earned, own in read_json(more, 0)[0]
+            ]
+        elif reason_id is not None:
+            entries = (Entry(reason_id, points or ZERO, None if shares is None else self._shares_in(shares)),)
+        credited = EPOCH + timedelta(microseconds=at)
+        return PastAction(
+            user_id,
+            credited,
+            number,
+            kind,
+            credited if happened_at == at else EPOCH + timedelta(microseconds=happened_at),
+            None if payload is None else read_json(payload, 0)[0],
+            is_rejected,
+            entry,
+            entries,
+            points or ZERO,
+            is_pending,
+            rules,
+            level,
+            level_updated,
+            identity,
+        )
 
-def _action(user_id: int, at: int, number: int, kind: str, happened_at: int, *remaining: Any) -> PastAction:
-    credited, happened = EPOCH + timedelta(microseconds=at), EPOCH + timedelta(microseconds=happened_at)
-    return PastAction(user_id, credited, number, kind, happened, *remaining)
+    def _shares_in(self, text: str) -> Sequence[Share]:
+        result = self._shares.get(text)
+        if result is None:
+            if len(self._shares) >= MAX_REMEMBERED:
+                self._shares.clear()
+            result = self._shares[text] = tuple(shares_of({"shares": read_json(text, 0)[0]}))
+        return result

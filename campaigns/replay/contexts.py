@@ -1,6 +1,6 @@
 """What past actions were about, a page at a time: as their handlers see them, without a statement for each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -10,9 +10,9 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from brands.models.tenants import Brand
-from campaigns.accrual import handlers
+from campaigns.accrual import handlers, own_kinds, welcome
 from campaigns.accrual.types import AccrualReason
-from campaigns.earning.action_context import Item
+from campaigns.earning.action_context import ActionContext, Item
 from campaigns.models.earning_rules import EarningRule
 from campaigns.replay.actions import MILESTONE_EVENT, PastAction, Replayable
 from campaigns.replay.terms import TermsHistory
@@ -52,14 +52,16 @@ FETCH_CLAIMED = query("campaigns/replay/sql/fetch_claimed.sql", returns=ClaimedR
 class Contexts:
     """Of one brand. Products, currencies' rates and codes count as they are now."""
 
-    def __init__(self, brand: Brand, history: TermsHistory) -> None:
+    def __init__(self, brand: Brand, history: TermsHistory, own: Collection[str]) -> None:
         self._brand, self._history = brand, history
         self._rates: dict[str, Decimal] = dict(CurrencyRate.objects.filter(brand=brand).values_list("currency", "rate"))
         self._by_kind: dict[str, Callable[[Sequence[PastAction]], Result]] = {
             Kind.ORDER: self._orders,
             Kind.PROFILE: lambda actions: [self._profile(action) for action in actions],
             Kind.LOGIN: lambda actions: [self._login(action) for action in actions],
+            Kind.WELCOME: lambda actions: [self._welcome(action) for action in actions],
             MILESTONE_EVENT: lambda actions: [self._milestone(action) for action in actions],
+            **dict.fromkeys(own, lambda actions: [self._own(action) for action in actions]),
         }
 
     def of(self, page: Sequence[PastAction]) -> Result:
@@ -118,9 +120,8 @@ class Contexts:
             for past in result:
                 if past is not None and past.context.items:
                     own = [by_id.get(each.product_id or 0) or by_sku.get(each.sku) for each in past.context.items]
-                    past.context = past.context.in_catalogue(
-                        [Item(row.id, row.sku, row.category, frozenset(row.tags)) for row in own if row]
-                    )
+                    past.catalogue = [Item(row.id, row.sku, row.category, frozenset(row.tags)) for row in own if row]
+                    past.context = past.context.in_catalogue(past.catalogue)
         return result
 
     def _order(self, action: PastAction) -> Replayable | None:
@@ -148,6 +149,18 @@ class Contexts:
         )
         day = action.happened_at.astimezone(self._history.at(action.at).zone).date()
         return Replayable(context, [AccrualReason(f"login:{day}", "")])
+
+    def _welcome(self, action: PastAction) -> Replayable:
+        payload: Any = action.payload
+        context = handlers.welcome_context(
+            payload, brand_id=self._brand.pk, user_id=action.user_id, happened_at=action.happened_at
+        )
+        return Replayable(context, [AccrualReason(welcome.REASON, "")])
+
+    def _own(self, action: PastAction) -> Replayable:
+        payload: Any = action.payload
+        context = ActionContext(kind=action.kind, happened_at=action.happened_at, payload=payload)
+        return Replayable(context, [AccrualReason(own_kinds.reason_id_by(action.kind, action.identity or ""), "")])
 
     def _milestone(self, action: PastAction) -> Replayable | None:
         payload: Any = action.payload

@@ -11,14 +11,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from brands.models.people import User
-from campaigns.earning import rules
-from campaigns.earning.conditions import ConditionsError
-from campaigns.earning.limits import LimitsError
-from campaigns.models.earning_rules import EarningRule
+from brands.models.tenants import Brand
 from campaigns.models.replays import Replay
+from campaigns.replay.drafts import Draft
 from campaigns.replay.replay import replay
-from core.db import replica
-from core.errors import Invalid
+from core.db import replica, sql
+from core.errors import Invalid, QuotaReached, raises
 from jobs import queue, runner
 from jobs.file_exports import PATIENCE_SECONDS, PROGRESS_SECONDS, separate_connection
 from jobs.kinds import JobKind
@@ -26,6 +24,7 @@ from jobs.models import Job
 
 RETENTION = timedelta(days=30)
 MIN_DAYS, MAX_DAYS = 1, 366
+TURN = "SELECT pg_advisory_xact_lock(7216017, %(brand)s::int)"
 
 
 def max_days() -> int:
@@ -33,34 +32,27 @@ def max_days() -> int:
     return min(MAX_DAYS, settings.POINT_EVENT_DAYS or MAX_DAYS)
 
 
-def start(*, rule: EarningRule, days: int, by: User | None, at: datetime) -> Replay:
-    """Have a worker try the rule, as it is now, on the actions of the last `days`, in the caller's transaction.
+@raises(Invalid, QuotaReached)
+def start(*, brand: Brand, draft: Draft, days: int, by: User | None, at: datetime) -> Replay:
+    """Have a worker try the draft on the actions of the last `days`, in the caller's transaction.
 
-    Raises Invalid for a number of days that is out of range and for a rule that cannot be read, and QuotaReached.
+    Raises Invalid for a number of days that is out of range and while another replay of the brand's runs, and
+    QuotaReached.
     """
     most = max_days()
     if not MIN_DAYS <= days <= most:
         raise Invalid(_("Choose 1 to %(most)d days.") % {"most": most}, details={"field": "days"})
-    if rule.kind not in EarningRule.Kind.values:
-        raise Invalid(_("Rules for own kinds of events cannot be tried on past actions yet."))
-    if rule.kind == EarningRule.Kind.WELCOME:
-        raise Invalid(_("Rules for joining cannot be tried on past actions: members join once."))
-    if rule.kind == EarningRule.Kind.BIRTHDAY:
-        raise Invalid(_("Rules for birthdays cannot be tried on past actions."))
-    running = Job.objects.unfinished().filter(brand=rule.brand_id, kind=REPLAY.name)
-    if running.exists():
-        raise Invalid(_("Another rule is being tried. Wait until that has ended, or cancel it."))
-    content = rules.content_of(rule)
-    try:
-        rules.candidate_of(rule.pk, 0, content)
-    except (ConditionsError, LimitsError) as error:
-        raise Invalid(str(error)) from error
-    midnight = at.astimezone(rule.brand.zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    take_turn(brand.pk)
+    if Job.objects.unfinished().filter(brand=brand, kind=REPLAY.name).exists():
+        raise Invalid(_("Another draft is being tried. Wait until that has ended, or cancel it."))
+    midnight = at.astimezone(brand.zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     made = Replay.objects.create(
-        brand=rule.brand,
-        rule=rule,
-        rule_name=rule.name,
-        content=content,
+        brand=brand,
+        kind=draft.kind,
+        rule_id=draft.rule_id,
+        campaign_id=draft.campaign_id,
+        name=draft.name,
+        content=draft.content,
         since=midnight - timedelta(days=days - 1),
         until=at,
         created_by=by,
@@ -68,10 +60,10 @@ def start(*, rule: EarningRule, days: int, by: User | None, at: datetime) -> Rep
         expires_at=at + RETENTION,
     )
     made.job = queue.start(
-        brand=rule.brand,
+        brand=brand,
         kind=REPLAY.name,
-        title=ngettext("Try “%(rule)s” on the last day", "Try “%(rule)s” on the last %(days)d days", days)
-        % {"rule": rule.name, "days": days},
+        title=ngettext("Try “%(draft)s” on the last day", "Try “%(draft)s” on the last %(days)d days", days)
+        % {"draft": draft.name, "days": days},
         parameters={"replay_id": made.pk},
         by=by,
     )
@@ -79,17 +71,21 @@ def start(*, rule: EarningRule, days: int, by: User | None, at: datetime) -> Rep
     return made
 
 
+def take_turn(brand_id: int) -> None:
+    """Of two who start a replay at once, the second sees the first one's. Joins a transaction."""
+    sql.rows(TURN, {"brand": brand_id % 2**31})
+
+
 def run_replay(run: runner.Run) -> None:
     """The job's handler. Run again it begins anew: until it ends it writes nothing but how far it is."""
     made = Replay.objects.select_related("brand").filter(pk=run.parameters["replay_id"], brand=run.job.brand).first()
     if made is None:
-        raise Invalid(_("The rule was deleted."))
+        raise Invalid(_("What was tried was deleted."))
     began = monotonic()
     with separate_connection(made.brand, replica.alias(patience_seconds=PATIENCE_SECONDS)) as raw:
         result = replay(
             brand=made.brand,
-            rule_id=made.rule_id,
-            content=made.content,
+            draft=Draft(made.kind, made.name, made.content, made.rule_id, made.campaign_id),
             since=made.since,
             until=made.until,
             raw=raw,
@@ -122,7 +118,7 @@ def purge(*, at: datetime) -> int:
 
 REPLAY = JobKind(
     name="replay-rule",
-    label=gettext_lazy("Try a rule on past actions"),
+    label=gettext_lazy("Try a draft on past actions"),
     run=run_replay,
     on_cancel=gettext_lazy("Nothing is kept of it. You can start it again."),
     visible_with="campaigns.replay",

@@ -1,27 +1,45 @@
-"""The replay: each past action is decided by the rules as they stood, which must give what the ledger has, and by the
-same rules with a draft beside them. It writes nothing."""
+"""The replay: each past action is decided as the rules stood, which must give what the ledger has (the control), and by
+the same with a draft in its place. It writes nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import psycopg
 
 from brands.models.tenants import Brand
+from campaigns.accrual.types import AccrualReason
 from campaigns.earning.action_context import ActionContext
 from campaigns.earning.fields import ORDER
-from campaigns.replay import actions
-from campaigns.replay.actions import MERGED, MOVES, RELEASED, RETURNED, PastAction, Replayable
+from campaigns.replay import actions, drafts
+from campaigns.replay.actions import (
+    MERGED,
+    MILESTONE_EVENT,
+    MOVES,
+    RELEASED,
+    RETURNED,
+    WELCOME,
+    Entry,
+    PastAction,
+    Replayable,
+)
+from campaigns.replay.campaign_trial import CampaignTrial
 from campaigns.replay.contexts import Contexts
-from campaigns.replay.decisions import Entry, World, agree
-from campaigns.replay.members import ZERO, Member, Members
+from campaigns.replay.decisions import Decider, agree
+from campaigns.replay.drafts import Draft
+from campaigns.replay.member_states import ZERO, Member, Members
 from campaigns.replay.rule_history import RuleHistory
 from campaigns.replay.terms import Terms, TermsHistory
 from campaigns.replay.totals import Costs, Totals
 from loyalty.orders.holds import hold_of_orders
-from loyalty.points.explanations import shares_of
 
+COLLECT_AFTER = 200_000  # new objects, of which a page has fewer at any time
 Progress = Callable[[int, int], None]
+Decided = tuple[Sequence[Entry], Sequence[Entry], ActionContext]
 
 
 def _silent(_done: int, _total: int) -> None:
@@ -31,118 +49,176 @@ def _silent(_done: int, _total: int) -> None:
 def replay(
     *,
     brand: Brand,
-    rule_id: int,
-    content: Mapping[str, Any],
+    draft: Draft,
     since: datetime,
     until: datetime,
     raw: "psycopg.Connection[Any]",
     progress: Progress = _silent,
 ) -> dict[str, Any]:
-    """Try a rule, by its id and `content` (see rules.content_of), on the actions credited from `since` to `until`.
+    """Try a draft on the actions credited from `since` to `until`.
 
     `progress` hears how many actions are done, of how many; it may raise. The actions are read from `raw`, in its
-    transaction. Returns Totals.as_json, and how many entries have no event any more (`without_event`).
-    Raises ConditionsError or LimitsError for content that cannot be read.
+    transaction. Returns Totals.as_json; how many entries have no event any more (`without_event`); and of a campaign
+    what CampaignTrial.as_json says (`campaign`). Raises ConditionsError or LimitsError for what cannot be read.
     """
-    return _Replay(brand, RuleHistory(brand.pk, rule_id=rule_id, content=content), since, until).run(raw, progress)
+    return _Replay(brand, draft, since, until).run(raw, progress)
 
 
 class _Replay:
     """What one replay holds while it runs."""
 
-    def __init__(self, brand: Brand, rules: RuleHistory, since: datetime, until: datetime) -> None:
-        self.brand, self.rules, self.since, self.until = brand, rules, since, until
-        self.terms = TermsHistory(brand.pk)
-        self.contexts = Contexts(brand, self.terms)
+    def __init__(self, brand: Brand, draft: Draft, since: datetime, until: datetime) -> None:
+        self.brand, self.since, self.until = brand, since, until
+        is_rule = draft.kind == drafts.Kind.RULE
+        self.rules = RuleHistory(
+            brand.pk, rule_id=draft.rule_id if is_rule else None, content=draft.content if is_rule else None
+        )
+        self.campaign = CampaignTrial(draft.content) if draft.kind == drafts.Kind.CAMPAIGN else None
+        self.terms = self.drafted_terms = TermsHistory.of(brand.pk)
+        self.tries_levels = draft.kind == drafts.Kind.LEVELS
+        if self.tries_levels:
+            self.drafted_terms = self.terms.with_levels(drafts.levels_in(draft.content))
+        own_kinds = actions.own_kinds_of(brand.pk)
+        self.contexts = Contexts(brand, self.terms, own_kinds)
+        has_limits, has_budgets = self.rules.has_limits(since, until)
         # What one member got leaves a budget less for others: then time must pass for all of them at once.
-        self.by_moment = rules.has_budgets(since, until)
+        self.by_moment = has_budgets or (self.campaign is not None and self.campaign.has_budget)
         self.members = Members(
             brand_id=brand.pk,
             since=since,
             terms=self.terms.at(since),
-            has_limits=any(rules.limits.values()),
+            drafted_terms=self.drafted_terms.at(since),
+            has_limits=has_limits,
+            own_kinds=own_kinds,
             has_level_periods=self.terms.have_level_periods,
         )
-        self.now, self.then = World(rules.limits), World(rules.limits)
+        self.control, self.drafted = (
+            Decider(self.rules.limits, frozenset(own_kinds), self.terms.ever_limits_points) for _way in range(2)
+        )
+        self.period = actions.period_parameters(
+            brand_id=brand.pk, since=since, until=until, own_kinds=own_kinds, joins=self.rules.kind == WELCOME
+        )
         self.holds_orders = hold_of_orders(brand) is not None
         self.totals = Totals()
+        self.paid_by_milestone: defaultdict[int, Decimal] = defaultdict(Decimal)
 
     def run(self, raw: "psycopg.Connection[Any]", progress: Progress) -> dict[str, Any]:
-        period = actions.period_parameters(brand_id=self.brand.pk, since=self.since, until=self.until)
         if self.by_moment:
-            self.now.budgets = self.members.budgets(raw)
-            self.then.budgets = dict(self.now.budgets)
-        total = actions.count(raw, actions.COUNT_ACTIONS, period)
-        entries = actions.count(raw, actions.COUNT_ENTRIES, period)
+            self.control.budgets = self.members.budgets(raw)
+            self.drafted.budgets = dict(self.control.budgets)
+        total = actions.count(raw, actions.COUNT_ACTIONS, self.period)
+        entries = actions.count(raw, actions.COUNT_ENTRIES, self.period)
         progress(0, total)
         done = 0
-        with actions.pages(
-            raw, brand_id=self.brand.pk, since=self.since, until=self.until, by_moment=self.by_moment
-        ) as pages:
+        with actions.pages(raw, self.period, by_moment=self.by_moment) as pages, collecting_rarely():
             for page in pages:
                 self._page(page)
                 done += len(page)
                 progress(done, max(done, total))
         self.totals.close(self.members.take(but=None))
         result = self.totals.as_json(Costs(self.brand.pk))
-        return {**result, "members": self.members.met, "without_event": max(0, entries - self.totals.entries)}
+        result |= {"members": self.members.met, "without_event": max(0, entries - self.totals.entries)}
+        if self.campaign:
+            paid = self.paid_by_milestone
+            result["campaign"] = self.campaign.as_json(since=self.since, until=self.until, paid=paid)
+        return result
 
     def _page(self, page: Sequence[PastAction]) -> None:
         self.members.load({action.user_id for action in page})
         for action, past in zip(page, self.contexts.of(page), strict=True):
             member, terms = self.members[action.user_id], self.terms.at(action.at)
+            drafted_terms = self.drafted_terms.at(action.at) if self.tries_levels else terms
             if action.kind in MOVES:
-                move(member, action, terms)
+                move(member, action, terms, drafted_terms)
             else:
-                self._action(action, past, member, terms)
+                self._action(action, past, member, terms, drafted_terms)
         if not self.by_moment:
             self.totals.close(self.members.take(but=page[-1].user_id))
 
-    def _action(self, action: PastAction, past: Replayable | None, member: Member, terms: Terms) -> None:
-        place(member, action, terms)
-        levels = member.now.level, member.then.level
+    def _action(
+        self, action: PastAction, past: Replayable | None, member: Member, terms: Terms, drafted_terms: Terms
+    ) -> None:
+        if terms.has_level_periods or (not member.is_placed and action.level is not None):
+            self._place(member, action, terms)
+        actual, level, drafted_level = member.actual, member.actual.level, member.drafted.level
         paid: Sequence[Entry] = ()
         tried: Sequence[Entry] = ()
+        context: ActionContext | None = None
         if past is not None:
-            paid, tried = self._decide(action, past, member, terms)
+            paid, tried, context = self._decide(action, past, member, terms, drafted_terms)
         elif not action.is_rejected:
             self.totals.gone += 1
-            paid = tried = recorded(action)
-        if member.is_shared and not alike(paid, tried):
+            paid = tried = action.entries
+        if paid is not tried and member.drafted is actual and not alike(paid, tried):
             member.part()
-        self.now.advance(action, paid, member.now, terms)
-        if member.is_shared:
-            self.then.give(tried)
+        local = action.at.astimezone(terms.zone)
+        self.control.advance(action.kind, paid, local, actual, terms, is_pending=action.is_pending)
+        if member.drafted is actual:
+            self.drafted.give(tried)
         else:
-            self.then.advance(action, tried, member.then, terms)
-        day = action.at.astimezone(terms.zone).date()
-        before, after = self.totals.count(day, levels, paid, tried)
+            self.drafted.advance(action.kind, tried, local, member.drafted, drafted_terms, is_pending=action.is_pending)
+        day = local.date()
+        before, after = self.totals.count(day, level, drafted_level, paid, tried)
         member.paid += before
         member.tried += after
         if action.is_pending and action.number is not None and before != after:
             member.pending = {**(member.pending or {}), action.number: after - before}
+        if self.campaign and past is not None and context is not None and self.campaign.counts(context):
+            self._advance_campaign(self.campaign, action, past, context, member, drafted_terms, has_entries=bool(tried))
+
+    def _place(self, member: Member, action: PastAction, terms: Terms) -> None:
+        """The level before the first action: as the action's event says it, unless the action itself changed it.
+
+        With levels that are tried, members stand where their lifetime points say. Where levels have periods, it is the
+        level before each action, with the draft too: a draft moves no level there.
+        """
+        member.is_placed = True
+        if terms.has_level_periods:
+            level = member.levels.before(at=action.at, after=action.level)
+            for state in member.states:
+                state.level = state.level if level is None else level
+            return
+        if not action.level_updated and action.level is not None:
+            for state in [member.actual] if self.tries_levels else member.states:
+                state.level = action.level
+                state.climb(terms)
 
     def _decide(
-        self, action: PastAction, past: Replayable, member: Member, terms: Terms
-    ) -> tuple[Sequence[Entry], Sequence[Entry]]:
-        """What it brought, compared with what the rules as they stood give; and what it brings with the draft."""
+        self, action: PastAction, past: Replayable, member: Member, terms: Terms, drafted_terms: Terms
+    ) -> Decided:
+        """What it brought, compared with what the rules as they stood give; what it brings with the draft; and the
+        action as of the member with the draft."""
         version = self.rules.version_at(action.at) if action.rules is None else action.rules
-        context = self.now.context(past, member.now, terms)
-        decided = self.now.award(action, past.reasons, context, member.now, terms, self.rules.as_it_stood(version))
+        rules = self.rules.with_draft(version)
+        actual, drafted = member.actual, member.drafted
+        context = self.control.context(past.context, actual, terms)
+        decided = self.control.award(past.reasons, context, action.at, actual, terms, rules.stood)
         paid = self._compared(action, decided)
-        if self._is_untouched(past, context, member, version):
-            return paid, paid
-        if not member.is_shared:
-            context = self.then.context(past, member.then, terms)
-        reasons = [each for each in past.reasons if each.reason_id not in (member.claimed or ())]
-        tried = self.then.award(action, reasons, context, member.then, terms, self.rules.with_draft(version))
+        if self._is_replaced(action):
+            self.paid_by_milestone[past.context.payload["milestone_id"]] += sum(entry.points for entry in paid)
+            return paid, (), context
+        if drafted is actual:
+            if not self.by_moment and self._is_untouched(past, context, has_own=rules.has_own):
+                return paid, paid, context
+        else:
+            context = self.drafted.context(past.context, drafted, drafted_terms)
+        reasons = past.reasons
+        if member.claimed:
+            reasons = [each for each in reasons if each.reason_id not in member.claimed]
+        tried = self.drafted.award(reasons, context, action.at, drafted, drafted_terms, rules)
         if not action.is_rejected:
-            return paid, tried
+            return paid, tried, context
         tried = [entry for entry in tried if entry.points]
         if tried:
             action.is_pending = self.holds_orders and action.kind == ORDER
             member.claimed = (member.claimed or set()) | {entry.reason_id for entry in tried}
-        return paid, tried
+        return paid, tried, context
+
+    def _is_replaced(self, action: PastAction) -> bool:
+        """Whether a campaign paid it in whose place another one is tried."""
+        if self.campaign is None or action.kind != MILESTONE_EVENT or action.payload is None:
+            return False
+        return action.payload.get("campaign_id") in self.campaign.replaces
 
     def _compared(self, action: PastAction, decided: Sequence[Entry]) -> Sequence[Entry]:
         """What the ledger has, from which the member goes on, whether the rules decide it so or not."""
@@ -154,70 +230,91 @@ class _Replay:
         if agree(decided, action.entries):
             return decided
         self.totals.differs(action, decided)
-        return recorded(action)
+        return action.entries
 
-    def _is_untouched(self, past: Replayable, context: ActionContext, member: Member, version: int) -> bool:
-        """Whether the draft makes no difference: to a member as they really are, by an action that it is not for."""
-        if self.by_moment or not member.is_shared or self.rules.has_own(version):
+    def _is_untouched(self, past: Replayable, context: ActionContext, *, has_own: bool) -> bool:
+        """Whether the draft makes no difference to a member as they really are, because the action is none of its."""
+        if self.rules.draft is None:
+            return True
+        if has_own:
             return False
         if past.context.kind != self.rules.kind:
             return True
         return len(past.reasons) == 1 and not self.rules.draft.rule.test(context)
 
+    def _advance_campaign(
+        self,
+        campaign: CampaignTrial,
+        action: PastAction,
+        past: Replayable,
+        context: ActionContext,
+        member: Member,
+        terms: Terms,
+        *,
+        has_entries: bool,
+    ) -> None:
+        """What an action counts in the campaign that is tried, and what the milestones pay that it reaches."""
+        if action.is_rejected and not has_entries:
+            # Nothing was for it; a campaign that counts it makes it count once.
+            past.reasons = [each for each in past.reasons if each.reason_id not in (member.claimed or ())]
+            has_entries = bool(past.reasons)
+        if not has_entries:
+            return
+        was = member.campaign
+        reached = campaign.count(member, past, context)
+        if action.is_rejected and member.campaign is not was:
+            member.claimed = (member.claimed or set()) | {each.reason_id for each in past.reasons}
+        paying = [stop for stop in reached if not stop.is_thing]
+        if not paying:
+            return
+        member.part()
+        local = action.at.astimezone(terms.zone)
+        rules = self.rules.with_draft(self.rules.version_at(action.at) if action.rules is None else action.rules)
+        for stop in paying:
+            reason_id, milestone = campaign.award_of(stop, action.at)
+            milestone = self.drafted.context(milestone, member.drafted, terms)
+            reasons, level = [AccrualReason(reason_id, "")], member.drafted.level
+            entries = self.drafted.award(reasons, milestone, action.at, member.drafted, terms, rules)
+            self.drafted.advance(MILESTONE_EVENT, entries, local, member.drafted, terms)
+            points = self.totals.add_tried(local.date(), level, entries)
+            member.tried += points
+            campaign.paid(stop, points)
 
-def place(member: Member, action: PastAction, terms: Terms) -> None:
-    """The level before the first action: as the action's event says it, unless the action itself changed it.
 
-    Where levels have periods, that before each action, with the draft too: a draft moves no level there.
-    """
-    if terms.has_level_periods:
-        member.is_placed = True
-        level = member.levels.before(at=action.at, after=action.level)
-        for branch in member.branches:
-            branch.level = branch.level if level is None else level
-        return
-    if member.is_placed or action.level is None:
-        return
-    member.is_placed = True
-    if not action.level_updated:
-        for branch in member.branches:
-            branch.level = action.level
-            branch.climb(terms)
+@contextmanager
+def collecting_rarely() -> Iterator[None]:
+    """A page's actions are no cycles: looking for some among them takes a quarter of the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(COLLECT_AFTER, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
-def move(member: Member, action: PastAction, terms: Terms) -> None:
+def move(member: Member, action: PastAction, terms: Terms, drafted_terms: Terms) -> None:
     """What else changed lifetime points counts as it happened, but for what the draft gave more, or less, of an order
     whose points are released."""
-    for branch in member.branches:
-        points = action.points or ZERO
-        if action.kind == RELEASED and branch is member.then and not member.is_shared:
+    for state in member.states:
+        points, own_terms = action.points, terms if state is member.actual else drafted_terms
+        if action.kind == RELEASED and state is not member.actual:
             points += (member.pending or {}).get(action.number or 0, ZERO)
         if action.kind == RETURNED:
-            branch.lifetime -= points
+            state.lifetime -= points
             if terms.lowers_levels:
-                branch.descend(terms)
+                state.descend(own_terms)
         else:
-            branch.lifetime += points
-            branch.climb(terms)
+            state.lifetime += points
+            state.climb(own_terms)
         if action.kind == MERGED:
-            branch.take_over(action.payload or {})
-
-
-def recorded(action: PastAction) -> list[Entry]:
-    return [
-        Entry(reason_id, points, None if shares is None else shares_of({"shares": shares}))
-        for reason_id, points, shares in action.entries
-    ]
+            state.take_over(action.payload or {})
 
 
 def alike(paid: Sequence[Entry], tried: Sequence[Entry]) -> bool:
     """Whether a member stands the same after both."""
-    return paid is tried or (
-        len(paid) == len(tried)
-        and all(
-            one.reason_id == other.reason_id and one.points == other.points and _rule_points(one) == _rule_points(other)
-            for one, other in zip(paid, tried, strict=True)
-        )
+    return len(paid) == len(tried) and all(
+        one.reason_id == other.reason_id and one.points == other.points and _rule_points(one) == _rule_points(other)
+        for one, other in zip(paid, tried, strict=True)
     )
 
 

@@ -1,36 +1,89 @@
 """A brand's rules as they stood at any time, and the same with a draft beside them."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from campaigns.earning import rules
+from campaigns.earning import own_fields, rules
+from campaigns.earning.action_context import ActionContext
 from campaigns.earning.limits import RULE, Limit
-from campaigns.earning.rules import Candidate, RuleSet
+from campaigns.earning.own_fields import OwnFields
+from campaigns.earning.rules import Candidate, RulesOfKind
+from campaigns.earning.stacking import Rule
 from campaigns.models.earning_rules import EarningRuleVersion
 
 TRIED = 0  # the version of a rule that never was in force
+# However often somebody has changed a brand's rules, a replay keeps no more of them compiled than this.
+MAX_SETS, MAX_COMPILED = 200, 5_000
+NO_RULES = RulesOfKind()
+
+
+@dataclass(slots=True)
+class RulesAsTheyStood:
+    """A version of a brand's rules. It remembers what matched last: the draft is tried on the same action next."""
+
+    kinds: Mapping[str, RulesOfKind]
+    limited: frozenset[str]  # kinds of action that a rule with limits is for
+    rule_ids: frozenset[int]
+    last: ActionContext | None = None
+    last_matching: list[Rule] = field(default_factory=list)
+
+    def matching(self, context: ActionContext) -> list[Rule]:
+        """The rules that apply to an action of a member."""
+        if context is not self.last:
+            of_kind = self.kinds.get(context.kind, NO_RULES)
+            self.last_matching = [each.rule for each in of_kind.candidates(context) if each.rule.test(context)]
+            self.last = context
+        return self.last_matching
+
+
+@dataclass(slots=True)
+class RulesWithDraft:
+    """The same version with a draft rule in place of its rule's own; where no rule is tried, the version itself."""
+
+    stood: RulesAsTheyStood
+    draft: Candidate | None
+    kind: str
+    has_own: bool  # whether the draft's own rule was in force itself
+    limited: frozenset[str]
+
+    def matching(self, context: ActionContext) -> list[Rule]:
+        result = self.stood.matching(context)
+        if self.draft is None:
+            return result
+        if self.has_own:
+            own = self.draft.rule.id
+            result = [rule for rule in result if rule.id != own]
+        if context.kind == self.kind and self.draft.rule.test(context):
+            result = [*result, self.draft.rule]
+        return result
 
 
 class RuleHistory:
-    """Each version of the set is compiled once, when an action wants it.
+    """Each version of the set is compiled when an action wants it; of many, those that were wanted last are kept.
 
-    The draft, given as its rule's id and content, stands in place of its rule's own versions, and runs all the time.
+    A draft rule, given as its id and content, stands in place of its rule's own versions, and runs all the time.
     Raises ConditionsError or LimitsError if it cannot be read.
     """
 
-    def __init__(self, brand_id: int, *, rule_id: int, content: Mapping[str, Any]) -> None:
+    def __init__(self, brand_id: int, *, rule_id: int | None = None, content: Mapping[str, Any] | None = None) -> None:
         self._brand_id = brand_id
         versions = EarningRuleVersion.objects.filter(brand=brand_id).order_by("set_version")
         rows = list(versions.values_list("set_version", "written_at").distinct())
         self._versions, self._moments = [row[0] for row in rows], [row[1] for row in rows]
-        self.rule_id = rule_id
-        self._content = {**content, "starts_at": None, "ends_at": None}
-        self.draft: Candidate = rules.candidate_of(rule_id, TRIED, self._content)
-        self.kind: str = content["kind"]
-        self._sets: dict[int, tuple[RuleSet, RuleSet]] = {}
-        self._with_own: set[int] = set()  # versions in which the draft's own rule was in force itself
+        kinds = set(versions.filter(content__isnull=False).values_list("content__kind", flat=True).distinct())
+        self.rule_id, self.kind = rule_id, str(content["kind"]) if content else ""
+        self._own: OwnFields = own_fields.of_kinds(brand_id, [*kinds, self.kind])
+        self.draft: Candidate | None = None
+        if content is not None and rule_id is not None:
+            always = {**content, "starts_at": None, "ends_at": None}
+            self.draft = rules.candidate_of(rule_id, TRIED, always, self._own.get(self.kind, {}))
+        self._sets: OrderedDict[int, RulesWithDraft] = OrderedDict()
+        self._compiled: OrderedDict[tuple[int, int], tuple[str, Candidate] | None] = OrderedDict()
+        # Of each version of a rule that was met and has any.
         self.limits: dict[tuple[int, int], tuple[Limit, ...]] = {}
 
     def version_at(self, moment: datetime) -> int:
@@ -38,49 +91,64 @@ class RuleHistory:
         place = bisect_right(self._moments, moment)
         return self._versions[place - 1] if place else 0
 
-    def as_it_stood(self, version: int) -> RuleSet:
-        return self._both(version)[0]
+    def as_it_stood(self, version: int) -> RulesAsTheyStood:
+        return self.with_draft(version).stood
 
-    def with_draft(self, version: int) -> RuleSet:
-        return self._both(version)[1]
+    def with_draft(self, version: int) -> RulesWithDraft:
+        result = self._sets.get(version)
+        if result is None:
+            result = self._sets[version] = self._compile(version)
+            if len(self._sets) > MAX_SETS:
+                self._sets.popitem(last=False)
+        elif len(self._sets) >= MAX_SETS:
+            self._sets.move_to_end(version)
+        return result
 
-    def has_own(self, version: int) -> bool:
-        """Whether the draft's own rule was in force itself."""
-        self._both(version)
-        return version in self._with_own
-
-    def _both(self, version: int) -> tuple[RuleSet, RuleSet]:
-        if version not in self._sets:
-            number, contents = rules.contents_at(self._brand_id, version)
-            remaining = [each for each in contents if each[0] != self.rule_id]
-            with_draft = [*remaining, (self.rule_id, TRIED, self._content)]
-            both = (
-                rules.compiled(contents, brand_id=self._brand_id, version=number),
-                rules.compiled(with_draft, brand_id=self._brand_id, version=number),
-            )
-            self._sets[version] = both
-            if len(remaining) < len(contents):
-                self._with_own.add(version)
-            self.limits.update(
-                ((each.rule.id, each.rule.version), each.rule.limits) for rule_set in both for each in every(rule_set)
-            )
-        return self._sets[version]
-
-    def versions(self, since: datetime, until: datetime) -> list[int]:
-        """Those that were in force at any time of a period."""
-        within = [number for number, at in zip(self._versions, self._moments, strict=True) if since < at < until]
-        return [self.version_at(since), *within]
-
-    def has_budgets(self, since: datetime, until: datetime) -> bool:
-        """Whether what one member got left less for the next."""
-        return any(
-            limit.per == RULE
-            for version in self.versions(since, until)
-            for rule_set in self._both(version)
-            for each in every(rule_set)
-            for limit in each.rule.limits
+    def _compile(self, version: int) -> RulesWithDraft:
+        _number, contents = rules.contents_at(self._brand_id, version)
+        kinds: dict[str, RulesOfKind] = {}
+        for rule_id, number, content in contents:
+            compiled = self._candidate(rule_id, number, content)
+            if compiled is not None:
+                kinds.setdefault(compiled[0], RulesOfKind()).add(compiled[1])
+        limited = frozenset(kind for kind, own in kinds.items() if any(each.rule.limits for each in own.every))
+        ids = frozenset(rule_id for rule_id, _number, _content in contents)
+        draft_limits = self.draft.rule.limits if self.draft else ()
+        self._note_limits(each for own in kinds.values() for each in own.every)
+        return RulesWithDraft(
+            RulesAsTheyStood(kinds, limited, ids),
+            self.draft,
+            self.kind,
+            has_own=self.rule_id in ids,
+            limited=limited | {self.kind} if draft_limits else limited,
         )
 
+    def _candidate(self, rule_id: int, number: int, content: Mapping[str, Any]) -> tuple[str, Candidate] | None:
+        """A version of a rule is in many versions of the set, and compiled for all of them. None: it cannot be read."""
+        key = rule_id, number
+        if key not in self._compiled:
+            own = self._own.get(content["kind"], {})
+            self._compiled[key] = rules.readable_candidate_of(rule_id, number, content, own)
+            if len(self._compiled) > MAX_COMPILED:
+                self._compiled.popitem(last=False)
+        return self._compiled[key]
 
-def every(rule_set: RuleSet) -> list[Candidate]:
-    return [each for kind in rule_set.kinds.values() for each in kind.every]
+    def _note_limits(self, candidates: Iterable[Candidate]) -> None:
+        for each in (*candidates, self.draft):
+            if each and each.rule.limits:
+                self.limits[each.rule.id, each.rule.version] = each.rule.limits
+
+    def has_limits(self, since: datetime, until: datetime) -> tuple[bool, bool]:
+        """Whether any rule that was in force in a period, or the draft, has limits, and whether any has a budget: what
+        one member got then left less for the next."""
+        own: list[Any] = [{"per": each.per} for each in self.draft.rule.limits] if self.draft else []
+        versions = EarningRuleVersion.objects.filter(brand=self._brand_id, written_at__lt=until)
+        rows = versions.order_by("rule_id", "set_version").values_list("rule_id", "written_at", "content__limits")
+        before: tuple[int, list[Any]] | None = None
+        for rule_id, written_at, limits in rows.iterator():
+            # What a rule said last before the period was in force when that began.
+            if before and (before[0] != rule_id or written_at > since):
+                own += before[1]
+            before = rule_id, limits or []
+        own += before[1] if before else []
+        return bool(own), any(each["per"] == RULE for each in own)

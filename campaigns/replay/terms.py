@@ -1,7 +1,8 @@
 """A brand's levels, limits, ceiling and clock as they were at a moment: see EarningTerms."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -21,20 +22,22 @@ class Terms:
     monthly: Decimal | None
     ceiling: int
     lowers_levels: bool  # after a return
+    limits_points: bool
     has_level_periods: bool = False
-
-    @property
-    def limits_points(self) -> bool:
-        return self.daily is not None or self.monthly is not None
 
 
 class TermsHistory:
     """All that a brand's terms have been. What was before the first that is kept is taken to be as that."""
 
-    def __init__(self, brand_id: int) -> None:
+    def __init__(self, moments: Sequence[datetime], terms: Sequence[Terms]) -> None:
+        self._moments, self._terms = moments, terms
+        self._begins_last = moments[-1]
+        self.ever_limits_points = any(each.limits_points for each in terms)
+
+    @classmethod
+    def of(cls, brand_id: int) -> "TermsHistory":
         rows = list(EarningTerms.objects.filter(brand=brand_id).order_by("valid_from", "pk"))
-        self._moments = [row.valid_from for row in rows]
-        self._terms = [_terms(row.content) for row in rows]
+        return cls([row.valid_from for row in rows], [_terms(row.content) for row in rows])
 
     @property
     def have_level_periods(self) -> bool:
@@ -42,19 +45,27 @@ class TermsHistory:
         return any(terms.has_level_periods for terms in self._terms)
 
     def at(self, moment: datetime) -> Terms:
+        if moment >= self._begins_last:
+            return self._terms[-1]
         return self._terms[max(0, bisect_right(self._moments, moment) - 1)]
+
+    def with_levels(self, levels: Sequence[Level]) -> "TermsHistory":
+        """The same, but with these levels all the time."""
+        return TermsHistory(self._moments, [replace(each, levels=tuple(levels)) for each in self._terms])
 
 
 def _terms(content: dict[str, Any]) -> Terms:
+    daily, monthly = _points(content["daily"]), _points(content["monthly"])
     return Terms(
         zone=ZoneInfo(content["time_zone"]),
         levels=tuple(
             Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in content["levels"]
         ),
-        daily=_points(content["daily"]),
-        monthly=_points(content["monthly"]),
+        daily=daily,
+        monthly=monthly,
         ceiling=content["ceiling"],
         lowers_levels=content["after_return"] == "recompute",
+        limits_points=daily is not None or monthly is not None,
         has_level_periods=content.get("level_periods", False),
     )
 

@@ -2,21 +2,21 @@
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from campaigns.replay.actions import PastAction
-from campaigns.replay.decisions import Entry
-from campaigns.replay.members import Member
+from campaigns.replay.actions import Entry, PastAction
+from campaigns.replay.member_states import Member
 from loyalty.models.programme.costs import PointCost
-from loyalty.points.explanations import RULE, plain_text
+from loyalty.points.explanations import plain_text
 
 ZERO = Decimal(0)
 TOP = 20  # members who gain, and who lose, most
 EXAMPLES = 20
+PAID, TRIED, BOTH = range(3)  # places of points
 UNKNOWN = "unknown"  # of entries that do not say what they are made of
 
 
@@ -32,20 +32,29 @@ class Costs:
         return next((cost for since, cost in self._rows if since <= day), ZERO)
 
 
-def _pair() -> list[Decimal]:
-    return [ZERO, ZERO]
+def _points() -> list[Decimal]:
+    return [ZERO, ZERO, ZERO]
+
+
+@dataclass(slots=True)
+class DayTotals:
+    """Points of a day in all, by level, and by source and rule: those that were paid alone, those that would have been
+    alone, and those of which both is true."""
+
+    points: list[Decimal] = field(default_factory=_points)
+    levels: dict[str, list[Decimal]] = field(default_factory=lambda: defaultdict(_points))
+    rules: dict[tuple[str, int], list[Decimal]] = field(default_factory=lambda: defaultdict(_points))
 
 
 @dataclass(slots=True)
 class Totals:
-    """Points as they were paid and as they would have been, by day, and by day and level or rule, for their costs."""
+    """What a replay found so far. `members_by_level`: where members ended, really and with the draft."""
 
     actions: int = 0
     entries: int = 0
-    days: dict[date, list[Decimal]] = field(default_factory=lambda: defaultdict(_pair))
-    levels: dict[tuple[date, str], list[Decimal]] = field(default_factory=lambda: defaultdict(_pair))
-    rules: dict[tuple[date, str, int], list[Decimal]] = field(default_factory=lambda: defaultdict(_pair))
+    days: dict[date, DayTotals] = field(default_factory=lambda: defaultdict(DayTotals))
     names: dict[int, str] = field(default_factory=dict)
+    members_by_level: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
     gainers: int = 0
     losers: int = 0
     most: list[tuple[Decimal, int, Decimal, Decimal]] = field(default_factory=list)
@@ -56,28 +65,38 @@ class Totals:
     examples: list[dict[str, Any]] = field(default_factory=list)
 
     def count(
-        self, day: date, levels: tuple[str, str], paid: Sequence[Entry], tried: Sequence[Entry]
+        self, day: date, level: str, drafted_level: str, paid: Sequence[Entry], tried: Sequence[Entry]
     ) -> tuple[Decimal, Decimal]:
         """What an action brought and would have brought, to a member of these levels; returns both in points."""
         self.actions += 1
-        result = (self._add(0, day, levels[0], paid), self._add(1, day, levels[1], tried))
         self.entries += len(paid)
-        return result
+        if paid is tried and level == drafted_level:
+            points = self._add(BOTH, day, level, paid)
+            return points, points
+        return self._add(PAID, day, level, paid), self._add(TRIED, day, drafted_level, tried)
+
+    def add_tried(self, day: date, level: str, entries: Sequence[Entry]) -> Decimal:
+        """What the draft brought besides; returns the points."""
+        return self._add(TRIED, day, level, entries)
 
     def _add(self, place: int, day: date, level: str, entries: Sequence[Entry]) -> Decimal:
         points = ZERO
+        if not entries:
+            return points
+        own = self.days[day]
         for entry in entries:
             points += entry.points
             if entry.shares is None:
-                self.rules[day, UNKNOWN, 0][place] += entry.points
+                own.rules[UNKNOWN, 0][place] += entry.points
                 continue
             for share in entry.shares:
-                if share.source == RULE:
-                    self.names[share.rule_id or 0] = share.name
-                self.rules[day, share.source, share.rule_id or 0][place] += share.points
+                rule_id = share.rule_id or 0
+                if rule_id and rule_id not in self.names:
+                    self.names[rule_id] = share.name
+                own.rules[share.source, rule_id][place] += share.points
         if points:
-            self.days[day][place] += points
-            self.levels[day, level][place] += points
+            own.points[place] += points
+            own.levels[level][place] += points
         return points
 
     def differs(self, action: PastAction, decided: Sequence[Entry]) -> None:
@@ -87,8 +106,8 @@ class Totals:
             self.examples.append(
                 {
                     "event": action.id,
-                    "reasons": [reason_id[:80] for reason_id, _points, _shares in action.entries],
-                    "recorded": plain_text(sum((points for _reason, points, _shares in action.entries), ZERO)),
+                    "reasons": [entry.reason_id[:80] for entry in action.entries],
+                    "recorded": plain_text(sum((entry.points for entry in action.entries), ZERO)),
                     "decided": plain_text(sum((entry.points for entry in decided), ZERO)),
                 }
             )
@@ -96,6 +115,8 @@ class Totals:
     def close(self, members: Iterable[Member]) -> None:
         """Those of whom nothing comes any more."""
         for member in members:
+            self.members_by_level[member.actual.level][0] += 1
+            self.members_by_level[member.drafted.level][1] += 1
             gained = member.tried - member.paid
             if not gained:
                 continue
@@ -108,19 +129,14 @@ class Totals:
                 _push(self.least, (-gained, *row[1:]))
 
     def as_json(self, costs: Costs) -> dict[str, Any]:
-        cost_of = {day: costs.on(day) for day in {*self.days, *(key[0] for key in self.levels)}}
-
-        def summed(rows: dict[Any, list[Decimal]], key_of: Any) -> dict[Any, list[Decimal]]:
-            result: dict[Any, list[Decimal]] = defaultdict(lambda: [ZERO, ZERO, ZERO, ZERO])
-            for key, (paid, tried) in rows.items():
-                cost, sums = cost_of.get(key[0], ZERO), result[key_of(key)]
-                for place, value in enumerate((paid, tried, paid * cost, tried * cost)):
-                    sums[place] += value
-            return result
-
-        by_day = summed({(day,): pair for day, pair in self.days.items()}, lambda key: key[0])
-        by_level = summed(self.levels, lambda key: key[1])
-        by_rule = summed(self.rules, lambda key: key[1:])
+        by_day: dict[date, list[Decimal]] = {}
+        by_level, by_rule = _sums(), _sums()
+        for day, own in self.days.items():
+            cost = costs.on(day)
+            if any(own.points):
+                by_day[day] = _costed(own.points, cost)
+            _plus_costed(by_level, own.levels, cost)
+            _plus_costed(by_rule, own.rules, cost)
         return {
             "actions": self.actions,
             "entries": self.entries,
@@ -135,11 +151,27 @@ class Totals:
                 [source, rule_id, self.names.get(rule_id, ""), *_texts(sums)]
                 for (source, rule_id), sums in sorted(by_rule.items(), key=lambda each: (-each[1][1], each[0]))
             ],
+            "members_by_level": [[name, *counts] for name, counts in sorted(self.members_by_level.items())],
             "gainers": self.gainers,
             "losers": self.losers,
             "most": _members(self.most),
             "least": _members(self.least),
         }
+
+
+def _sums() -> dict[Any, list[Decimal]]:
+    return defaultdict(lambda: [ZERO, ZERO, ZERO, ZERO])
+
+
+def _costed(points: Sequence[Decimal], cost: Decimal) -> list[Decimal]:
+    """Points, paid and tried, and what they cost."""
+    paid, tried, both = points
+    return [paid + both, tried + both, (paid + both) * cost, (tried + both) * cost]
+
+
+def _plus_costed(sums: dict[Any, list[Decimal]], points: Mapping[Any, list[Decimal]], cost: Decimal) -> None:
+    for key, own in points.items():
+        sums[key] = [one + other for one, other in zip(sums[key], _costed(own, cost), strict=True)]
 
 
 def _push(rows: list[tuple[Decimal, int, Decimal, Decimal]], row: tuple[Decimal, int, Decimal, Decimal]) -> None:

@@ -4,9 +4,8 @@ Only what a rule was called and what it calculated with is kept, nothing about a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
@@ -15,8 +14,7 @@ from core.translations import text_of
 LEVEL, OVERRIDE, DEFAULT, REWARD, RULE = "level", "override", "default", "reward", "rule"
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """What kept a share from being more: a limit of the rule's (`per` member or rule), or the brand's (`per` brand)."""
 
     per: str
@@ -28,8 +26,7 @@ class Cut:
         return {"per": self.per, "what": self.what, "period": self.period, "most": plain_text(self.most)}
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(NamedTuple):
     """What one rule or level gave of an entry's points. `basis`: the amount or points that its effect was applied to.
 
     `source` says what it comes from. `name`: as the rule or level was called then; `names` in other languages.

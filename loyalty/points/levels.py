@@ -23,12 +23,18 @@ class Level:
 
 def current_level(*, levels: Sequence[Level], name: str) -> Level | None:
     """The level a customer scans in: the named one, else the lowest; None where the brand has none."""
-    return next((level for level in levels if level.name == name), levels[0] if levels else None)
+    for level in levels:
+        if level.name == name:
+            return level
+    return levels[0] if levels else None
 
 
 def reached(*, levels: Sequence[Level], lifetime: Decimal) -> Level | None:
     """The highest level whose threshold `lifetime` points take; `levels` come lowest first."""
-    return next((level for level in reversed(levels) if level.threshold <= lifetime), None)
+    for level in reversed(levels):
+        if level.threshold <= lifetime:
+            return level
+    return None
 
 
 def following(*, levels: Sequence[Level], lifetime: Decimal) -> Level | None:
@@ -39,8 +45,10 @@ def following(*, levels: Sequence[Level], lifetime: Decimal) -> Level | None:
 def level_after(*, levels: Sequence[Level], name: str, lifetime: Decimal) -> str:
     """The name of the level that a customer of the level `name` is in with so many points. Levels never go down."""
     top = reached(levels=levels, lifetime=lifetime)
+    if top is None or top.name == name:
+        return name
     now = next((level for level in levels if level.name == name), None)
-    return name if top is None or (now and top.threshold <= now.threshold) else top.name
+    return name if now and top.threshold <= now.threshold else top.name
 
 
 def newly_reached(*, levels: Sequence[Level], name: str, before: Decimal, after: Decimal) -> bool:

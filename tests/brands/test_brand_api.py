@@ -50,6 +50,7 @@ NEEDED = {
     "merge_member": "points",
     "undo_merge": "points",
     **dict.fromkeys(["upload_import", "read_import", "download_import_errors", "confirm_import"], "admin"),
+    "start_replay": "admin",
     "list_events": "events",
     "read_event": "events",
     "use_brand_redemption": "till",
@@ -103,6 +104,7 @@ FORBIDDEN = {
             "read_event_kind",
         ],
         *["list_segments", "read_segment"],
+        *["list_replays", "start_replay", "read_replay"],
         *["create_batch"],  # of a batch, what its scans earn
         *["upload_import", "read_import", "download_import_errors", "confirm_import"],
     },
@@ -110,6 +112,7 @@ FORBIDDEN = {
         *["create_product", "change_product", "recall_batch", "create_batch", "change_codes", "enrol_brand_member"],
         *["merge_member", "undo_merge"],
         *["adjust_points", "create_reward", "change_reward", "change_member", "list_events", "read_event"],
+        "start_replay",
         "read_programme",
         *["export_resource", "upload_import", "read_import", "download_import_errors", "confirm_import"],
     },
@@ -216,6 +219,7 @@ FILTERS = {
     "list_jobs": ["status=x"],
     "list_brand_campaigns": ["type=x", "is_active=1"],
     "list_earning_rules": ["kind="],
+    "list_replays": ["kind=x"],
     "list_event_kinds": ["is_active=1"],
     "list_events": ["status=x", "event_id=x", "event_id=", "kind=%00", "source=shop.customer-app", f"event_id={ID}"],
 }

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from campaigns.models.replays import Replay
-from campaigns.replay import jobs
+from campaigns.replay import drafts, jobs
 from events.models import Event
 from jobs import queue
 from jobs.models import Job
@@ -31,7 +31,7 @@ def test_a_replay_whose_worker_is_killed_is_made_whole_by_another(workers):
     now = timezone.now()
     Event.objects.bulk_create(refused(brand, customers, number, now) for number in range(ACTIONS))
     rule = factories.earning_rule(brand, "log-user-login", 3, state="draft", name="Hello")
-    made = jobs.start(rule=rule, days=30, by=None, at=now + timedelta(minutes=1))
+    made = jobs.start(brand=rule.brand, draft=drafts.of_rule(rule), days=30, by=None, at=now + timedelta(minutes=1))
     own = Job.objects.filter(pk=made.job_id)
 
     worker = workers.start_worker()

@@ -28,6 +28,7 @@ from brands.models.tenants import Brand
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.event_kinds import EventKind
+from campaigns.models.replays import Replay
 from core.errors import DomainError
 from events.models import Event
 from jobs.models import Job, StagedUpload
@@ -81,6 +82,7 @@ class Scenario:
     second: User  # another member
     merged: User  # whose account was merged into the second one's
     segment: Segment
+    replay: Replay
     recall: Recall
     event: Event
     registration: Begun
@@ -149,6 +151,7 @@ def make_scenario(api: Api) -> Scenario:
         second=second,
         merged=merged,
         segment=factories.segment(api.brand),
+        replay=factories.replay(api.brand),
         recall=recalls.recall_batch(
             batch=factories.batch(api.brand),
             recall_id="R-0",
@@ -200,6 +203,7 @@ class Endpoint:
             rule=scenario.rule.pk,
             event_kind=scenario.event_kind.pk,
             segment=scenario.segment.pk,
+            replay=scenario.replay.pk,
             recalled=scenario.recall.batch_id,
             event=scenario.event.pk,
             line=LoyaltyTransaction.objects.filter(user_point__user=scenario.customer).earliest("pk").pk,
@@ -517,6 +521,9 @@ ENDPOINTS = {
     "read_event_kind": Endpoint("bare_hub", "GET", "brand/event-kinds/{event_kind}"),
     "list_segments": Endpoint("bare_hub", "GET", "brand/segments"),
     "read_segment": Endpoint("bare_hub", "GET", "brand/segments/{segment}"),
+    "list_replays": Endpoint("bare_hub", "GET", "brand/replays"),
+    "start_replay": Endpoint("bare_hub", "POST", "brand/replays", lambda w: {"days": 7, "rule": w.rule.pk}),
+    "read_replay": Endpoint("bare_hub", "GET", "brand/replays/{replay}"),
     "list_events": Endpoint("bare_hub", "GET", "brand/events"),
     "read_event": Endpoint("bare_hub", "GET", "brand/events/{event}"),
     "list_members": Endpoint("bare_hub", "GET", "brand/members"),

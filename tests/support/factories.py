@@ -19,6 +19,7 @@ from brands.models.tenants import Brand, BrandHostname
 from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.event_kinds import EventKind, EventKindField
+from campaigns.models.replays import Replay
 from events.models import Event
 from loyalty.merges import merge as merging
 from loyalty.models.accounts import UserPoints
@@ -130,6 +131,21 @@ def event_kind(brand: Brand, name: str = "store-visit", title: str = "Store visi
         type_ = "option" if options else about
         EventKindField.objects.create(kind=kind, name=field, label=field.capitalize(), type=type_, options=options)
     return kind
+
+
+def replay(brand: Brand, **fields: Any) -> Replay:
+    """Levels that were tried on past actions; nothing was found."""
+    at = timezone.now()
+    return Replay.objects.create(
+        brand=brand,
+        kind="levels",
+        name="Levels",
+        content={"levels": [["Bronze", "0", "points", "1"]]},
+        since=at - timedelta(days=1),
+        until=at,
+        expires_at=at + timedelta(days=1),
+        **fields,
+    )
 
 
 def handed_in(brand: Brand, customer: User) -> Event:

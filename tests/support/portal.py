@@ -238,7 +238,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "campaigns.replay": Replay.objects.create(
             brand=brand,
             rule=rule,
-            rule_name=f"{marker} rule",
+            name=f"{marker} rule",
             content={},
             since=timezone.now() - timedelta(days=1),
             until=timezone.now(),

@@ -10,6 +10,7 @@ from django.utils import timezone
 from authcodes.scanning import consistency
 from brands.models.people import User
 from brands.models.tenants import Brand
+from campaigns.models.earning_rules import is_own_kind
 from events import publishing, worker
 from events.models import Event
 from loyalty.models.accounts import UserPoints
@@ -27,7 +28,7 @@ def send(brand: Brand, customer: User, kind: str, payload: dict[str, Any], *, at
         time=at or timezone.now(),
         detail={"arguments": {"brand_id": brand.pk, "user_id": customer.pk}, "payload": payload},
     )
-    publishing.receive(event=event)
+    publishing.receive(event=event, is_own_kind=is_own_kind(kind))
     return event
 
 

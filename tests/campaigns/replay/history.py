@@ -12,8 +12,10 @@ from django.utils import timezone
 from brands.audit_log import AuditContext
 from brands.models.people import User
 from brands.models.tenants import Brand
+from campaigns.accrual import welcome
 from campaigns.earning import rules
 from campaigns.models.earning_rules import EarningRule
+from campaigns.replay.drafts import Draft
 from campaigns.replay.replay import replay
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
@@ -58,13 +60,19 @@ def replayed(
     rule: EarningRule, *, since: datetime | None = None, until: datetime | None = None, **changed: Any
 ) -> dict[str, Any]:
     """What a replay of the rule as it is, or with what is `changed` of it, finds."""
+    draft = Draft("rule", rule.name, {**rules.content_of(rule), **changed}, rule_id=rule.pk)
+    return replayed_draft(Brand.objects.get(pk=rule.brand_id), draft, since=since, until=until)
+
+
+def replayed_draft(
+    brand: Brand, draft: Draft, *, since: datetime | None = None, until: datetime | None = None
+) -> dict[str, Any]:
     now = timezone.now()
     with transaction.atomic():
         connection.ensure_connection()
         return replay(
-            brand=Brand.objects.get(pk=rule.brand_id),
-            rule_id=rule.pk,
-            content={**rules.content_of(rule), **changed},
+            brand=Brand.objects.get(pk=brand.pk),
+            draft=draft,
             since=since or now - timedelta(days=400),
             until=until or now,
             raw=connection.connection,
@@ -82,7 +90,7 @@ def paid_in(brand: Brand, since: datetime) -> Decimal:
 class History:
     """A brand, some members, and what they do by chance. The same `seed`, the same history."""
 
-    def __init__(self, brand: Brand, seed: int, members: int = 4) -> None:
+    def __init__(self, brand: Brand, seed: int, members: int = 4, **campaign: Any) -> None:
         self.brand, self.random = brand, random.Random(seed)
         brand.levels.all().delete()
         for name, threshold, kind, value in (
@@ -99,9 +107,8 @@ class History:
                 ("CREAM", "Serums", [], "29.00"),
             )
         ]
-        campaign = factories.campaign(brand)
-        factories.milestone(campaign, 3, reward_points=7, auto_claim=True)
-        self.campaign = campaign
+        self.campaign = factories.campaign(brand, **campaign)
+        factories.milestone(self.campaign, 3, reward_points=7, auto_claim=True)
         self.customers = [factories.customer(brand) for _number in range(members)]
         self.orders: dict[str, User] = {}
         self.numbers = 0
@@ -110,8 +117,9 @@ class History:
         self.numbers += 1
         return self.numbers
 
-    def act(self, times: int) -> None:
-        ways = [self.scan, self.scan, self.scan, self.order, self.log_in, self.complete, self.give_back, self.adjust]
+    def act(self, times: int, *, returns: bool = True) -> None:
+        ways = [self.scan, self.scan, self.scan, self.order, self.log_in, self.complete, self.visit, self.adjust]
+        ways += [self.give_back] if returns else []
         for _time in range(times):
             self.random.choice(ways)(self.random.choice(self.customers))
             worker.drain()  # what followed from it, such as a milestone's points
@@ -140,6 +148,15 @@ class History:
     def complete(self, customer: User) -> None:
         fields = self.random.sample(["birthday", "city", "phone", "gender", "language"], 2)
         shop.report(self.brand, customer, "log-user-profile-update", {"type": "profile", "completedFields": fields})
+
+    def visit(self, customer: User) -> None:
+        shop.report(self.brand, customer, "store-visit", {"minutes": self.random.randint(1, 30)})
+
+    def join(self) -> None:
+        """Somebody who is new, and welcomed."""
+        self.customers.append(factories.customer(self.brand))
+        welcome.publish_welcomes(at=timezone.now())
+        worker.drain()
 
     def give_back(self, _customer: User) -> None:
         if self.orders:
@@ -179,9 +196,19 @@ class History:
             EarningRule.objects.filter(pk=rule.pk).update(priority=rule.priority + 1)
 
 
-def some_weeks(brand: Brand, seed: int, *, weeks: int = 4, actions: int = 30) -> History:
-    """Rules of all sorts, actions, and changes in the middle of each week."""
-    history = History(brand, seed)
+def some_weeks(
+    brand: Brand,
+    seed: int,
+    *,
+    weeks: int = 4,
+    actions: int = 30,
+    changes: bool = True,
+    returns: bool = True,
+    **campaign: Any,
+) -> History:
+    """Rules of all sorts, actions, somebody new, and changes in the middle of each week."""
+    factories.event_kind(brand, minutes="whole")
+    history = History(brand, seed, **campaign)
     serums = {"all": [{"field": "category", "operator": "in", "value": ["Serums"]}]}
     history.rule("scan-auth", "multiplier", 2, conditions=serums)
     history.rule("scan-auth", "bonus", 4, conditions={"all": [{"field": "nth", "operator": "every", "value": 3}]})
@@ -198,10 +225,16 @@ def some_weeks(brand: Brand, seed: int, *, weeks: int = 4, actions: int = 30) ->
     history.rule("log-user-profile-update", "points", 3,
                  limits=[{"per": "member", "what": "points", "period": "ever", "most": 7}])  # fmt: skip
     history.rule("milestone", "multiplier", 2)
+    history.rule("member-welcome", "points", 20)
+    long = {"all": [{"field": "payload.minutes", "operator": "at_least", "value": 10}]}
+    history.rule("store-visit", "points", 4, conditions=long)
+    history.rule("store-visit", "bonus", 3, conditions={"all": [{"field": "nth", "operator": "every", "value": 2}]})
     for week in range(weeks):
-        history.act(actions // 2)
-        history.change_something()
-        history.act(actions - actions // 2)
+        history.act(actions // 2, returns=returns)
+        history.join()
+        if changes:
+            history.change_something()
+        history.act(actions - actions // 2, returns=returns)
         if week < weeks - 1:
             a_week_passes()
     return history

@@ -36,7 +36,7 @@ def test_the_rules_as_they_stood_reproduce_the_ledger(brand, seed):
 
 
 def test_control_of_the_control_one_line_that_was_tampered_with_is_one_difference(brand):
-    history = some_weeks(brand, 1)
+    history = some_weeks(brand, 1, changes=False)  # so that no limit makes two of it
     rule = EarningRule.objects.filter(brand=brand).first()
     line = LoyaltyTransaction.objects.filter(reason="earned", reason_id__startswith="login:").latest("pk")
 

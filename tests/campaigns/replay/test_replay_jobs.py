@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.models.replays import EarningTerms, Replay
-from campaigns.replay import jobs, replay
+from campaigns.replay import drafts, jobs, replay
 from campaigns.replay.terms import TermsHistory
 from core.errors import Invalid
 from jobs import queue, runner
@@ -35,7 +35,9 @@ def made(brand):
 
 
 def start(tried, days=30):
-    return jobs.start(rule=tried, days=days, by=staff(tried.brand), at=timezone.now())
+    return jobs.start(
+        brand=tried.brand, draft=drafts.of_rule(tried), days=days, by=staff(tried.brand), at=timezone.now()
+    )
 
 
 def test_a_job_keeps_what_it_found(made):
@@ -84,7 +86,7 @@ def test_a_replay_of_a_rule_that_was_deleted_fails_with_a_reason(made):
     runner.run(made.job_id)
 
     job = Job.objects.get(pk=made.job_id)
-    assert (job.status, "The rule was deleted." in job.log) == ("failed", True)
+    assert (job.status, "What was tried was deleted." in job.log) == ("failed", True)
 
 
 @pytest.mark.parametrize("days", [0, -1, 91, 10**9])
@@ -117,12 +119,12 @@ def test_terms_are_kept_whichever_way_they_change(brand):
     brand.levels.update(scan_reward_value=8)
     type(brand).objects.filter(pk=brand.pk).update(daily_point_limit=9)
 
-    history = TermsHistory(brand.pk)
+    history = TermsHistory.of(brand.pk)
     assert [level.scan_reward_value for level in history.at(before).levels] == [1]
     assert (history.at(timezone.now()).daily, history.at(before).daily) == (9, None)
     assert history.at(timezone.now()).levels[0].scan_reward_value == 8
     brand.levels.all().delete()
-    assert TermsHistory(brand.pk).at(timezone.now()).levels == ()
+    assert TermsHistory.of(brand.pk).at(timezone.now()).levels == ()
 
 
 def test_a_brand_that_is_deleted_takes_its_terms_along(transactional_db):

@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
 from campaigns.models.replays import Replay
-from campaigns.replay import jobs
+from campaigns.replay import drafts, jobs
 from jobs.models import Job
 from loyalty.models.programme.costs import PointCost
-from tests.campaigns.replay.history import replayed
+from tests.campaigns.replay.history import replayed, replayed_draft
 from tests.campaigns.rules.test_accrual_by_rules import rule, scan
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
@@ -31,7 +31,7 @@ def finished(brand, customer, draft):
     PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.5")
     for _time in range(2):
         scan(brand, customer)
-    made = jobs.start(rule=draft, days=7, by=None, at=timezone.now())
+    made = jobs.start(brand=brand, draft=drafts.of_rule(draft), days=7, by=None, at=timezone.now())
     Replay.objects.filter(pk=made.pk).update(result=replayed(draft), finished_at=timezone.now())
     made.refresh_from_db()
     return made
@@ -80,19 +80,19 @@ def test_the_file_has_the_figures_and_no_addresses(brand, customer, finished):
 
     rows = list(csv.DictReader(io.StringIO(text(response))))
     account = factories.account(customer, brand)
-    assert {(row["part"], row["name"]): (row["points_paid"], row["points_with_rule"]) for row in rows} == {
+    assert {(row["part"], row["name"]): (row["points_paid"], row["points_with_draft"]) for row in rows} == {
         ("day", str(timezone.now().astimezone(brand.zone).date())): ("20", "30"),
         ("level", "Bronze"): ("20", "30"),
         ("rule", "Points of levels"): ("20", "20"),
         ("rule", "'=Five more"): ("0", "10"),
         ("gains_most", str(account.pk)): ("20", "30"),
     }
-    assert rows[0]["cost_with_rule"] == "15"
+    assert rows[0]["cost_with_draft"] == "15"
     assert customer.email not in text(response)
 
 
 def test_a_replay_that_runs_has_no_file(brand, draft):
-    made = jobs.start(rule=draft, days=7, by=None, at=timezone.now())
+    made = jobs.start(brand=brand, draft=drafts.of_rule(draft), days=7, by=None, at=timezone.now())
 
     assert browser(staff(brand)).get(address(LABEL, "export", made.pk)).status_code == 404
 
@@ -125,3 +125,101 @@ def test_a_start_is_noted(brand, draft):
     browser(staff(brand)).post(address(RULES, "replay", draft.pk), {"days": "30"})
 
     assert AuditLogEntry.objects.filter(kind=RULES, row_id=draft.pk, action="Tried on past actions").exists()
+
+
+# --- What is chosen to be tried --------------------------------------------------------------------------------------
+def trying(kind, **more):
+    query = "&".join(f"{name}={value}" for name, value in {"kind": kind, **more}.items())
+    return f"/admin/campaigns/replay/try/?{query}"
+
+
+def test_a_rule_is_chosen_on_the_page_of_replays(brand, draft):
+    client = browser(staff(brand))
+    other = rule(factories.brand(), "scan-auth", 5, name="Not yours")
+
+    page = text(client.get(trying("rule")))
+    assert "=Five more" in page
+    assert "Not yours" not in page
+    assert client.post(trying("rule"), {"rule": other.pk, "days": 7}).context["form"].errors["rule"]
+    client.post(trying("rule"), {"rule": draft.pk, "days": 7})
+
+    assert Replay.objects.get().rule == draft
+
+
+def test_levels_are_changed_added_and_left_out(brand):
+    client = browser(staff(brand))
+    factories.level(brand, "Gold", 1_000)
+    page = client.get(trying("levels"))
+    assert [row[0].value() for row in page.context["form"].rows] == ["Bronze", "Gold", "", "", ""]
+    rows = [("Bronze", "0", "2"), ("", "1000", "9"), ("Silver", "50", "7.5")]
+    fields = {
+        f"{name}-{number}": value
+        for number, row in enumerate(rows)
+        for name, value in zip(("name", "threshold", "value"), row, strict=True)
+    }
+
+    response = client.post(trying("levels"), {**fields, "type-2": "percentage", "days": 7})
+
+    made = Replay.objects.get()
+    assert response.url == address(LABEL, "change", made.pk)
+    assert made.kind == "levels"
+    assert made.content["levels"] == [["Bronze", "0", "points", "2"], ["Silver", "50", "percentage", "7.5"]]
+    assert AuditLogEntry.objects.filter(kind=LABEL, row_id=made.pk, action="Tried on past actions").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"threshold-0": "many"}, "threshold-0"),
+        ({"value-0": ""}, "value-0"),
+        ({"threshold-0": "-1"}, "threshold-0"),
+        ({"name-0": ""}, "__all__"),
+        ({"name-1": "bronze", "threshold-1": "5", "value-1": "1"}, "__all__"),
+        ({"days": "0"}, "days"),
+    ],
+)
+def test_levels_that_cannot_be_are_refused_at_their_field(brand, fields, place):
+    usual = {"name-0": "Bronze", "threshold-0": "0", "type-0": "points", "value-0": "1", "days": "7"}
+
+    response = browser(staff(brand)).post(trying("levels"), {**usual, **fields})
+
+    assert response.status_code == 200
+    assert response.context["form"].errors[place]
+    assert not Replay.objects.exists()
+
+
+def test_a_campaigns_page_leads_to_its_trial(brand, customer):
+    scan(brand, customer)
+    campaign = factories.campaign(brand, is_active=False, campaign_name="Ten jackets", target_value=1)
+    factories.milestone(campaign, 1, reward_points=9, reward_name="Nine points")
+    client = browser(staff(brand))
+
+    response = client.get(address("campaigns.campaign", "try_campaign", campaign.pk))
+    assert f"row={campaign.pk}" in response.url
+    assert client.get(response.url).context["form"].fields["campaign"].initial == str(campaign.pk)
+    client.post(response.url, {"campaign": campaign.pk, "days": 7})
+    made = Replay.objects.get()
+    result = replayed_draft(brand, drafts.of_campaign(campaign))
+    Replay.objects.filter(pk=made.pk).update(result=result, finished_at=timezone.now())
+
+    page = text(client.get(address(LABEL, "change", made.pk)))
+    for part in ("With this campaign", "Nine points", "1 of 1", "9 points"):
+        assert part in page, part
+    assert "milestone,Nine points,0,9" in text(client.get(address(LABEL, "export", made.pk)))
+
+
+def test_who_may_change_nothing_tries_nothing(brand, draft):
+    client = browser(staff(brand, role="support"))
+
+    assert client.get(trying("rule")).status_code == 403
+    assert client.post(trying("rule"), {"rule": draft.pk, "days": 7}).status_code == 403
+    assert not Replay.objects.exists()
+
+
+@pytest.mark.parametrize("more", [{"kind": "x"}, {"brand": "x"}, {"brand": "9" * 30}, {"brand": "0"}])
+def test_what_is_no_kind_and_no_brand_is_not_there(brand, more):
+    assert browser(staff(brand)).get(trying(**{"kind": "rule", **more})).status_code == 404
+
+
+def test_another_brands_page_is_not_there(brand):
+    assert browser(staff(brand)).get(trying("levels", brand=factories.brand().pk)).status_code == 404

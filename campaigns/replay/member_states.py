@@ -3,7 +3,8 @@
 Both are one and the same until the draft gives a member anything else, which keeps most members small.
 """
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -11,7 +12,10 @@ from typing import Any
 
 import psycopg
 
+from campaigns.earning.action_context import NO_SEGMENTS
+from campaigns.earning.fields import ORDER, SCAN
 from campaigns.earning.limits import NOTHING, Used, UseKey, starts_of
+from campaigns.progress.advance import ActiveCampaign
 from campaigns.replay import level_history
 from campaigns.replay.level_history import LevelHistory
 from campaigns.replay.terms import Terms
@@ -62,14 +66,27 @@ FETCH_MEMBERS = query(
     no_actions=point_limits.NO_ACTIONS,
     not_earned=point_limits.beginning_with(ledger.RETURNED, ledger.TRANSFERRED),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCountRow:
+    """A row of fetch_own_counts_at.sql."""
+
+    user_id: int
+    kind: str
+    events: int
+
+
 FETCH_USES = query("campaigns/replay/sql/fetch_uses_at.sql", returns=UseRow)
+FETCH_OWN_COUNTS = query("campaigns/replay/sql/fetch_own_counts_at.sql", returns=OwnCountRow)
 FETCH_BUDGETS = query("campaigns/replay/sql/fetch_budgets_at.sql", returns=BudgetRow)
 
 
 @dataclass(slots=True)
-class Branch:
+class MemberState:
     """A member's points and past at a moment. `day`: the last on which anything counted towards the limits, by the
-    brand's clock; `uses`: what rules with limits gave in the period that began then; `segments`: those of today."""
+    brand's clock; `uses`: what rules with limits gave in the period that began then; `segments`: those of today;
+    `own`: how many events of each of the brand's own kinds earned."""
 
     lifetime: Decimal = ZERO
     level: str = ""
@@ -80,10 +97,30 @@ class Branch:
     day_points: Decimal = ZERO
     month_points: Decimal = ZERO
     uses: dict[UseKey, tuple[date, Used]] | None = None
-    segments: frozenset[int] = frozenset()
+    segments: frozenset[int] = NO_SEGMENTS
+    own: Counter[str] | None = None
 
-    def copy(self) -> "Branch":
-        return replace(self, uses=dict(self.uses) if self.uses else None)
+    def copy(self) -> "MemberState":
+        own = Counter(self.own) if self.own else None
+        return replace(self, uses=dict(self.uses) if self.uses else None, own=own)
+
+    def earlier(self, kind: str, own_kinds: Collection[str]) -> int | None:
+        """How many actions of the kind earned before; None for a kind that no rule counts."""
+        if kind == SCAN:
+            return self.scans
+        if kind == ORDER:
+            return self.orders
+        return (self.own[kind] if self.own else 0) if kind in own_kinds else None
+
+    def count(self, kind: str, times: int, own_kinds: Collection[str]) -> None:
+        """So many more actions of the kind have earned."""
+        if kind == SCAN:
+            self.scans += times
+        elif kind == ORDER:
+            self.orders += times
+        elif kind in own_kinds:
+            self.own = self.own or Counter()
+            self.own[kind] += times
 
     def limited_points(self, period: str, start: datetime) -> Decimal:
         """What counted towards the programme's limit in the period that began then."""
@@ -95,7 +132,7 @@ class Branch:
 
     def count_limited(self, points: Decimal, day: date) -> None:
         if self.day != day:
-            if self.day is None or self.day.replace(day=1) != day.replace(day=1):
+            if self.day is None or (self.day.year, self.day.month) != (day.year, day.month):
                 self.month_points = ZERO
             self.day, self.day_points = day, ZERO
         self.day_points += points
@@ -139,44 +176,51 @@ class Branch:
 
 @dataclass(slots=True)
 class Member:
-    """`now` is how the member really stood, `then` how with the draft; `paid` and `tried` what each brought so far.
+    """`actual` is how the member really stood, `drafted` how with the draft; `paid` and `tried`: what each brought.
 
     `pending`: by the entry of an order whose points are pending, how many more the draft gave. `claimed`: reasons that
-    the draft gave points for, and nothing else did.
+    the draft gave points for, and nothing else did. `campaign`: where the member stands in a campaign that is tried.
     """
 
     user_id: int
     account: int | None
-    now: Branch
-    then: Branch
+    actual: MemberState
+    drafted: MemberState
     paid: Decimal = ZERO
     tried: Decimal = ZERO
     is_placed: bool = False  # its level is known from an action of its own
     pending: dict[int, Decimal] | None = None
     claimed: set[str] | None = None
     levels: LevelHistory = field(default_factory=LevelHistory)
+    campaign: ActiveCampaign | None = None
 
     @property
-    def is_shared(self) -> bool:
-        return self.then is self.now
-
-    @property
-    def branches(self) -> list[Branch]:
-        return [self.now] if self.then is self.now else [self.now, self.then]
+    def states(self) -> list[MemberState]:
+        return [self.actual] if self.drafted is self.actual else [self.actual, self.drafted]
 
     def part(self) -> None:
         """From here on the draft makes a difference."""
-        if self.then is self.now:
-            self.then = self.now.copy()
+        if self.drafted is self.actual:
+            self.drafted = self.actual.copy()
 
 
 class Members:
     """Those that a replay has met. What they had at its beginning is read page by page."""
 
     def __init__(
-        self, *, brand_id: int, since: datetime, terms: Terms, has_limits: bool, has_level_periods: bool = False
+        self,
+        *,
+        brand_id: int,
+        since: datetime,
+        terms: Terms,
+        drafted_terms: Terms,
+        has_limits: bool,
+        own_kinds: Collection[str],
+        has_level_periods: bool = False,
     ) -> None:
+        """`drafted_terms`: those of the draft, where levels are tried; else the same."""
         self._brand_id, self._since, self._terms, self._has_limits = brand_id, since, terms, has_limits
+        self._drafted_terms, self._own_kinds = drafted_terms, own_kinds
         self._has_level_periods = has_level_periods
         local = since.astimezone(terms.zone)
         self._midnight = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
@@ -197,9 +241,9 @@ class Members:
         about = {"brand_id": self._brand_id, "user_ids": new, "since": self._since, "day": day}
         rows = {row.user_id: row for row in FETCH_MEMBERS.all(**about, month=day.replace(day=1))}
         for user_id in new:
-            branch, row = Branch(), rows.get(user_id)
+            state, row = MemberState(), rows.get(user_id)
             if row:
-                branch = Branch(
+                state = MemberState(
                     lifetime=row.lifetime,
                     orders=row.orders,
                     scans=row.scans,
@@ -207,22 +251,38 @@ class Members:
                     day=day.date(),
                     day_points=row.day_points,
                     month_points=row.month_points,
-                    segments=frozenset(row.segments),
+                    segments=frozenset(row.segments) if row.segments else NO_SEGMENTS,
                 )
-                branch.climb(self._terms)
-            self._by_user[user_id] = Member(user_id, row.account if row else None, branch, branch)
+                state.climb(self._terms)
+            self._by_user[user_id] = Member(user_id, row.account if row else None, state, state)
         if self._has_level_periods:
-            accounts = {row.account: user_id for user_id, row in rows.items() if row.account}
-            histories = level_history.fetch(brand_id=self._brand_id, accounts=accounts.keys(), since=self._since)
-            for account, history in histories.items():
-                self._by_user[accounts[account]].levels = history
+            self._load_levels({row.account: user_id for user_id, row in rows.items() if row.account})
         if self._has_limits:
             month = day.replace(day=1)
             week = day.combine(self._starts["week"], day.time(), day.tzinfo)
             for use in FETCH_USES.all(**about, month=month, week=week):
-                branch = self._by_user[use.user_id].now
-                branch.uses = branch.uses or {}
-                branch.uses[use.rule_id, use.period] = (self._starts[use.period], Used(use.points, use.events))
+                state = self._by_user[use.user_id].actual
+                state.uses = state.uses or {}
+                state.uses[use.rule_id, use.period] = (self._starts[use.period], Used(use.points, use.events))
+        if self._own_kinds:
+            for each in FETCH_OWN_COUNTS.all(brand_id=self._brand_id, user_ids=new, since=self._since):
+                self._by_user[each.user_id].actual.count(each.kind, each.events, self._own_kinds)
+        if self._drafted_terms is not self._terms:
+            self._draft_levels(new)
+
+    def _load_levels(self, users: Mapping[int, int]) -> None:
+        """What is known of their levels, by account."""
+        histories = level_history.fetch(brand_id=self._brand_id, accounts=users.keys(), since=self._since)
+        for account, history in histories.items():
+            self._by_user[users[account]].levels = history
+
+    def _draft_levels(self, new: Sequence[int]) -> None:
+        """With other levels members begin in the one that their lifetime points reach."""
+        for user_id in new:
+            member = self._by_user[user_id]
+            member.part()
+            member.drafted.level = ""
+            member.drafted.climb(self._drafted_terms)
 
     def budgets(self, raw: "psycopg.Connection[Any]") -> dict[int, Used]:
         """What rules with budgets had given in all; read from `raw`, because it may take long."""

@@ -1,0 +1,134 @@
+"""The page on which somebody chooses what to try on past actions: a rule, levels or a campaign."""
+
+from functools import partial
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.identity import roles
+from brands.identity.roles import CHANGE
+from brands.models.tenants import Brand
+from campaigns.admin.replay_forms import CampaignChoice, DraftForm, LevelsDraft, RuleChoice
+from campaigns.models.replays import Replay
+from campaigns.replay import jobs
+from portal.base.confirmation import ConfirmedAction
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import staff_user
+from portal.unfold import action
+
+Kind = Replay.Kind
+MAX_BRANDS = 50  # that are offered by name; of more one is chosen above the menu
+# What somebody must be allowed to change to try a draft of it.
+PAGES: dict[str, str] = {
+    Kind.RULE: "campaigns.earningrule",
+    Kind.LEVELS: "loyalty.brandlevel",
+    Kind.CAMPAIGN: "campaigns.campaign",
+}
+FORMS: dict[str, type[DraftForm]] = {Kind.RULE: RuleChoice, Kind.LEVELS: LevelsDraft, Kind.CAMPAIGN: CampaignChoice}
+TEXTS: dict[str, Any] = {
+    Kind.RULE: gettext_lazy(
+        "A job decides each action of these days again: by the rules as they stood, and with this one among them. "
+        "Nobody gets or loses points."
+    ),
+    Kind.LEVELS: gettext_lazy(
+        "A job decides each action of these days again: as the levels stood, and with these. Members begin in the "
+        "level that their lifetime points reach, and climb as they earn. Nobody gets or loses points."
+    ),
+    Kind.CAMPAIGN: gettext_lazy(
+        "A job counts each action of these days in the campaign, for everybody from the first day on: who would have "
+        "reached what, and what that would have given. Nobody gets or loses points."
+    ),
+}
+
+
+class TriesDrafts(TenantAdmin):
+    """Part of the page of replays."""
+
+    def has_try_permission(self, request: HttpRequest) -> bool:
+        return any(roles.brand_scope(request.user, CHANGE, page) for page in PAGES.values())
+
+    @action(description=gettext_lazy("Try a draft"), url_path="try", icon="history", permissions=["try"])
+    def try_draft(self, request: HttpRequest) -> HttpResponse:
+        kind = request.GET.get("kind", Kind.RULE.value)
+        if kind not in FORMS:
+            raise Http404
+        brands = self._brands(request, kind)
+        chosen = request.GET.get("brand", "")
+        if chosen and not (chosen.isascii() and chosen.isdigit() and len(chosen) < 19):
+            raise Http404
+        brand = (brands.filter(pk=int(chosen)) if chosen else brands).first()
+        if brand is None:
+            raise Http404
+        requested = ConfirmedAction(
+            page=self,
+            request=request,
+            title=_("Try a draft on past actions"),
+            paragraphs=[TEXTS[kind]],
+            form=partial(FORMS[kind], brand=brand, row=request.GET.get("row", "")),
+            button=_("Try it"),
+            template="admin/campaigns/try_draft.html",
+            context={
+                "kinds": self._kinds(request, kind, brand),
+                "brands": self._links(brands, brand, kind),
+                "kind": kind,
+            },
+        )
+
+        def started(answers: dict[str, Any]) -> HttpResponse:
+            form = FORMS[kind](request.POST, brand=brand)
+            form.is_valid()  # as the page has found
+            draft = form.draft()
+            made = jobs.start(brand=brand, draft=draft, days=answers["days"], by=staff_user(request), at=timezone.now())
+            self.note(request, [made], _("Tried on past actions"))
+            return redirect("admin:campaigns_replay_change", made.pk)
+
+        return requested.respond(started)
+
+    def _brands(self, request: HttpRequest, kind: str) -> QuerySet[Brand]:
+        within = roles.brand_scope(request.user, CHANGE, PAGES[kind])
+        if not within:
+            raise PermissionDenied
+        return within.of(Brand.objects.order_by("name", "pk"), "pk")
+
+    def _kinds(self, request: HttpRequest, kind: str, brand: Brand) -> list[dict[str, Any]]:
+        """What else may be tried, with its address."""
+        return [
+            {"label": each.label, "address": _address(each, brand), "is_current": each == kind}
+            for each in Kind
+            if brand.pk in roles.brand_scope(request.user, CHANGE, PAGES[each])
+        ]
+
+    def _links(self, brands: QuerySet[Brand], brand: Brand, kind: str) -> list[dict[str, Any]]:
+        """To the same of other brands, for who works for several."""
+        rows = list(brands[:MAX_BRANDS])
+        if len(rows) < 2:
+            return []
+        return [{"label": str(each), "address": _address(kind, each), "is_current": each == brand} for each in rows]
+
+
+def _address(kind: str, brand: Brand, row: str = "") -> str:
+    about = {"kind": str(kind), "brand": str(brand.pk), **({"row": row} if row else {})}
+    return f"{reverse('admin:campaigns_replay_try_draft')}?{urlencode(about)}"
+
+
+class CampaignTries(TenantAdmin):
+    """Part of the page of campaigns."""
+
+    def has_try_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        if object_id is None:
+            return False
+        return self.has_change_permission(request, self.get_object(request, str(object_id)))
+
+    @action(description=gettext_lazy("Try on past actions"), url_path="replay", icon="history", permissions=["try"])
+    def try_campaign(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """To the page where drafts are tried, with this one chosen."""
+        campaign = self.get_object(request, object_id)
+        return redirect(_address(Kind.CAMPAIGN, campaign.brand, str(campaign.pk)))

@@ -10,10 +10,10 @@ from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from loyalty.points import levels
 from loyalty.points.level_periods import standing
-from loyalty.points.level_periods.raising import raise_level
+from loyalty.points.level_periods.raising import raise_level, set_end, set_level
 from loyalty.points.level_periods.rules import rule_of
 from loyalty.points.level_periods.settle import free, settle
-from loyalty.points.level_periods.standing import Change, Reason, Standing
+from loyalty.points.level_periods.standing import Reason, Standing
 from loyalty.points.levels import Level
 
 Moved = dict[str, str | None]  # the last days of both levels before the merge, for its undo
@@ -30,7 +30,7 @@ def after_merge(*, target: UserPoints, source: UserPoints, at: datetime) -> Move
     ladder = levels.levels_of(target.brand)
     row = _settled(target, at)
     if _height(ladder, source.current_level) > _height(ladder, row.current_level):
-        _set(row, source.current_level, source.level_until, Reason.REACHED, at)
+        set_level(row, source.current_level, until=source.level_until, reason=Reason.REACHED, at=at)
     return moved
 
 
@@ -40,10 +40,9 @@ def after_undo(
     """A level that only the merge gave is left again, and the other account has its own. Call with the undo written."""
     row = _settled(target, at)
     if level_before != level_after and row.current_level == level_after:
-        _set(row, level_before, _day(moved["target"]), Reason.LOWERED, at)
+        set_level(row, level_before, until=_day(moved["target"]), reason=Reason.LOWERED, at=at)
         _settled(target, at)  # its own points of the period may be enough for more
-    row = UserPoints.objects.get(pk=source.pk)
-    UserPoints.objects.filter(pk=row.pk).update(level_until=_day(moved["source"]))
+    set_end(source, until=_day(moved["source"]))
     _settled(source, at)
 
 
@@ -53,14 +52,6 @@ def _settled(member: UserPoints, at: datetime) -> UserPoints:
     now = settle(brand=row.brand, accounts=[row.pk], at=at)[row.pk]
     raise_level(brand=row.brand, account=row.pk, level=now.level, lifetime=now.lifetime, gained=standing.ZERO, at=at)
     return UserPoints.objects.select_related("brand").get(pk=member.pk)
-
-
-def _set(row: UserPoints, level: str, until: date | None, reason: str, at: datetime) -> None:
-    UserPoints.objects.filter(pk=row.pk).update(
-        current_level=level, level_until=until, level_warned_until=None, updated_at=at
-    )
-    change = Change(row.pk, row.user_id, row.current_level, level, reason, row.period_points, until)
-    standing.add_history([change], brand_id=row.brand_id, at=at)
 
 
 def _height(ladder: list[Level], name: str) -> int:

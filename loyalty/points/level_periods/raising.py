@@ -1,7 +1,7 @@
 """Levels that points raise outside of accruals, and that a returned order lowers."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 
 from brands.models.tenants import Brand
@@ -55,6 +55,20 @@ def note_raised(*, brand: Brand, raised: Iterable[tuple[int, str, str, Decimal]]
         rows = UserPoints.objects.filter(pk__in=[each.account for each in changes if each.until == until])
         rows.update(level_until=until)
     standing.add_history(changes, brand_id=brand.pk, at=at)
+
+
+def set_level(row: UserPoints, level: str, *, until: date | None, reason: str, at: datetime) -> None:
+    """A locked account has the level and the end of another one, or again those that it had."""
+    rows = UserPoints.objects.filter(pk=row.pk)
+    rows.update(current_level=level, level_until=until, level_warned_until=None, updated_at=at)
+    change = Change(row.pk, row.user_id, row.current_level, level, reason, row.period_points, until)
+    standing.add_history([change], brand_id=row.brand_id, at=at)
+
+
+def set_end(row: UserPoints, *, until: date | None) -> None:
+    """The end of a locked account's level, before it is settled."""
+    rows = UserPoints.objects.filter(pk=row.pk)
+    rows.update(level_until=until)
 
 
 def after_return(

@@ -1,4 +1,4 @@
-"""What brands use of their quotas: codes, uploads, jobs and storage, counted for brands.tenants.quotas."""
+"""What brands use of their quotas: codes, uploads, jobs, broadcasts and storage, counted for brands.tenants.quotas."""
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
@@ -14,6 +14,7 @@ from brands.models.quotas import BrandQuota
 from brands.models.tenants import Picture
 from brands.tenants.quotas import Used
 from jobs.models import Job, StagedUpload
+from loyalty.models.programme.broadcasts import Broadcast
 
 Resource = BrandQuota.Resource
 
@@ -38,6 +39,8 @@ def tables(since: datetime) -> Iterator[tuple[Resource, "QuerySet[Any]", Sum | C
     yield Resource.CODES, BatchRange.objects.all(), Sum("quantity")
     yield Resource.UPLOADS, Import.objects.filter(uploaded_at__gte=since), Count("pk")
     yield Resource.JOBS, Job.objects.filter(created_at__gte=since).exclude(kind=data_exports.KIND), Count("pk")
+    today = Broadcast.objects.filter(counted_on=since.date())
+    yield Resource.BROADCASTS, today, Sum("counted")
     yield Resource.STORAGE, Job.objects.exclude(result=""), Sum("result_bytes")
     yield Resource.STORAGE, Import.objects.exclude(file=""), Sum("file_bytes")
     yield Resource.STORAGE, StagedUpload.objects.all(), Sum("file_bytes")

@@ -1,9 +1,10 @@
-"""Celery tasks: notices of budgets that are used up, segments, points for joining and birthdays, old replays."""
+"""Celery tasks: notices of used-up budgets, segments, points for joining and birthdays, broadcasts, old replays."""
 
 from celery import shared_task
 from django.utils import timezone
 
 from campaigns.accrual import birthdays, welcome
+from campaigns.broadcasts import figures, lifecycle
 from campaigns.earning import budgets
 from campaigns.replay import jobs
 from campaigns.segments import evaluate
@@ -32,6 +33,18 @@ def welcome_members() -> int:
 def celebrate_birthdays() -> int:
     """Every few minutes: publish the events that earn members their birthday points; returns how many."""
     return with_fresh_connection(lambda: birthdays.publish_birthdays(at=timezone.now()))
+
+
+@shared_task
+def begin_broadcasts() -> int:
+    """Every minute: begin the broadcasts that were planned for now; returns how many."""
+    return with_fresh_connection(lambda: lifecycle.begin_due(at=timezone.now()))
+
+
+@shared_task
+def settle_broadcasts() -> int:
+    """Every few minutes: store what came of broadcasts that are over; returns of how many."""
+    return with_fresh_connection(lambda: figures.settle(at=timezone.now()))
 
 
 @shared_task

@@ -33,6 +33,10 @@ EVENT_HANDLERS = {
     "send-email": "loyalty.notifications.delivery.on_deliver",
     "send-sms": "loyalty.notifications.delivery.on_deliver",
     "send-push": "loyalty.notifications.delivery.on_deliver",
+    "send-broadcast": "loyalty.notifications.delivery.on_send_notification",
+    "broadcast-email": "loyalty.notifications.delivery.on_deliver",
+    "broadcast-sms": "loyalty.notifications.delivery.on_deliver",
+    "broadcast-push": "loyalty.notifications.delivery.on_deliver",
     "account-mail": "loyalty.members.account_mail.on_account_mail",
     "release-opening-balances": "loyalty.members.moving_in.opening_balances.on_release",
     "check-sender-domain": "loyalty.notifications.sender_domains.on_check",
@@ -70,6 +74,11 @@ EVENT_LANES = {
     "send-email": "email",
     "send-sms": "sms",
     "send-push": "push",
+    # A message to many holds up no recall and no password.
+    "send-broadcast": "broadcasts",
+    "broadcast-email": "broadcasts",
+    "broadcast-sms": "broadcasts",
+    "broadcast-push": "broadcasts",
     "account-mail": "email",
     "check-sender-domain": "domains",
 }
@@ -134,6 +143,7 @@ JOB_KINDS = [
     "authcodes.printing.runs.BATCH_PRINT",
     "authcodes.admin.printing.list_print.LIST_PRINT",
     "campaigns.replay.jobs.REPLAY",
+    "campaigns.broadcasts.sending.SENDING",
 ]
 
 # --- Reference data in and out ---------------------------------------------------------------------------------------

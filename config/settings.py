@@ -239,6 +239,8 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 300},
     },
     "evaluate-segments": {"task": "campaigns.tasks.evaluate_segments", "schedule": 60, "options": {"expires": 60}},
+    "begin-broadcasts": {"task": "campaigns.tasks.begin_broadcasts", "schedule": 60, "options": {"expires": 60}},
+    "settle-broadcasts": {"task": "campaigns.tasks.settle_broadcasts", "schedule": 600, "options": {"expires": 600}},
     "welcome-members": {
         "task": "campaigns.tasks.welcome_members",
         "schedule": 60,
@@ -438,6 +440,7 @@ QUOTAS = env.changed(
         "events": 5_000_000,
         "webhooks": 1_000_000,
         "mails": 200_000,
+        "broadcasts": 200_000,
     },
     env.amount,
 )

@@ -62,6 +62,7 @@ class BrandQuota(models.Model):
         EVENTS = "events", _("Events a day")
         WEBHOOKS = "webhooks", _("Webhook deliveries a day")
         MAILS = "mails", _("E-mails a day")
+        BROADCASTS = "broadcasts", _("Messages of broadcasts a day")
 
     brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="quotas")
     resource = models.CharField(_("resource"), max_length=10, choices=Resource.choices)
@@ -79,7 +80,9 @@ class BrandQuota(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["brand", "resource"], name="quota_of_a_brand_once"),
             models.CheckConstraint(
-                condition=models.Q(resource__in=["codes", "uploads", "storage", "jobs", "events", "webhooks", "mails"]),
+                condition=models.Q(
+                    resource__in=["codes", "uploads", "storage", "jobs", "events", "webhooks", "mails", "broadcasts"]
+                ),
                 name="quota_resource_known",
             ),
         ]

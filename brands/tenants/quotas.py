@@ -28,7 +28,7 @@ Used = dict[tuple[int, str], int]  # by brand and resource; what is missing is 0
 Counting = Callable[[Sequence[int], datetime, Collection[str]], Used]
 
 NEAR_PERCENT = 80
-IN_TABLES = (Resource.CODES, Resource.UPLOADS, Resource.STORAGE, Resource.JOBS)
+IN_TABLES = (Resource.CODES, Resource.UPLOADS, Resource.STORAGE, Resource.JOBS, Resource.BROADCASTS)
 CACHE_SECONDS = 172_800  # a day's counter is looked at until its day is over
 REMEMBERED_SECONDS = 30  # a limit where it is asked for each event
 MAX_REMEMBERED = 10_000
@@ -134,12 +134,23 @@ def limited(brand_id: int, resources: Iterable[Resource]) -> dict[Resource, int]
     return {Resource(name): most[name] for name in names if most[name]}
 
 
+def left(brand_id: int, resource: Resource) -> int | None:
+    """How much of it the brand may use yet; None without a limit. As `require`, in the caller's transaction."""
+    limit = limited(brand_id, [resource]).get(resource)
+    if limit is None:
+        return None
+    return max(0, limit - counted([brand_id], [resource]).get((brand_id, resource), 0))
+
+
 def rejection_text(resource: Resource, limit: int, used: int) -> str:
     messages = {
         Resource.CODES: _("Your brand can have %(limit)s codes and has %(used)s."),
         Resource.UPLOADS: _("Your brand can upload %(limit)s files a day and has uploaded %(used)s today."),
         Resource.STORAGE: _("Your brand can store %(limit)s bytes and uses %(used)s."),
         Resource.JOBS: _("Your brand can start %(limit)s jobs a day and has started %(used)s today."),
+        Resource.BROADCASTS: _(
+            "Your brand can send broadcasts to %(limit)s members a day and has sent %(used)s today."
+        ),
     }
     message = messages[resource] % {"limit": f"{limit:,}", "used": f"{used:,}"}
     return f"{message} {_('Ask the operator for more.')}"

@@ -1,6 +1,17 @@
-"""The portal's pages about campaigns, what earns, replays, own kinds of events, what customers reach, and segments."""
+"""The portal's pages about campaigns, what earns, replays, own kinds of events, what customers reach, segments and
+broadcasts."""
 
 from campaigns.admin import campaigns, event_kinds, progress, replays, reward_claims, segments
+from campaigns.admin.broadcasts import pages as broadcasts
 from campaigns.admin.rules import earning_rules
 
-__all__ = ["campaigns", "earning_rules", "event_kinds", "progress", "replays", "reward_claims", "segments"]
+__all__ = [
+    "broadcasts",
+    "campaigns",
+    "earning_rules",
+    "event_kinds",
+    "progress",
+    "replays",
+    "reward_claims",
+    "segments",
+]

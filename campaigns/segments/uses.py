@@ -11,7 +11,10 @@ from campaigns.earning import segment_references
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 from core.errors import Invalid
+from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.models.programme.segments import Segment
+
+UNSENT = (Broadcast.State.DRAFT, Broadcast.State.PLANNED, Broadcast.State.SENDING, Broadcast.State.FAILED)
 
 
 def uses_of(segment: Segment) -> list[str]:
@@ -26,6 +29,10 @@ def uses_of(segment: Segment) -> list[str]:
     ]
     message = _("reward “%(name)s”")
     result += [message % {"name": reward} for reward in segment.rewards.all()]
+    message = _("broadcast “%(name)s”")
+    result += [message % {"name": each} for each in segment.broadcasts.filter(state__in=UNSENT)]
+    message = _("notification “%(name)s”")
+    result += [message % {"name": each.get_template_display()} for each in segment.notifications.all()]
     lists = SavedList.objects.filter(brand=segment.brand_id, model_label="loyalty.userpoints")
     message = _("saved list “%(name)s”")
     return result + [message % {"name": each} for each in lists if str(segment.pk) in _values(each.query)]

@@ -13,7 +13,14 @@ from loyalty.admin import (
 )
 from loyalty.admin.levels import changes, levels
 from loyalty.admin.members import members
-from loyalty.admin.notifications import deliveries, sender_domains, settings, suppressed_addresses, templates
+from loyalty.admin.notifications import (
+    deliveries,
+    segments,
+    sender_domains,
+    settings,
+    suppressed_addresses,
+    templates,
+)
 from loyalty.admin.orders import currency_rates, order_returns
 from loyalty.admin.partner_codes import pool_codes
 from loyalty.admin.programme import pages, referrals
@@ -33,6 +40,7 @@ __all__ = [
     "redemptions",
     "referrals",
     "rewards",
+    "segments",
     "sender_domains",
     "settings",
     "suppressed_addresses",

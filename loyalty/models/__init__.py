@@ -26,7 +26,9 @@ from loyalty.models.notifications import (
 from loyalty.models.orders import CreditedOrder, CurrencyRate, OrderReturn
 from loyalty.models.pending import PendingPoints
 from loyalty.models.programme.birthdays import Birthday
+from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.notification_segments import NotificationSegment
 from loyalty.models.programme.referrals import Referral, ReferralCode, ReferralProgramme
 from loyalty.models.programme.rollups import (
     ActiveMember,
@@ -54,6 +56,7 @@ __all__ = [
     "ActiveMember",
     "Birthday",
     "BrandLevel",
+    "Broadcast",
     "Channel",
     "CohortRollup",
     "Consent",
@@ -74,6 +77,7 @@ __all__ = [
     "Notification",
     "NotificationDelivery",
     "NotificationPreference",
+    "NotificationSegment",
     "NotificationSettings",
     "NotificationTemplate",
     "OpeningBalance",

@@ -102,6 +102,7 @@ class Template(models.TextChoices):
     REWARD_AVAILABLE = "NOTIFY_REWARD_AVAILABLE", _("Reward available")
     POINTS_EXPIRING = "NOTIFY_POINTS_EXPIRING", _("Points expire soon")
     POINTS_RECEIVED = "NOTIFY_POINTS_RECEIVED", _("Points from another member")
+    BROADCAST = "NOTIFY_BROADCAST", _("Broadcast")
     RECALL = "NOTIFY_RECALL", _("Product recall")
     PASSWORD_RESET = "NOTIFY_PASSWORD_FORGOTTEN", _("Forgotten password")
     EMAIL_CONFIRMATION = "NOTIFY_EMAIL_CONFIRMATION", _("Confirm an e-mail address")

@@ -22,7 +22,7 @@ from events.messages import LeasedEvent, NewEvent
 from events.models import Event
 from loyalty.models.notifications import Notification, NotificationSettings, Template
 
-SEND = "send-notice"
+SEND, SEND_BROADCAST = "send-notice", "send-broadcast"
 KINDS = uuid.UUID("7d3f6f3e-5a0c-4a57-9f29-4a1c4c9f3b11")
 
 
@@ -42,7 +42,18 @@ class Opened:
     user_id: int
 
 
+@dataclass(frozen=True, slots=True)
+class GatheredMembers:
+    """A portion of members: up to which account, and their notifications. `last_account` None: there are no more."""
+
+    last_account: int | None
+    members: int
+    first_notification: int | None
+    last_notification: int | None
+
+
 GATHER_POINTS = query("loyalty/notifications/sql/gather_points.sql", returns=Gathered)
+GATHER_MEMBERS = query("loyalty/notifications/sql/gather_members.sql", returns=GatheredMembers)
 INSERT_NOTIFICATIONS = query("loyalty/notifications/sql/insert_notifications.sql", returns=Opened)
 
 
@@ -191,6 +202,26 @@ def notify_many(
     return len(opened)
 
 
+def open_for_members(
+    *, brand_id: int, segment_id: int | None, after: int, notification: NotificationRequest, at: datetime, limit: int
+) -> GatheredMembers:
+    """Give the next members after an account a notification that nobody sends yet: those who were in the segment, or
+    members of the brand, at the moment. Joins the transaction.
+    """
+    portion = GATHER_MEMBERS.first(
+        brand_id=brand_id,
+        segment_id=segment_id,
+        after=after,
+        template=str(notification.template),
+        key=notification.key,
+        payload=json.dumps(dict(notification.values)),
+        at=at,
+        limit=limit,
+    )
+    assert portion is not None  # noqa: S101 - the statement always returns its row
+    return portion
+
+
 def notified_users(*, brand_id: int, key: str) -> Iterator[int]:
     """Who was told of something, by id."""
     return Notification.objects.filter(brand_id=brand_id, key=key).values_list("user_id", flat=True).iterator()
@@ -240,10 +271,16 @@ def _open(brand_id: int, user_ids: Sequence[int], notification: NotificationRequ
 
 
 def to_send(
-    notification_id: int, user_id: int, brand_id: int, *, wait_seconds: float = 0, retry_hours: int | None = None
+    notification_id: int,
+    user_id: int,
+    brand_id: int,
+    *,
+    wait_seconds: float = 0,
+    retry_hours: int | None = None,
+    kind: str = SEND,
 ) -> NewEvent:
     return NewEvent(
-        kind=SEND,
+        kind=kind,
         payload={"notice_id": notification_id},
         arguments={"brand_id": brand_id, "user_id": user_id},
         event_id=uuid.uuid5(KINDS, str(notification_id)),

@@ -34,12 +34,14 @@ class MessageText:
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A notice: its topic, its names with what they mean and an example, the names that must not be left out, and
-    the channels that it may take."""
+    the channels that it may take. `is_written_each_time`: staff write each anew, so there are no words to ship.
+    """
 
     topic: Topic
     slots: Mapping[str, tuple[Any, Any]]
     needed: Mapping[str, frozenset[str]]
     channels: tuple[Channel, ...] = tuple(Channel)
+    is_written_each_time: bool = False
 
 
 COMMON = {
@@ -115,6 +117,16 @@ KINDS: dict[str, Kind] = {
             "new_balance": (_("the balance after them"), 370),
         },
         {},
+    ),
+    Template.BROADCAST: Kind(
+        Topic.OFFERS,
+        {
+            **COMMON,
+            "new_balance": (_("the customer's balance"), 4800),
+            "current_level": (_("the customer's level; may be empty"), "Silver"),
+        },
+        {},
+        is_written_each_time=True,
     ),
     Template.RECALL: Kind(
         Topic.SAFETY,
@@ -200,17 +212,20 @@ def text_problems(template: str, channel: str, texts: Mapping[str, str]) -> Iter
     """What is wrong with a brand's own `subject` and `body`, as far as given, for a template and channel that exist:
     the field's name and what to do."""
     kind = KINDS[template]
+    if kind.is_written_each_time:
+        yield "template", gettext("The text of a broadcast is written with each broadcast.")
+        return
     if channel not in kind.channels:
         yield "channel", gettext("This notification is not sent by this channel.")
         return
     for name, longest in zip(("subject", "body"), LONGEST[Channel(channel)], strict=True):
         if name in texts:
             needed = kind.needed.get(channel, frozenset()) if name == "body" else frozenset()
-            for problem in _problems_of(texts[name], known=kind.slots, needed=needed, longest=longest):
+            for problem in problems_of(texts[name], known=kind.slots, needed=needed, longest=longest):
                 yield name, problem
 
 
-def _problems_of(text: str, *, known: Mapping[str, Any], needed: frozenset[str], longest: int) -> Iterator[str]:
+def problems_of(text: str, *, known: Mapping[str, Any], needed: frozenset[str], longest: int) -> Iterator[str]:
     try:
         placeholders.check(text, known=known, needed=needed)
     except BadText as error:

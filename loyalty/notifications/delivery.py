@@ -30,6 +30,7 @@ from loyalty.models.notifications import (
     Template,
     Topic,
 )
+from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.notifications import batching, devices, preferences, rendering, suppression
 from loyalty.notifications.catalogue import KINDS
 from loyalty.notifications.channels import email, push, sms
@@ -42,6 +43,8 @@ from loyalty.notifications.channels.base import (
 )
 from loyalty.notifications.preferences import Preferences
 from loyalty.notifications.rendering import MessageRequest
+from loyalty.notifications.segments import broadcasts
+from loyalty.notifications.segments.exclusions import exclusion_reason
 from loyalty.points import accounts
 
 Status = NotificationDelivery.Status
@@ -53,7 +56,7 @@ CHANNELS: dict[str, Callable[[OutboundMessage], str]] = {
 # How many senders one brand's slow service may keep waiting.
 MAX_SLOW = 2
 DAY = 24
-RETRY_HOURS = {Template.RECALL.value: 72, Template.PASSWORD_RESET.value: 1}
+RETRY_HOURS = {Template.RECALL.value: 72, Template.BROADCAST.value: 72, Template.PASSWORD_RESET.value: 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def settings_of(brand_id: int) -> NotificationSettings:
 
 
 def on_send_notification(delivery: LeasedEvent) -> None:
-    """The handler of `send-notification`: closes the notice and hands it to each of the customer's channels."""
+    """The handler of `send-notice` and `send-broadcast`: closes the notice and hands it to the customer's channels."""
     at = timezone.now()
     with transaction.atomic():
         leases.finish(delivery)
@@ -88,13 +91,17 @@ def on_send_notification(delivery: LeasedEvent) -> None:
 def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> list[NotificationDelivery]:
     """A delivery for each way; those that are refused are written down too, for whoever asks why nothing came."""
     own, choices = settings_of(notification.brand_id), preferences.read(notification.user_id, notification.brand_id)
-    ways = [test_way(notification)] if notification.is_test else list(ways_of(notification, own, choices))
+    broadcast = broadcasts.of(notification)
+    ways = [test_way(notification)] if notification.is_test else list(ways_of(notification, own, choices, broadcast))
     shut = suppression.among(brand_id=notification.brand_id, addresses=[(way.channel, way.address) for way in ways])
     if not notification.is_test:
         ways = [replace(way, reason=way.reason or _rejection(way, shut)) for way in ways]
     if notification.brand.is_sandbox:
         ways = [replace(way, reason=sandbox_reason()) for way in ways]
-    language = notification.payload.get("language") if notification.is_test else ""
+    languages = [notification.payload.get("language", "") if notification.is_test else "", choices.language]
+    language = next(filter(None, languages), own.language)
+    if broadcast:
+        language = broadcasts.language_for(broadcast, [language, own.language])
     return NotificationDelivery.objects.bulk_create(
         NotificationDelivery(
             notification=notification,
@@ -102,7 +109,7 @@ def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> l
             user_id=notification.user_id,
             template=notification.template,
             channel=way.channel,
-            language=language or choices.language or own.language,
+            language=language,
             address=way.address if notification.is_test and way.channel == Channel.SMS else "",
             masked_address=masked(way.channel, way.address),
             device_id=way.device_id,
@@ -121,7 +128,7 @@ def _rejection(way: DeliveryTarget, shut: set[tuple[str, str]]) -> str:
 
 
 def ways_of(
-    notification: Notification, own: NotificationSettings, preferences: Preferences
+    notification: Notification, own: NotificationSettings, preferences: Preferences, broadcast: Broadcast | None
 ) -> Iterator[DeliveryTarget]:
     """Every address that the brand could write to, with the customer's wishes. What is about safety is e-mailed at
     any rate.
@@ -130,14 +137,22 @@ def ways_of(
     on = channels_of(own) | ({Channel.EMAIL.value} if topic == Topic.SAFETY else set())
     if not (own.is_active or topic == Topic.SAFETY):
         return
-    for channel in KINDS[notification.template].channels:
+    channels = broadcast.channels if broadcast else KINDS[notification.template].channels
+    excluded = exclusion_reason(notification)
+    for channel in channels:
         if channel in on:
-            unwanted = "" if preferences.allows(topic, channel) else _("The customer has opted out.")
-            yield from addresses_of(notification, channel, preferences, reason=unwanted or switched_off(notification))
+            unwanted = "" if preferences.allows(topic, channel) else opted_out_text()
+            yield from addresses_of(notification, channel, preferences, reason=unwanted or excluded)
 
 
-def switched_off(notification: Notification) -> str:
-    return "" if notification.user.is_active else _("The customer's account is deactivated.")
+def opted_out_text() -> str:
+    """The reason of a delivery that the customer does not want."""
+    return _("The customer has opted out.")
+
+
+def cancelled_text() -> str:
+    """The reason of a delivery that staff stopped."""
+    return _("Cancelled.")
 
 
 def channels_of(own: NotificationSettings) -> set[str]:
@@ -174,7 +189,7 @@ def topic_of(template: str) -> Topic:
 
 def to_deliver(row: NotificationDelivery, retry_hours: int) -> NewEvent:
     return NewEvent(
-        kind=f"send-{row.channel}",
+        kind=f"{'broadcast' if row.template == Template.BROADCAST else 'send'}-{row.channel}",
         payload={"delivery_id": str(row.delivery_id)},
         arguments={"brand_id": row.brand_id, "user_id": row.user_id},
         event_id=row.delivery_id,
@@ -183,7 +198,7 @@ def to_deliver(row: NotificationDelivery, retry_hours: int) -> NewEvent:
 
 
 def on_deliver(delivery: LeasedEvent) -> None:
-    """The handler of `send-email`, `send-sms` and `send-push`: one attempt, outside of any transaction."""
+    """The handler of `send-email`, `broadcast-sms` and the like: one attempt, outside of any transaction."""
     row = pending(delivery)
     if row is None:
         leases.finish(delivery)
@@ -255,21 +270,22 @@ def message_of(row: NotificationDelivery) -> OutboundMessage:
     """Read anew at each attempt: the address may be a new one, and the customer may have opted out. Raises Failed."""
     own, choices = settings_of(row.brand_id), preferences.read(row.user_id, row.brand_id)
     if not row.notification.is_test and not choices.allows(topic_of(row.template), row.channel):
-        raise Failed(_("The customer has opted out."))
+        raise Failed(opted_out_text())
     address = address_of(row)
     if not address:
         raise Failed(_("The address no longer exists."))
+    written = broadcasts.content_of(row) if row.template == Template.BROADCAST else None
     request = MessageRequest(
         brand=row.brand,
         template=row.template,
         channel=row.channel,
         language=row.language,
-        values=row.notification.payload,
+        values=written.values if written else row.notification.payload,
         customer_name=accounts.names_of(row.user, row.brand_id)[0],
         user_id=row.user_id,
         notification_id=row.notification_id,
     )
-    return OutboundMessage(row, own, rendering.compose(request), address)
+    return OutboundMessage(row, own, rendering.compose(request, written.texts if written else None), address)
 
 
 def address_of(row: NotificationDelivery) -> str:
@@ -318,6 +334,13 @@ def masked(channel: str, address: str) -> str:
     if channel == Channel.SMS:
         return f"{address[:3]}{DOTS}{address[-2:]}"
     return f"{address[:4]}…"
+
+
+def withdraw(*, brand_id: int, key: str, at: datetime) -> int:
+    """Stop deliveries of what `key` names that no channel has taken yet. Returns how many."""
+    rows = NotificationDelivery.objects.filter(notification__brand=brand_id, notification__key=key)
+    stopped = {"status": Status.SUPPRESSED, "last_error": cancelled_text(), "finished_at": at, "address": ""}
+    return rows.filter(status=Status.QUEUED).update(**stopped)
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:

@@ -1,6 +1,7 @@
 """Trials: a notice with made-up facts, sent to a member of staff the way customers get theirs."""
 
 import uuid
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -14,13 +15,24 @@ from loyalty.notifications import batching, delivery, devices, preferences, rend
 from loyalty.notifications.batching import NotificationRequest
 
 
-def send(*, brand: Brand, to: User, template: str, channel: str, language: str, phone: str = "", at: datetime) -> None:
+def send(
+    *,
+    brand: Brand,
+    to: User,
+    template: str,
+    channel: str,
+    language: str,
+    phone: str = "",
+    more: Mapping[str, Any] | None = None,
+    at: datetime,
+) -> None:
     """By e-mail to their own address, by SMS to the number given, by push to their own newest device.
+    `more`: values beside the made-up ones.
 
     Raises Invalid where the channel is not set up, or there is nowhere to send it.
     """
     values: dict[str, Any] = dict(rendering.sample(brand, template, channel, language).values)
-    values |= {"channel": channel, "language": language}
+    values |= {**(more or {}), "channel": channel, "language": language}
     own = delivery.settings_of(brand.pk)
     if channel == Channel.SMS:
         if not (own.twilio_account_sid and own.twilio_auth_token and own.sms_sender):

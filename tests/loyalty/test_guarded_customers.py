@@ -39,6 +39,7 @@ OF_PERSON = {"user", "user_id", "customer", "user_point", "user_point__user_id",
 NOT_PERSONAL = {"customer/wallet"}  # the same for every customer
 FOREIGN_KEYS_OF_STAFF = {
     "campaigns.Replay",
+    "loyalty.Broadcast",
     "authcodes.AuthCode",
     "authcodes.BatchRange",
     "authcodes.CodeChange",

@@ -25,6 +25,7 @@ from loyalty.merges import merge as merging
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import AccountMerge, PointTransfer
 from loyalty.models.levels import BrandLevel
+from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.models.programme.segments import Segment
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts, ledger
@@ -116,6 +117,14 @@ def segment(brand: Brand, *rows: tuple[str, str, Any], **fields: Any) -> Segment
     conditions = {"all": [{"field": name, "operator": operator, "value": value} for name, operator, value in rows]}
     values = {"name": f"Segment {next(_number)}", "conditions": conditions if rows else {}, **fields}
     return Segment.objects.create(brand=brand, **values)
+
+
+def broadcast(brand: Brand, segment: Segment | None = None, *, body: str = "Hello!", **fields: Any) -> Broadcast:
+    """A draft in English, by e-mail."""
+    parts = {"subject": "News", "body": body, "short_text": "Short news"}
+    plain: dict[str, Any] = {"name": "Spring", "channels": ["email"], "texts": {"en": parts}}
+    plain["segment_name"] = segment.name if segment else ""
+    return Broadcast.objects.create(brand=brand, segment=segment, **{**plain, **fields})
 
 
 def reward(brand: Brand, *, cost: Any = 10, **fields: Any) -> Reward:

@@ -52,6 +52,7 @@ from loyalty.models.notifications import (
 )
 from loyalty.models.orders import CurrencyRate, OrderReturn
 from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.notification_segments import NotificationSegment
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
 from loyalty.models.programme.rollups import PointsRollup
 from loyalty.models.rewards import PoolCode, Redemption
@@ -246,6 +247,12 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         ),
         "campaigns.eventkind": factories.event_kind(brand, f"{marker}-visit", f"{marker} visit", floor="whole"),
         "loyalty.segment": factories.segment(brand, name=f"{marker} segment"),
+        "loyalty.broadcast": factories.broadcast(brand, name=f"{marker} broadcast", body=f"{marker} body"),
+        "loyalty.notificationsegment": NotificationSegment.objects.create(
+            brand=brand,
+            template="NOTIFY_LEVEL_REACHED",
+            segment=factories.segment(brand, name=f"{marker} other segment"),
+        ),
         "loyalty.userpoints": account,
         "loyalty.loyaltytransaction": LoyaltyTransaction.objects.create(
             user_point=account, points_earned=1, reason="earned", reason_id=f"{marker}:1", note=f"{marker} note"

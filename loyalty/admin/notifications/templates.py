@@ -1,5 +1,6 @@
 """Page: the words of notices. Ours are shown beside a brand's own; both can be previewed and sent to oneself."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
@@ -71,6 +72,13 @@ class NotificationTemplateAdmin(ImportingAdmin):
         ]
         return [*own, *super().get_urls()]
 
+    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """A broadcast's text is written on its own page."""
+        if db_field.name == "template":
+            offered = set(with_wording())
+            options["choices"] = [each for each in db_field.get_choices() if not each[0] or each[0] in offered]
+        return super().formfield_for_choice_field(db_field, request, **options)
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """Words stay the words of one notice, channel and language."""
         return [*super().get_readonly_fields(request, obj), *(CHOICE if obj else ())]
@@ -106,6 +114,7 @@ class NotificationTemplateAdmin(ImportingAdmin):
                 ],
             }
             for template in Template
+            if not KINDS[template].is_written_each_time
         ]
         return {"channels": [channel.label for channel in Channel], "rows": rows}
 
@@ -127,7 +136,7 @@ class NotificationTemplateAdmin(ImportingAdmin):
     def about(self, request: HttpRequest, row: NotificationTemplate | None) -> dict[str, Any]:
         """Which names the words may hold, and where they are previewed."""
         template = row.template if row else request.GET.get("template", "")
-        kinds = [template] if template in Template.values else Template.values
+        kinds = [template] if template in Template.values else [*with_wording()]
         names = dict(name for kind in kinds for name in names_of(kind))
         page_context: dict[str, Any] = {"names": list(names.items())}
         if self.brand_scope(request, ADD):
@@ -226,5 +235,12 @@ class NotificationTemplateAdmin(ImportingAdmin):
         return redirect(self.preview_address(brand.pk, *choice))
 
 
+def with_wording() -> Iterator[str]:
+    """Notifications whose text is the same for every customer."""
+    return (each for each in Template.values if not KINDS[each].is_written_each_time)
+
+
 def is_choice(template: str, channel: str, language: str) -> bool:
-    return template in Template.values and channel in KINDS[template].channels and language in Language.values
+    if template not in Template.values or KINDS[template].is_written_each_time:
+        return False
+    return channel in KINDS[template].channels and language in Language.values

@@ -1,0 +1,207 @@
+"""What the pages of broadcasts say: who gets one, how it reads, and what came of it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.utils.formats import date_format
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from brands.models.quotas import BrandQuota
+from brands.models.tenants import Brand
+from brands.tenants import quotas
+from campaigns.broadcasts import audience
+from campaigns.broadcasts.audience import Audience
+from campaigns.broadcasts.figures import Figures
+from campaigns.broadcasts.texts import MAX_LENGTHS
+from loyalty.models.notifications import Channel, Language, Template
+from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.models.programme.segments import Segment
+from loyalty.notifications import catalogue, delivery, placeholders, rendering
+from loyalty.notifications.catalogue import KINDS
+from loyalty.notifications.placeholders import BadText
+from loyalty.notifications.segments import broadcasts
+from portal.base.badges import badge
+
+State = Broadcast.State
+COLOURS = {
+    State.DRAFT: "",
+    State.PLANNED: "info",
+    State.SENDING: "info",
+    State.SENT: "success",
+    State.CANCELLED: "warning",
+    State.FAILED: "danger",
+}
+SLOTS = KINDS[Template.BROADCAST].slots
+LEFT_OUT = ("name", "send_at", "brand", "texts_opened")  # of the form, while its script asks
+
+
+def names() -> list[tuple[str, str]]:
+    """The placeholders, and what they stand for."""
+    return [(f"{{{name}}}", str(description)) for name, (description, _example) in SLOTS.items()]
+
+
+# --- Who gets it
+
+
+def segment_chosen(brand: Brand, chosen: str) -> Segment | None:
+    """None where none is, or one that the brand does not have."""
+    if not (chosen.isascii() and chosen.isdigit() and len(chosen) < 19):
+        return None
+    return Segment.objects.filter(brand=brand, pk=chosen).first()
+
+
+def audience_lines(
+    *, brand: Brand, segment: Segment | None, channels: Sequence[str], at: datetime
+) -> dict[str, str | list[str]]:
+    """In words: how many members, how many of them by each chosen channel, and how old the number is."""
+    counted = audience.count(brand=brand, segment=segment, channels=channels)
+    if counted is None:
+        return {
+            "total": _("Counting takes longer than a page may. The number is known once sending begins."),
+            "lines": [],
+        }
+    return {
+        "total": reachable_text(counted),
+        "lines": [*channel_lines(brand, counted, channels), age_text(segment, at=at)],
+    }
+
+
+def reachable_text(counted: Audience) -> str:
+    text = ngettext(
+        "It reaches %(reachable)s of %(members)s member.",
+        "It reaches %(reachable)s of %(members)s members.",
+        counted.members,
+    )
+    return text % {"reachable": f"{counted.reachable:,}", "members": f"{counted.members:,}"}
+
+
+def channel_lines(brand: Brand, counted: Audience, channels: Sequence[str]) -> list[str]:
+    usable = audience.usable(brand.pk, channels)
+    off = not delivery.settings_of(brand.pk).is_active
+    result = [_("Notifications are switched off in the notification settings.")] if off else []
+    for channel in channels:
+        label = Channel(channel).label
+        if channel in usable:
+            result.append(f"{label}: {counted.of(channel):,}")
+        elif not off:
+            result.append(_("%(channel)s is not set up: see the notification settings.") % {"channel": label})
+    return result
+
+
+def age_text(segment: Segment | None, *, at: datetime) -> str:
+    if segment is None:
+        return _("Members who have opted out of rewards and reminders are left out.")
+    if segment.evaluated_at is None:
+        return _("The segment was not evaluated yet; it is within a minute, and again when sending begins.")
+    age = {"time": timesince(segment.evaluated_at, at)}
+    return _("As the segment was %(time)s ago. It is evaluated again when sending begins.") % age
+
+
+def send_button(broadcast: Broadcast, counted: Audience | None) -> str:
+    if broadcast.state == Broadcast.State.FAILED:
+        return _("Go on sending")
+    planned = broadcast.send_at is not None
+    if counted is None:
+        return _("Plan it") if planned else _("Send it")
+    text = (
+        ngettext("Plan for %(members)s member", "Plan for %(members)s members", counted.reachable)
+        if planned
+        else ngettext("Send to %(members)s member", "Send to %(members)s members", counted.reachable)
+    )
+    return text % {"members": f"{counted.reachable:,}"}
+
+
+def before_sending(broadcast: Broadcast, counted: Audience | None, *, at: datetime) -> list[str]:
+    """What the page says before anything is sent."""
+    segment, brand = broadcast.segment, broadcast.brand
+    lines = [_("To: %(recipients)s.") % {"recipients": broadcast.segment_name or _("all members")}]
+    if counted is not None:
+        lines += [reachable_text(counted), *channel_lines(brand, counted, broadcast.channels)]
+    lines.append(age_text(segment, at=at))
+    if broadcast.send_at and broadcast.state == Broadcast.State.DRAFT:
+        moment = date_format(localtime(broadcast.send_at), "DATETIME_FORMAT")
+        lines.append(_("Sending begins on %(moment)s (%(zone)s).") % {"moment": moment, "zone": brand.zone.key})
+    limit = quotas.limit_of(brand.pk, BrandQuota.Resource.BROADCASTS)
+    if limit and counted is not None and counted.members > limit:
+        text = _("Your brand may send to %(limit)s members a day. The remaining ones follow on the next days.")
+        lines.append(text % {"limit": f"{limit:,}"})
+    lines.append(_("Sent messages cannot be called back."))
+    return lines
+
+
+# --- How it reads
+
+
+def draft(brand: Brand, texts: Mapping[str, Any], channels: Sequence[str], data: Mapping[str, str]) -> dict[str, Any]:
+    """The texts of a form in the language that is being written, with made-up data, or what is wrong with them."""
+    written = broadcasts.languages_of(texts)
+    language = data.get("shown_language", "")
+    if language not in Language.values or language not in written:
+        language = written[0] if written else ""
+    if not language:
+        return {"draft": None}
+    parts = texts[language]
+    for part, text in parts.items():
+        try:
+            placeholders.check(text[: MAX_LENGTHS[part] + 1], known=SLOTS)
+        except BadText as error:
+            return {"draft": {"language": str(Language(language).label), "problem": str(error)}}
+    result: dict[str, Any] = {"language": str(Language(language).label), "direction": catalogue.direction(language)}
+    for channel, key in ((Channel.EMAIL, "mail"), (Channel.PUSH, "short")):
+        is_chosen = channel in channels if channel == Channel.EMAIL else {Channel.SMS, Channel.PUSH} & set(channels)
+        if not is_chosen:
+            continue
+        text = broadcasts.message_text(texts, channel=channel, language=language)
+        cut = catalogue.MessageText(text.subject, text.body[: MAX_LENGTHS["body"]])
+        composed = rendering.compose(rendering.sample(brand, Template.BROADCAST.value, channel, language), cut)
+        result[key] = {"subject": composed.subject, "text": composed.text, "html": composed.html}
+    return {"draft": result}
+
+
+def first_preview(broadcast: Broadcast) -> dict[str, str]:
+    languages = broadcasts.languages_of(broadcast.texts)
+    return {
+        "channel": broadcast.channels[0] if broadcast.channels else "",
+        "language": languages[0] if languages else "",
+    }
+
+
+def preview_address(address: str, channel: str, language: str) -> str:
+    return f"{address}?{urlencode({'channel': channel, 'language': language})}"
+
+
+# --- What came of it
+
+
+def recipients_of(broadcast: Broadcast) -> str:
+    if broadcast.segment_name:
+        return broadcast.segment.name if broadcast.segment else broadcast.segment_name
+    return _("All members")
+
+
+def state_badge(broadcast: Broadcast) -> SafeString:
+    if broadcast.state == State.SENDING and broadcast.next_at:
+        return badge("info", _("Goes on tomorrow"))
+    return badge(COLOURS[State(broadcast.state)], broadcast.get_state_display())
+
+
+def figure_lines(counted: Figures | None) -> list[tuple[str, str]]:
+    """Names and numbers, in the order in which the page shows them; none where counting takes too long."""
+    if counted is None:
+        return []
+    lines = {
+        _("Members"): counted.members,
+        _("Reached"): counted.reached,
+        _("On the way"): counted.waiting,
+        _("Failed"): counted.failed,
+        _("Opted out"): counted.opted_out,
+        _("No address"): counted.unreachable,
+        _("Stopped"): counted.stopped,
+    }
+    return [(name, f"{value:,}") for name, value in lines.items()]

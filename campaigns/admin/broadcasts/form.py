@@ -1,0 +1,132 @@
+"""The form of a broadcast: who gets it, by which channels and when, and its texts in each language."""
+
+import hashlib
+import json
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.broadcasts import lifecycle, texts
+from campaigns.broadcasts.texts import MAX_LENGTHS, PARTS
+from core.errors import Invalid
+from loyalty.models.notifications import Channel, Language
+from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.notifications import delivery
+from portal.base.forms import TenantForm
+from portal.unfold import CheckboxesWidget, TextareaWidget, TextWidget
+
+TEXT_FIELDS = {language: [f"{part}_{language}" for part in PARTS] for language in Language.values}
+
+
+def subject_field(language: str) -> forms.CharField:
+    return text_field("subject", gettext_lazy("Subject"), language, TextWidget(attrs=attributes(language)))
+
+
+def body_field(language: str) -> forms.CharField:
+    return text_field(
+        "body", gettext_lazy("Text of the e-mail"), language, TextareaWidget(attrs={"rows": 8, **attributes(language)})
+    )
+
+
+def short_text_field(language: str) -> forms.CharField:
+    return text_field(
+        "short_text",
+        gettext_lazy("Text of SMS and push messages"),
+        language,
+        TextareaWidget(attrs={"rows": 3, **attributes(language)}),
+    )
+
+
+def attributes(language: str) -> dict[str, str]:
+    return {"lang": language, "dir": "auto"}
+
+
+def text_field(part: str, label: Any, language: str, widget: forms.Widget) -> forms.CharField:
+    """One more letter than may be stored: what is too long is answered with the rule of all texts."""
+    help_text = gettext_lazy("At most %(most)s characters.")
+    field = forms.CharField(label=label, required=False, widget=widget, strip=False)
+    field.help_text = help_text % {"most": f"{MAX_LENGTHS[part]:,}"} if language == Language.ENGLISH else ""
+    return field
+
+
+class BroadcastForm(TenantForm):
+    """Refuses texts that could not be filled in, or that a chosen channel lacks."""
+
+    channels = forms.MultipleChoiceField(
+        label=gettext_lazy("Channels"),
+        choices=Channel.choices,
+        widget=CheckboxesWidget,
+        help_text=gettext_lazy("A member gets it by each of these, as far as they have not opted out."),
+    )
+    subject_en = subject_field("en")
+    body_en = body_field("en")
+    short_text_en = short_text_field("en")
+    subject_de = subject_field("de")
+    body_de = body_field("de")
+    short_text_de = short_text_field("de")
+    subject_ar = subject_field("ar")
+    body_ar = body_field("ar")
+    short_text_ar = short_text_field("ar")
+    texts_opened = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    class Meta:
+        model = Broadcast
+        fields = "__all__"
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        stored = self.instance.texts
+        for language, names in TEXT_FIELDS.items():
+            for part, name in zip(PARTS, names, strict=True):
+                self.initial.setdefault(name, stored.get(language, {}).get(part, ""))
+        self.initial["texts_opened"] = version_of(stored)
+        if not self.instance.pk:
+            self.initial.setdefault("channels", [Channel.EMAIL.value])
+        if "segment" in self.fields:
+            self.fields["segment"].empty_label = _("All members")  # type: ignore[attr-defined] # a ModelChoiceField
+
+    def clean_send_at(self) -> Any:
+        moment = self.cleaned_data["send_at"]
+        if moment and "send_at" in self.changed_data:
+            try:
+                lifecycle.check_moment(moment, at=timezone.now())
+            except Invalid as error:
+                raise forms.ValidationError(error.message) from None
+        return moment
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.instance.pk and cleaned.get("texts_opened") != self.initial["texts_opened"]:
+            self.add_error(None, _("Someone else changed the texts in the meantime. Copy yours and reload the page."))
+        brand = cleaned.get("brand") or getattr(self.instance, "brand", None)
+        if brand is None or "channels" in self.errors:
+            return cleaned
+        language = delivery.settings_of(brand.pk).language
+        for field, problem in texts.text_problems(
+            self.written_texts(cleaned), channels=cleaned["channels"], language=language
+        ):
+            self.add_error(field, problem)
+        return cleaned
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc] # missing in the stubs
+        self.instance.texts = self.written_texts(self.cleaned_data)
+
+    def typed_texts(self) -> dict[str, dict[str, str]]:
+        """As they are in the fields, whatever is wrong with them."""
+        names = (name for names in TEXT_FIELDS.values() for name in names)
+        return self.written_texts({name: str(self.data.get(name, "")) for name in names})
+
+    def written_texts(self, cleaned: dict[str, Any]) -> dict[str, dict[str, str]]:
+        written = {
+            language: {part: cleaned.get(name, "").strip() for part, name in zip(PARTS, names, strict=True)}
+            for language, names in TEXT_FIELDS.items()
+        }
+        return {language: parts for language, parts in written.items() if any(parts.values())}
+
+
+def version_of(stored: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(stored, sort_keys=True).encode()).hexdigest()[:24]

@@ -1,0 +1,52 @@
+"""How many members a broadcast goes to, and by which channels they can be reached."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import OperationalError, transaction
+
+from brands.models.tenants import Brand
+from core.db.statements import query
+from loyalty.models.notifications import Channel
+from loyalty.models.programme.segments import Segment
+from loyalty.notifications import delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Members, by channel those whom it can reach, and those whom any of the chosen channels can."""
+
+    members: int
+    email: int
+    sms: int
+    push: int
+    reachable: int
+
+    def of(self, channel: str) -> int:
+        return {Channel.EMAIL.value: self.email, Channel.SMS.value: self.sms, Channel.PUSH.value: self.push}[channel]
+
+
+COUNT_AUDIENCE = query("campaigns/broadcasts/sql/count_audience.sql", returns=Audience)
+
+
+def count(*, brand: Brand, segment: Segment | None, channels: Sequence[str]) -> Audience | None:
+    """By the segment's last evaluation. None where counting takes longer than a page may."""
+    try:
+        with transaction.atomic():
+            return COUNT_AUDIENCE.first(
+                brand_id=brand.pk, segment_id=segment.pk if segment else None, channels=usable(brand.pk, channels)
+            )
+    except OperationalError:  # the time that a statement of a page has is over
+        return None
+
+
+def usable(brand_id: int, channels: Sequence[str]) -> list[str]:
+    """Those of the channels that the brand has set up and switched on."""
+    ready = delivery.channels_of(delivery.settings_of(brand_id))
+    return [channel for channel in channels if channel in ready]
+
+
+def evaluated_at(segment: Segment | None, *, at: datetime) -> datetime | None:
+    """How old the number of a segment's members is; that of all members is of this moment."""
+    return segment.evaluated_at if segment else at

@@ -1,0 +1,161 @@
+"""Broadcasts from draft to sent: planning, beginning and cancelling. Together with `sending` the only code that changes
+what state they are in.
+
+Locks, in this order: the turn of the brand's segments, the broadcast's row, the turn of the brand's quotas. A job that
+ends locks its row before the broadcast's, so whoever holds the broadcast's cancels the job after the commit.
+"""
+
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from brands.models.people import User
+from campaigns.broadcasts import texts
+from campaigns.earning import segment_references
+from core.errors import DomainError, Invalid
+from jobs import queue
+from jobs.models import Job
+from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.notifications import batching, delivery
+
+State = Broadcast.State
+KIND = "send-broadcast"
+MAX_AHEAD = timedelta(days=366)
+AT_ONCE = 100  # begun in one run of the task
+WAITING = (State.PLANNED, State.SENDING)
+STARTABLE = (State.DRAFT, State.FAILED)
+
+
+def save(broadcast: Broadcast) -> None:
+    """Store a draft. Owns the transaction. Raises Invalid where its segment, or the draft, is gone."""
+    with transaction.atomic():
+        chosen = {broadcast.segment_id} if broadcast.segment_id else set()
+        if segment_references.unknown(broadcast.brand_id, chosen):
+            raise Invalid(_("This segment was deleted. Choose another one."), details={"field": "segment"})
+        broadcast.segment_name = broadcast.segment.name if broadcast.segment else ""
+        if broadcast.pk:
+            locked(broadcast.pk, State.DRAFT)
+        broadcast.save()
+
+
+def send(*, broadcast: Broadcast, by: User | None, at: datetime) -> Broadcast:
+    """Begin to send a draft, plan it for its `send_at`, or go on with one that was interrupted. Owns the transaction.
+
+    Raises Invalid where it cannot be sent or was sent already, and QuotaReached above the brand's jobs of the day.
+    """
+    with transaction.atomic():
+        segment_references.take_turn(broadcast.brand_id)
+        row = locked(broadcast.pk, *STARTABLE)
+        texts.check_ready(row)
+        row.sent_by, row.problem = by, ""
+        if row.send_at and row.state == State.DRAFT:
+            check_moment(row.send_at, at=at)
+            row.state, row.next_at = State.PLANNED, row.send_at
+        else:
+            row.state, row.next_at = State.SENDING, None
+            row.job = queue.start(by=by, **job_of(row))
+        row.save()
+    return row
+
+
+def check_moment(moment: datetime, *, at: datetime) -> None:
+    if moment <= at:
+        raise Invalid(
+            _("This moment is over. Choose a later one, or none to send it now."), details={"field": "send_at"}
+        )
+    if moment > at + MAX_AHEAD:
+        raise Invalid(_("Choose a moment within a year."), details={"field": "send_at"})
+
+
+def job_of(row: Broadcast) -> dict[str, Any]:
+    title = _("Send “%(name)s”") % {"name": row.name}
+    return {"brand": row.brand, "kind": KIND, "title": title, "parameters": {"broadcast_id": row.pk}}
+
+
+def begin_due(*, at: datetime) -> int:
+    """Begin what was planned for now, and go on with what waited for a new day; returns how many."""
+    due = Broadcast.objects.filter(next_at__lte=at, state__in=WAITING).order_by("next_at", "pk")
+    return sum(begin_planned(pk, at=at) for pk in list(due.values_list("pk", flat=True)[:AT_ONCE]))
+
+
+def begin_planned(pk: int, *, at: datetime) -> bool:
+    """False: somebody else began it, or it cannot be sent any more and says why. Owns the transaction."""
+    with transaction.atomic():
+        rows = Broadcast.objects.select_for_update(of=("self",), skip_locked=True).select_related("brand", "sent_by")
+        row = rows.filter(pk=pk, next_at__lte=at, state__in=WAITING).first()
+        if row is None:
+            return False
+        row.next_at = None
+        try:
+            texts.check_ready(row)
+        except DomainError as error:
+            row.state, row.problem = State.FAILED, error.message
+        else:
+            row.state = State.SENDING
+            row.job = queue.store(by=row.sent_by, **job_of(row))  # it has a limit of its own
+        row.save()
+        return row.state == State.SENDING
+
+
+def back_to_draft(*, broadcast: Broadcast) -> None:
+    """Plan it no longer, so that it can be edited. Owns the transaction. Raises Invalid once it has begun."""
+    with transaction.atomic():
+        row = locked(broadcast.pk, State.PLANNED)
+        row.state, row.next_at = State.DRAFT, None
+        row.save(update_fields=["state", "next_at"])
+
+
+def cancel(*, broadcast: Broadcast, at: datetime) -> int:
+    """Stop what no channel has taken yet, for good. Owns the transaction.
+
+    Returns how many members get nothing by that. Raises Invalid where it is not being sent.
+    """
+    with transaction.atomic():
+        row = locked(broadcast.pk, State.SENDING, State.FAILED, State.SENT)
+        spared = stop(row, at=at)
+        if row.job_id:
+            transaction.on_commit(partial(cancel_job, row.job_id))
+    return spared
+
+
+def stop(row: Broadcast, *, at: datetime) -> int:
+    """The row is locked. First the notifications: of what a worker takes at this moment the delivery is stopped."""
+    spared = batching.withdraw(brand_id=row.brand_id, key=row.key, at=at)
+    spared += delivery.withdraw(brand_id=row.brand_id, key=row.key, at=at)
+    row.state, row.next_at, row.finished_at, row.figures = State.CANCELLED, None, at, None
+    row.save(update_fields=["state", "next_at", "finished_at", "figures"])
+    return spared
+
+
+def cancel_job(job_id: int) -> None:
+    if job := Job.objects.unfinished().filter(pk=job_id).first():
+        queue.cancel(job=job)
+
+
+def on_job_end(job: Job) -> None:
+    """Whoever cancels the job cancels the broadcast; one whose job failed waits for somebody to go on with it."""
+    rows = Broadcast.objects.select_for_update(of=("self",))
+    row = rows.filter(pk=job.parameters["broadcast_id"], job=job.pk, state=State.SENDING).first()
+    if row is None or job.status == Job.Status.DONE:
+        return
+    if job.status == Job.Status.CANCELLED:
+        stop(row, at=job.finished_at or row.created_at)
+        return
+    last_line = job.log.strip().splitlines()[-1:] or [""]
+    row.state, row.problem = State.FAILED, last_line[0]
+    row.save(update_fields=["state", "problem"])
+
+
+def locked(pk: int, *states: str) -> Broadcast:
+    """The row, in the caller's transaction. Raises Invalid where it is in none of the states."""
+    rows = Broadcast.objects.select_for_update(of=("self",)).select_related("brand", "segment")
+    row = rows.filter(pk=pk).first()
+    if row is None:
+        raise Invalid(_("This broadcast was deleted."))
+    if row.state not in states:
+        message = _("This broadcast is %(state)s by now.")
+        raise Invalid(message % {"state": str(row.get_state_display()).lower()})
+    return row

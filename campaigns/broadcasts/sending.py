@@ -1,0 +1,196 @@
+"""The job that sends a broadcast: who gets it is taken when it begins, then they are sent it in portions.
+
+Each portion is a transaction that holds the broadcast's row and moves its place along: whoever else runs the same job,
+a second worker or one after a crash, goes on from there. A notification is there once for each member, and its event
+has an id of its own, so that nothing is sent twice whatever is run again.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.identity import roles
+from brands.identity.roles import ACT
+from brands.models.people import User
+from brands.models.quotas import BrandQuota
+from brands.tenants import quotas
+from campaigns.broadcasts.lifecycle import KIND, State, on_job_end
+from campaigns.segments import evaluate, member_conditions
+from core.db.statements import query
+from core.errors import Invalid
+from events import publishing
+from jobs import runner
+from jobs.kinds import JobKind
+from jobs.models import Job
+from loyalty.models.notifications import Template
+from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.notifications import batching, delivery
+from loyalty.notifications.batching import NotificationRequest
+from loyalty.notifications.segments import broadcasts
+
+AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class NextNotification:
+    notification_id: int
+    user_id: int
+    is_open: bool
+
+
+FETCH_NEXT = query("campaigns/broadcasts/sql/fetch_next_notifications.sql", returns=NextNotification)
+
+
+def run_sending(run: runner.Run) -> None:
+    """The job's handler. Run again it goes on where it was."""
+    broadcast = sending(run)
+    if broadcast is None:
+        return
+    if broadcast.started_at is None:
+        begin(broadcast)
+    while gather_portion(run):
+        run.progress(0, 0)
+    while publish_portion(run):
+        pass
+    if Broadcast.objects.filter(pk=broadcast.pk, state=State.CANCELLED).exists():
+        run.progress(0, 0)  # ends the job as cancelled
+
+
+def sending(run: runner.Run, *, locked: bool = False) -> Broadcast | None:
+    """The job's broadcast; None once it is not being sent any more."""
+    rows = Broadcast.objects.select_related("brand", "segment")
+    if locked:
+        rows = rows.select_for_update(of=("self",))
+    return rows.filter(pk=run.parameters["broadcast_id"], brand=run.job.brand_id, state=State.SENDING).first()
+
+
+def begin(broadcast: Broadcast) -> None:
+    """Evaluate the segment as of now; where somebody else does, or did within the hour, that is what counts.
+
+    Raises Invalid for a segment that is gone or cannot be evaluated.
+    """
+    segment = broadcast.segment
+    if segment is None and broadcast.segment_name:
+        raise Invalid(_("The segment “%(name)s” was deleted.") % {"name": broadcast.segment_name})
+    if segment is not None:
+        evaluate.evaluate(segment.pk, at=timezone.now())
+        segment.refresh_from_db()
+        problem = member_conditions.problem_of(segment.conditions, brand=broadcast.brand)
+        if problem or segment.evaluated_at is None:
+            reason = problem or _("It was never evaluated.")
+            raise Invalid(_("The segment cannot be evaluated: %(reason)s") % {"reason": reason})
+    at = timezone.now()
+    fresh = {"started_at": at, "members": 0, "evaluated_at": segment.evaluated_at if segment else at}
+    Broadcast.objects.filter(pk=broadcast.pk, started_at=None).update(**fresh)
+
+
+def gather_portion(run: runner.Run) -> bool:
+    """Give the next members their notification, which nobody sends yet. False: all have theirs."""
+    with transaction.atomic():
+        row = sending(run, locked=True)
+        if row is None or row.is_gathered:
+            return False
+        portion = batching.open_for_members(
+            brand_id=row.brand_id,
+            segment_id=row.segment_id,
+            after=row.gathered_to,
+            notification=NotificationRequest(Template.BROADCAST, row.key, {broadcasts.PARAMETER: row.pk}),
+            at=row.started_at or timezone.now(),
+            limit=AT_ONCE,
+        )
+        if portion.last_account is None:
+            row.is_gathered = True
+        else:
+            row.gathered_to = portion.last_account
+        row.members = (row.members or 0) + portion.members
+        if portion.first_notification and portion.last_notification:
+            if row.published_to is None:
+                row.published_to = portion.first_notification - 1
+            row.last_notification = portion.last_notification
+        row.save(update_fields=["is_gathered", "gathered_to", "members", "published_to", "last_notification"])
+    return not row.is_gathered
+
+
+def publish_portion(run: runner.Run) -> bool:
+    """Hand the next notifications to the workers. False: that was all, all of today, or somebody has cancelled it."""
+    at = timezone.now()
+    with transaction.atomic():
+        row = sending(run, locked=True)
+        if row is None or not row.is_gathered:
+            return False
+        left = quotas.left(row.brand_id, BrandQuota.Resource.BROADCASTS)
+        if left == 0:
+            row.next_at = quotas.begin_of_day(at) + timedelta(days=1)
+            row.save(update_fields=["next_at"])
+        else:
+            portion = next_portion(row, AT_ONCE if left is None else min(left, AT_ONCE))
+            if portion:
+                publish(row, portion)
+            else:
+                row.state, row.finished_at = State.SENT, at
+                row.save(update_fields=["state", "finished_at"])
+    if row.next_at:
+        run.log(_("Today's limit of messages is reached. The remaining members follow tomorrow (UTC)."))
+        return False
+    if row.state == State.SENT:
+        run.note_progress(row.members or 0, row.members or 0)
+        run.log(_("Handed to the channels: %(number)s members.") % {"number": f"{row.published:,}"})
+        return False
+    run.progress(row.published, max(row.published + 1, row.members or 0))
+    return True
+
+
+def next_portion(row: Broadcast, limit: int) -> list[NextNotification]:
+    """The next ones that are not stopped; moves the place of `row` along, past whatever else lies between."""
+    while (row.published_to or 0) < row.last_notification:
+        rows = FETCH_NEXT.all(
+            after=row.published_to or 0,
+            until=row.last_notification,
+            brand_id=row.brand_id,
+            key=row.key,
+            limit=limit,
+        )
+        row.published_to = rows[-1].notification_id if rows else row.last_notification
+        if portion := [each for each in rows if each.is_open]:
+            return portion
+    return []
+
+
+def publish(row: Broadcast, portion: list[NextNotification]) -> None:
+    """Joins the transaction."""
+    at = timezone.now()
+    messages = [
+        batching.to_send(
+            each.notification_id,
+            each.user_id,
+            row.brand_id,
+            retry_hours=delivery.RETRY_HOURS[Template.BROADCAST],
+            kind=batching.SEND_BROADCAST,
+        )
+        for each in portion
+    ]
+    publishing.publish(messages=messages, brand_id=row.brand_id, at=at, once=True)
+    today = quotas.begin_of_day(at).date()
+    row.counted = len(portion) + (row.counted if row.counted_on == today else 0)
+    row.counted_on, row.published = today, row.published + len(portion)
+    row.save(update_fields=["published_to", "published", "counted_on", "counted"])
+
+
+def may_cancel(job: Job, by: User) -> bool:
+    """Who may send broadcasts may stop any of the brand's."""
+    return job.brand_id in roles.brand_scope(by, ACT, "loyalty.broadcast")
+
+
+SENDING = JobKind(
+    name=KIND,
+    label=gettext_lazy("Send a broadcast"),
+    run=run_sending,
+    on_cancel=gettext_lazy("Members who have received it keep it. The remaining ones get nothing."),
+    visible_with="loyalty.broadcast",
+    may_cancel=may_cancel,
+    on_end=on_job_end,
+)

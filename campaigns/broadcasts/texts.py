@@ -1,0 +1,64 @@
+"""What a broadcast may say: which texts it needs for its channels, and what is wrong with them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from core.errors import Invalid
+from loyalty.models.notifications import Channel, Language, Template
+from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.notifications import catalogue, delivery
+from loyalty.notifications.catalogue import KINDS, LONGEST
+from loyalty.notifications.segments import broadcasts
+
+MAX_LENGTHS = {
+    "subject": LONGEST[Channel.EMAIL][0],
+    "body": LONGEST[Channel.EMAIL][1],
+    "short_text": LONGEST[Channel.SMS][1],
+}
+PARTS = tuple(MAX_LENGTHS)
+
+
+def needed_parts(channels: Sequence[str]) -> list[str]:
+    """Which texts these channels take."""
+    mail = ["subject", "body"] if Channel.EMAIL in channels else []
+    return [*mail, *(["short_text"] if {Channel.SMS, Channel.PUSH} & set(channels) else [])]
+
+
+def text_problems(texts: Mapping[str, Any], *, channels: Sequence[str], language: str) -> Iterator[tuple[str, str]]:
+    """What is wrong with the texts: the field, such as `body_en`, and what to do. `language`: the brand's own.
+
+    What is written in a language is complete, and the brand's own language is, for it is what everybody else reads.
+    """
+    needed, written = needed_parts(channels), broadcasts.languages_of(texts)
+    for each in Language.values:
+        if each not in written and each != language:
+            continue
+        for part in PARTS:
+            text = texts.get(each, {}).get(part, "")
+            if text.strip() or part in needed:
+                for problem in _problems_of(text, MAX_LENGTHS[part]):
+                    yield f"{part}_{each}", problem
+
+
+def _problems_of(text: str, longest: int) -> Iterator[str]:
+    return catalogue.problems_of(text, known=KINDS[Template.BROADCAST].slots, needed=frozenset(), longest=longest)
+
+
+def check_ready(broadcast: Broadcast) -> None:
+    """Raises Invalid where it could not be sent: nothing to say, nobody to say it to, or no channel to say it by."""
+    if broadcast.segment_name and broadcast.segment_id is None:
+        message = _("The segment “%(name)s” was deleted. Choose another one.")
+        raise Invalid(message % {"name": broadcast.segment_name})
+    own = delivery.settings_of(broadcast.brand_id)
+    if not own.is_active:
+        raise Invalid(_("Notifications are switched off. Switch them on in the notification settings first."))
+    ready = delivery.channels_of(own)
+    if missing := [Channel(name).label for name in broadcast.channels if name not in ready]:
+        message = _("%(channel)s is not set up: see the notification settings, or choose other channels.")
+        raise Invalid(message % {"channel": missing[0]})
+    if not broadcast.channels:
+        raise Invalid(_("Choose at least one channel."))
+    for _field, problem in text_problems(broadcast.texts, channels=broadcast.channels, language=own.language):
+        raise Invalid(_("The text is not complete: %(problem)s") % {"problem": problem})

@@ -1,0 +1,69 @@
+// Beside the form of a broadcast: how many members get it by which channel, and how it reads, while it is written.
+document.addEventListener("DOMContentLoaded", () => {
+  const PAUSE = 400;
+  const panel = document.querySelector("[data-broadcast]");
+  const form = document.getElementById("broadcast_form");
+  if (!panel || !form) return;
+
+  const part = (name) => panel.querySelector(`[data-part=${name}]`);
+  let language = "";
+  let waiting = 0;
+  let request = new AbortController();
+
+  const showDraft = (draft) => {
+    part("draft").hidden = !draft;
+    if (!draft) return;
+    part("language").textContent = draft.language;
+    part("problem").textContent = draft.problem || "";
+    part("problem").hidden = !draft.problem;
+    part("mail").hidden = !draft.mail;
+    part("short").hidden = !draft.short;
+    if (draft.mail) {
+      part("subject").textContent = draft.mail.subject;
+      part("subject").dir = draft.direction;
+      // A new frame: one that has shown something already would keep it.
+      const fresh = part("html").cloneNode();
+      fresh.srcdoc = draft.mail.html;
+      part("html").replaceWith(fresh);
+    }
+    if (draft.short) {
+      part("short_text").textContent = draft.short.text;
+      part("short_text").dir = draft.direction;
+    }
+  };
+
+  const show = (answer) => {
+    part("total").textContent = answer.audience.total;
+    part("lines").replaceChildren(
+      ...answer.audience.lines.map((text) => Object.assign(document.createElement("li"), { textContent: text })),
+    );
+    showDraft(answer.draft);
+  };
+
+  const ask = async () => {
+    request.abort();
+    request = new AbortController();
+    const data = new FormData(form);
+    if (!data.get("brand")) data.set("brand", panel.dataset.brand || "");
+    data.set("shown_language", language);
+    if (!data.get("brand")) return;
+    try {
+      const answer = await fetch(panel.dataset.broadcast, {
+        method: "POST", body: data, redirect: "error", signal: request.signal,
+      });
+      if (answer.ok) show(await answer.json());
+    } catch (error) {
+      if (error.name !== "AbortError") part("total").textContent = "";
+    }
+  };
+
+  const soon = (event) => {
+    const written = event.target.name?.match(/^(?:subject|body|short_text)_(\w+)$/);
+    if (written) language = written[1];
+    clearTimeout(waiting);
+    waiting = setTimeout(ask, PAUSE);
+  };
+
+  for (const kind of ["input", "change", "focusin"]) form.addEventListener(kind, soon);
+  ask();
+});

@@ -1,0 +1,28 @@
+"""Page: automatic notifications that only the members of a segment get."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
+
+from loyalty.models.programme.notification_segments import NotificationSegment
+from loyalty.notifications.segments.exclusions import LIMITABLE
+from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
+from portal.base.tenant_admin import TenantAdmin
+
+
+@admin.register(NotificationSegment)
+class NotificationSegmentAdmin(TenantAdmin):
+    role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change delete"}
+    sidebar = SidebarEntry(NOTIFICATIONS, 3, "filter_alt")
+    list_name = gettext_lazy("Limited to segments")
+    list_display = ("template", "segment")
+    list_select_related = ("segment",)
+    fieldsets = ((None, {"fields": ("brand", "template", "segment")}),)
+
+    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """What is about safety, a password or an address goes to everyone."""
+        if db_field.name == "template":
+            options["choices"] = [each for each in db_field.get_choices() if not each[0] or each[0] in LIMITABLE]
+        return super().formfield_for_choice_field(db_field, request, **options)

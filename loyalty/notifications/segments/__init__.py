@@ -1,0 +1,1 @@
+"""Notifications and segments: broadcasts to their members, and automatic notifications that only they get."""

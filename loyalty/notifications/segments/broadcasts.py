@@ -1,0 +1,67 @@
+"""What a broadcast says to one member, and by which channels; for the notifications that it is sent as."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from loyalty.models.accounts import UserPoints
+from loyalty.models.notifications import Channel, Language, Notification, NotificationDelivery, Template
+from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.notifications.catalogue import MessageText
+from loyalty.notifications.channels.base import Failed
+
+PARAMETER = "broadcast_id"
+PUSH_TITLE = "{brand_name}"
+
+
+@dataclass(frozen=True, slots=True)
+class BroadcastContent:
+    """The text in the language of a delivery, and what its placeholders stand for."""
+
+    texts: MessageText
+    values: Mapping[str, Any]
+
+
+def of(notification: Notification) -> Broadcast | None:
+    """The broadcast that a notification belongs to; None for any other, and for a draft that was deleted."""
+    if notification.template != Template.BROADCAST:
+        return None
+    return Broadcast.objects.filter(brand=notification.brand_id, pk=notification.payload.get(PARAMETER)).first()
+
+
+def languages_of(texts: Mapping[str, Any]) -> list[str]:
+    """Those in which it is written."""
+    return [language for language in Language.values if any(texts.get(language, {}).values())]
+
+
+def language_for(broadcast: Broadcast, preferred: Sequence[str]) -> str:
+    """The first of the preferred ones in which it is written, or any in which it is."""
+    written = languages_of(broadcast.texts)
+    return next((language for language in preferred if language in written), written[0] if written else preferred[-1])
+
+
+def message_text(texts: Mapping[str, Any], *, channel: str, language: str) -> MessageText:
+    parts = texts.get(language, {})
+    if channel == Channel.EMAIL:
+        return MessageText(parts.get("subject", ""), parts.get("body", ""))
+    return MessageText(PUSH_TITLE if channel == Channel.PUSH else "", parts.get("short_text", ""))
+
+
+def content_of(row: NotificationDelivery) -> BroadcastContent:
+    """What a delivery says, with the member's balance and level as they are now.
+
+    Raises Failed where its draft was deleted, or the member has been blocked since it was queued.
+    """
+    broadcast = of(row.notification)
+    if broadcast is None:
+        raise Failed(_("The broadcast was deleted."))
+    texts = message_text(broadcast.texts, channel=row.channel, language=row.language)
+    if row.notification.is_test:
+        return BroadcastContent(texts, row.notification.payload)
+    accounts = UserPoints.objects.filter(user=row.user_id, brand=row.brand_id, status=UserPoints.Status.ACTIVE)
+    account = accounts.only("points", "current_level").first()
+    if account is None:
+        raise Failed(_("The member is blocked."))
+    return BroadcastContent(texts, {"new_balance": account.points, "current_level": account.current_level})

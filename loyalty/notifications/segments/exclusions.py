@@ -1,0 +1,45 @@
+"""Why a customer gets no notification by any channel, whatever they want to hear; read when it is sent."""
+
+from django.utils.translation import gettext as _
+
+from loyalty.models.accounts import UserPoints
+from loyalty.models.notifications import Notification, Template
+from loyalty.models.programme.notification_segments import NotificationSegment
+from loyalty.models.programme.segments import SegmentMember
+
+# What a brand may limit to a segment: never what is about safety, a password or an address.
+LIMITABLE = (
+    Template.POINTS_EARNED,
+    Template.LEVEL_REACHED,
+    Template.LEVEL_ENDING,
+    Template.LEVEL_LOWERED,
+    Template.REWARD_AVAILABLE,
+    Template.POINTS_EXPIRING,
+    Template.POINTS_RECEIVED,
+)
+
+
+def exclusion_reason(notification: Notification) -> str:
+    """Empty where the customer may have it."""
+    if not notification.user.is_active:
+        return _("The customer's account is deactivated.")
+    if notification.template == Template.BROADCAST:
+        return _("The member is blocked.") if is_blocked(notification) else ""
+    if notification.template in LIMITABLE and is_outside_segment(notification):
+        return _("The member is not in the segment that this notification is for.")
+    return ""
+
+
+def is_blocked(notification: Notification) -> bool:
+    rows = UserPoints.objects.filter(user=notification.user_id, brand=notification.brand_id)
+    return not rows.filter(status=UserPoints.Status.ACTIVE).exists()
+
+
+def is_outside_segment(notification: Notification) -> bool:
+    """Two queries where the brand limits the notification, one where it does not."""
+    limits = NotificationSegment.objects.filter(brand=notification.brand_id, template=notification.template)
+    segment_id = limits.values_list("segment_id", flat=True).first()
+    if segment_id is None:
+        return False
+    members = SegmentMember.objects.filter(segment=segment_id, account__user=notification.user_id)
+    return not members.exists()

@@ -1,0 +1,35 @@
+"""A brand that writes broadcasts, and services that take what it sends."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from brands.models.tenants import Brand
+from campaigns.broadcasts import lifecycle
+from jobs import runner
+from loyalty.models.notifications import NotificationSettings
+from loyalty.models.programme.broadcasts import Broadcast
+from tests.loyalty.notifications.conftest import box, own, push, sms, with_push, with_sms, work
+
+__all__ = ["box", "own", "push", "sms", "with_push", "with_sms", "work"]
+
+
+@pytest.fixture
+def sender(brand: Brand, own: NotificationSettings) -> Brand:
+    """The brand, which sends notifications."""
+    assert own.is_active
+    return brand
+
+
+def send(broadcast: Broadcast, **how: Any) -> Broadcast:
+    """As its page and the worker do."""
+    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now(), **how)
+    return run_job(broadcast)
+
+
+def run_job(broadcast: Broadcast) -> Broadcast:
+    broadcast.refresh_from_db()
+    assert broadcast.job_id
+    runner.run(broadcast.job_id)
+    return Broadcast.objects.get(pk=broadcast.pk)

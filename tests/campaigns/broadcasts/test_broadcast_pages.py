@@ -1,0 +1,304 @@
+"""The pages of broadcasts: written, counted while written, previewed, tested, sent after a question, cancelled."""
+
+import html
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from brands.models.audit import AuditLogEntry
+from campaigns.segments import evaluate
+from jobs.models import Job
+from loyalty.models.notifications import NotificationDelivery, NotificationSettings
+from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.notifications import preferences
+from tests.campaigns.broadcasts.conftest import run_job
+from tests.support import factories
+from tests.support.portal import address, browser, errors, form_of, staff, text
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LABEL = "loyalty.broadcast"
+WRITTEN = {"subject_en": "Spring", "body_en": "Hello {customer_name}", "short_text_en": ""}
+
+
+@pytest.fixture
+def manager(sender):
+    return browser(staff(sender, role="manager", email="max@example.com"))
+
+
+def filled(brand, **fields):
+    return {"brand": brand.pk, "name": "Spring", "channels": ["email"], "segment": "", **WRITTEN, **fields}
+
+
+def actions(label=LABEL):
+    return list(AuditLogEntry.objects.filter(kind=label).order_by("pk").values_list("action", flat=True))
+
+
+def said(response):
+    return html.unescape(text(response))
+
+
+def test_one_is_written_sent_and_counted(sender, manager, box, work):
+    customer, unwilling = factories.customer(sender, first_name="Ada"), factories.customer(sender)
+    preferences.opt_out(unwilling.pk, sender.pk, channel="email", topics=["offers"], at=timezone.now())
+    segment = factories.segment(sender, name="Everyone")
+    evaluate.evaluate(segment.pk, at=timezone.now())
+
+    answer = manager.post(address(LABEL, "add"), filled(sender, segment=segment.pk))
+    broadcast = Broadcast.objects.get()
+    assert answer.status_code == 302
+    assert answer.url == address(LABEL, "change", broadcast.pk)
+    assert (broadcast.segment_name, broadcast.created_by.email) == ("Everyone", "max@example.com")
+    assert broadcast.texts == {"en": {"subject": "Spring", "body": "Hello {customer_name}", "short_text": ""}}
+
+    question = said(manager.get(address(LABEL, "send", broadcast.pk)))
+    assert "It reaches 1 of 2 members." in question
+    assert "Send to 1 member" in question
+    assert not Job.objects.exists()
+    sent = manager.post(address(LABEL, "send", broadcast.pk))
+    assert sent.url == address(LABEL, "change", broadcast.pk)
+    run_job(broadcast)
+    work()
+
+    assert box.recipients == [customer.email]
+    page = manager.get(sent.url)
+    assert page.context["figures"] == [
+        ("Members", "2"),
+        ("Reached", "1"),
+        ("On the way", "0"),
+        ("Failed", "0"),
+        ("Opted out", "1"),
+        ("No address", "0"),
+        ("Stopped", "0"),
+    ]
+    assert actions() == ["Added", "Sent"]
+    log = manager.get(page.context["log_address"])
+    assert log.context["cl"].result_count == 2
+
+
+def test_many_members_are_written_with_separators(sender, manager):
+    broadcast = factories.broadcast(sender)
+    for _ in range(3):
+        factories.customer(sender)
+
+    assert "Send to 3 members" in said(manager.get(address(LABEL, "send", broadcast.pk)))
+
+
+def test_a_moment_is_in_the_brands_time_zone(sender, manager, customer):
+    sender.time_zone = "Asia/Tokyo"
+    sender.save()
+    moment = {"send_at_0": "2027-03-01", "send_at_1": "09:00"}
+
+    manager.post(address(LABEL, "add"), filled(sender, **moment))
+    broadcast = Broadcast.objects.get()
+    assert broadcast.send_at == datetime(2027, 3, 1, 0, 0, tzinfo=UTC)
+    question = said(manager.get(address(LABEL, "send", broadcast.pk)))
+    assert "Sending begins on 1 Mar 2027, 09:00" in question
+    assert "Plan for 1 member" in question
+    manager.post(address(LABEL, "send", broadcast.pk))
+
+    broadcast.refresh_from_db()
+    assert (broadcast.state, broadcast.next_at) == ("planned", broadcast.send_at)
+    assert actions() == ["Added", "Planned"]
+    manager.post(address(LABEL, "unplan", broadcast.pk))
+    broadcast.refresh_from_db()
+    assert (broadcast.state, actions()[-1]) == ("draft", "Back to draft")
+
+
+REFUSED = {
+    "no text": ({"body_en": ""}, "body_en", "Enter a text."),
+    "unknown placeholder": ({"body_en": "Hi {points}"}, "body_en", "{points} is not available here."),
+    "an open brace": ({"subject_en": "Hi {"}, "subject_en", "A brace is unmatched."),
+    "too long": ({"subject_en": "a" * 201}, "subject_en", "Enter at most 200 characters."),
+    "half a language": ({"subject_de": "Hallo"}, "body_de", "Enter a text."),
+    "not the brand's language": (
+        {"subject_en": "", "body_en": "", "subject_de": "Hallo", "body_de": "Text"},
+        "subject_en",
+        "Enter a text.",
+    ),
+    "no short text": ({"channels": ["email", "sms"]}, "short_text_en", "Enter a text."),
+    "no channel": ({"channels": []}, "channels", "This field is required."),
+    "an unknown channel": ({"channels": ["fax"]}, "channels", "Select a valid choice."),
+    "a moment that is over": ({"send_at_0": "2020-01-01", "send_at_1": "00:00"}, "send_at", "This moment is over."),
+    "a moment far off": (
+        {"send_at_0": "2190-01-01", "send_at_1": "00:00"},
+        "send_at",
+        "Choose a moment within a year.",
+    ),
+    "no name": ({"name": " "}, "name", "This field is required."),
+}
+
+
+@pytest.mark.parametrize(("fields", "field", "message"), REFUSED.values(), ids=list(REFUSED))
+def test_what_could_not_be_sent_is_refused_at_its_field(sender, manager, fields, field, message):
+    answer = manager.post(address(LABEL, "add"), filled(sender, **fields))
+
+    assert answer.status_code == 200
+    assert errors(answer)[field][0].startswith(message)
+    assert not Broadcast.objects.exists()
+
+
+def test_a_segment_of_another_brand_is_none(sender, manager):
+    foreign = factories.segment(factories.brand())
+
+    answer = manager.post(address(LABEL, "add"), filled(sender, segment=foreign.pk))
+
+    assert "segment" in errors(answer)
+
+
+def test_texts_that_somebody_else_changed_are_not_overwritten(sender, manager):
+    broadcast = factories.broadcast(sender)
+    page = address(LABEL, "change", broadcast.pk)
+    opened = form_of(manager.get(page))
+    Broadcast.objects.update(texts={"en": {"subject": "Theirs", "body": "Theirs", "short_text": ""}})
+
+    answer = manager.post(page, {**opened, "subject_en": "Mine"})
+
+    assert "Someone else changed the texts" in said(answer)
+    assert Broadcast.objects.get().texts["en"]["subject"] == "Theirs"
+
+
+def test_a_draft_is_changed(sender, manager):
+    broadcast = factories.broadcast(sender)
+    page = address(LABEL, "change", broadcast.pk)
+
+    answer = manager.post(page, {**form_of(manager.get(page)), "subject_en": "Mine", "subject_de": "", "body_de": ""})
+
+    assert answer.status_code == 302, errors(answer)
+    broadcast.refresh_from_db()
+    assert broadcast.texts["en"]["subject"] == "Mine"
+
+
+@pytest.mark.parametrize("state", ["planned", "sending", "sent", "cancelled", "failed"])
+def test_what_is_no_draft_is_neither_changed_nor_deleted(sender, manager, state):
+    broadcast = factories.broadcast(sender, state=state, next_at=timezone.now() + timedelta(days=1))
+
+    assert manager.post(address(LABEL, "change", broadcast.pk), filled(sender, name="Other")).status_code == 403
+    assert manager.post(address(LABEL, "delete", broadcast.pk), {"post": "yes"}).status_code == 403
+    assert Broadcast.objects.get().name == "Spring"
+
+
+def test_sending_twice_says_that_it_was_sent(sender, manager, customer):
+    broadcast = factories.broadcast(sender)
+    manager.post(address(LABEL, "send", broadcast.pk))
+
+    answer = manager.post(address(LABEL, "send", broadcast.pk))
+
+    assert "This broadcast is sending by now." in said(answer)
+    assert Job.objects.count() == 1
+
+
+def test_cancelling_asks_first(sender, manager, customer, box, work):
+    broadcast = factories.broadcast(sender)
+    manager.post(address(LABEL, "send", broadcast.pk))
+
+    assert "cannot be sent again" in said(manager.get(address(LABEL, "cancel", broadcast.pk)))
+    manager.post(address(LABEL, "cancel", broadcast.pk))
+    work()
+
+    broadcast.refresh_from_db()
+    assert (broadcast.state, Job.objects.get().status, box.recipients) == ("cancelled", "cancelled", [])
+    assert actions() == ["Sent", "Cancelled"]
+
+
+def test_a_form_is_counted_and_previewed_while_it_is_written(sender, manager, customer):
+    unwilling = factories.customer(sender)
+    preferences.opt_out(unwilling.pk, sender.pk, channel="email", topics=["offers"], at=timezone.now())
+    data = filled(sender, channels=["email", "sms"], subject_de="Frühling", body_de="{greeting}", shown_language="de")
+
+    answer = manager.post(address(LABEL, "read"), data).json()
+
+    assert answer["audience"]["total"] == "It reaches 1 of 2 members."
+    assert answer["audience"]["lines"][:2] == ["E-mail: 1", "SMS is not set up: see the notification settings."]
+    assert answer["draft"]["mail"]["subject"] == "Frühling"
+    assert answer["draft"]["mail"]["text"].startswith("Guten Tag Ada,")
+    assert answer["draft"]["language"] == "German"
+    broken = manager.post(address(LABEL, "read"), {**data, "body_de": "{points}"}).json()
+    assert broken["draft"]["problem"].startswith("{points} is not available here.")
+
+
+def test_an_empty_form_is_counted_too(sender, manager, customer):
+    answer = manager.post(address(LABEL, "read"), {"brand": sender.pk}).json()
+
+    assert answer["draft"] is None
+    assert answer["audience"]["total"] == "It reaches 0 of 1 member."
+
+
+@pytest.mark.parametrize("brand_id", ["", "0", "x", "9" * 30])
+def test_no_brand_no_count(manager, brand_id):
+    assert manager.post(address(LABEL, "read"), {"brand": brand_id}).status_code == 404
+
+
+def test_another_brands_members_are_not_counted(sender, manager):
+    foreign = factories.brand()
+    segment = factories.segment(foreign)
+    factories.customer(foreign)
+    evaluate.evaluate(segment.pk, at=timezone.now())
+
+    assert manager.post(address(LABEL, "read"), {"brand": foreign.pk}).status_code == 404
+    counted = manager.post(address(LABEL, "read"), {**filled(sender), "segment": segment.pk}).json()
+    assert counted["audience"]["total"] == "It reaches 0 of 0 members."
+
+
+def test_it_is_previewed_and_a_test_goes_to_whoever_asks(sender, manager, box, work):
+    texts = {"en": {"subject": "News", "body": "{greeting} {new_balance}", "short_text": ""}}
+    broadcast = factories.broadcast(sender, texts=texts)
+    preview = f"{address(LABEL, 'preview', broadcast.pk)}?channel=email&language=en"
+
+    assert "4,800" in text(manager.get(preview))
+    assert manager.post(preview, {"channel": "email", "language": "en"}).url == preview
+    work()
+
+    assert box.recipients == ["max@example.com"]
+    assert box.mails[0]["Subject"] == "News"
+    delivery = NotificationDelivery.objects.get()
+    assert (delivery.template, delivery.status, delivery.notification.is_test) == ("NOTIFY_BROADCAST", "sent", True)
+    assert manager.get(preview.replace("en", "de")).status_code == 404
+    assert manager.get(preview.replace("email", "sms")).status_code == 404
+
+
+def test_a_test_of_a_draft_that_was_deleted_is_not_sent(sender, manager, box, work):
+    broadcast = factories.broadcast(sender)
+    manager.post(address(LABEL, "preview", broadcast.pk), {"channel": "email", "language": "en"})
+    manager.post(address(LABEL, "delete", broadcast.pk), {"post": "yes"})
+    work()
+
+    assert box.recipients == []
+    assert NotificationDelivery.objects.get().last_error == "The broadcast was deleted."
+
+
+@pytest.mark.parametrize("role", ["support", "printer"])
+def test_other_roles_see_none(sender, role):
+    broadcast = factories.broadcast(sender)
+    client = browser(staff(sender, role=role))
+
+    assert client.get(address(LABEL)).status_code == 403
+    for name in ("send", "unplan", "cancel", "preview"):
+        assert client.post(address(LABEL, name, broadcast.pk)).status_code in {403, 404}
+    assert Broadcast.objects.get().state == "draft"
+
+
+def test_nobody_without_a_login_sends(sender):
+    broadcast = factories.broadcast(sender)
+
+    assert Client().post(address(LABEL, "send", broadcast.pk)).status_code == 302
+    assert Broadcast.objects.get().state == "draft"
+
+
+def test_without_settings_the_page_says_what_to_do(sender, manager, customer):
+    broadcast = factories.broadcast(sender)
+    NotificationSettings.objects.update(is_active=False)
+
+    assert "Notifications are switched off" in said(manager.get(address(LABEL, "send", broadcast.pk)))
+    assert "Switch them on" in said(manager.post(address(LABEL, "send", broadcast.pk)))
+    assert Broadcast.objects.get().state == "draft"
+
+
+def test_the_list_costs_the_same_for_many(sender, manager, django_assert_max_num_queries):
+    for _ in range(25):
+        factories.broadcast(sender, factories.segment(sender, name=f"S{_}"))
+    manager.get(address(LABEL))
+
+    with django_assert_max_num_queries(16):
+        manager.get(address(LABEL))

@@ -1,0 +1,135 @@
+"""Broadcasts with several workers at once: no portion is published twice, with a control; and other races."""
+
+from datetime import timedelta
+from threading import Barrier, BrokenBarrierError
+
+import pytest
+from django.utils import timezone
+
+from campaigns.broadcasts import lifecycle, sending
+from campaigns.segments import uses
+from core.errors import Invalid
+from events.models import Event
+from jobs import runner
+from jobs.models import Job
+from loyalty.models.notifications import Notification
+from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.models.programme.segments import Segment
+from tests.support import factories
+from tests.support.concurrency import at_once, at_once_behind
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MEMBERS = 4
+
+
+def run_twice_at_once(brand, monkeypatch):
+    """Two workers run one job, as when the first was taken for dead; returns how many members each portion had.
+
+    Each waits for the other before it publishes, for as long as the other may be held up by a lock.
+    """
+    monkeypatch.setattr(sending, "AT_ONCE", 1)
+    for _ in range(MEMBERS):
+        factories.customer(brand)
+    broadcast = factories.broadcast(brand)
+    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
+    job = Job.objects.get()
+    Job.objects.update(status="running")
+    sending.begin(broadcast)
+    while sending.gather_portion(runner.Run(job)):
+        pass
+    meeting, portions, publish = Barrier(2), [], sending.publish
+
+    def wait_and_publish(row, portion):
+        try:
+            meeting.wait(0.3)
+        except BrokenBarrierError:
+            meeting.reset()
+        portions.append(len(portion))
+        publish(row, portion)
+
+    monkeypatch.setattr(sending, "publish", wait_and_publish)
+    results = at_once(lambda _: sending.run_sending(runner.Run(job)), range(2), threads=2)
+    assert not [each for each in results if isinstance(each, Exception)]
+    return portions
+
+
+def test_two_workers_of_one_job_publish_each_portion_once(sender, box, work, monkeypatch):
+    portions = run_twice_at_once(sender, monkeypatch)
+
+    broadcast = Broadcast.objects.get()
+    assert sum(portions) == broadcast.published == broadcast.members == broadcast.counted == MEMBERS
+    assert Notification.objects.count() == Event.objects.filter(detail_type="send-broadcast").count() == MEMBERS
+    assert broadcast.state == "sent"
+    work()
+    assert len(set(box.recipients)) == len(box.recipients) == MEMBERS
+
+
+def test_control_without_the_rows_lock_portions_are_published_twice(sender, box, work, monkeypatch):
+    """The members still get one message each: their notification and its event are there once."""
+    locked = sending.sending
+    monkeypatch.setattr(sending, "sending", lambda run, *, locked=False: locked_off(run))  # noqa: ARG005
+
+    def locked_off(run):
+        return locked(run)
+
+    portions = run_twice_at_once(sender, monkeypatch)
+
+    assert sum(portions) > MEMBERS
+    work()
+    assert len(set(box.recipients)) == len(box.recipients) == MEMBERS
+
+
+def test_two_tasks_begin_a_planned_one_once(sender):
+    moment = timezone.now() + timedelta(minutes=1)
+    broadcast = factories.broadcast(sender, send_at=moment)
+    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
+
+    results = at_once(lambda _: lifecycle.begin_planned(broadcast.pk, at=moment), range(4), threads=4)
+
+    assert sorted(results) == [False, False, False, True]
+    assert Job.objects.count() == 1
+
+
+def test_two_who_send_it_at_once_send_it_once(sender):
+    broadcast = factories.broadcast(sender)
+
+    results = at_once(lambda _: lifecycle.send(broadcast=broadcast, by=None, at=timezone.now()), range(3), threads=3)
+
+    assert sum(isinstance(each, Invalid) for each in results) == 2
+    assert Job.objects.count() == 1
+
+
+def test_a_segment_is_deleted_or_written_to_never_both(sender):
+    segment = factories.segment(sender)
+    draft = Broadcast(brand=sender, name="Spring", segment=segment, channels=["email"])
+
+    def work(step):
+        uses.delete(segment) if step == "delete" else lifecycle.save(draft)
+
+    results = at_once_behind("SELECT pg_advisory_xact_lock(7216010, %s)", [sender.pk], work, ["delete", "save"])
+
+    assert sum(isinstance(each, Invalid) for each in results) == 1
+    assert Segment.objects.exists() == Broadcast.objects.exists()
+
+
+def test_cancelling_and_sending_at_once_leave_nothing_on_its_way(sender, box, work):
+    """Whatever comes first: what is cancelled is counted, what is sent was sent before."""
+    for _ in range(6):
+        factories.customer(sender)
+    broadcast = factories.broadcast(sender)
+    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
+    job_id = Job.objects.get().pk
+
+    def act(step):
+        if step == "cancel":
+            lifecycle.cancel(broadcast=broadcast, at=timezone.now())
+        else:
+            runner.run(job_id)
+
+    results = at_once(act, ["cancel", "run"], threads=2)
+    assert not [each for each in results if isinstance(each, Exception)]
+    work()
+
+    assert box.recipients == []
+    assert Broadcast.objects.get().state == "cancelled"
+    assert not Job.objects.unfinished().exists()

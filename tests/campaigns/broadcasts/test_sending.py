@@ -1,0 +1,485 @@
+"""A broadcast reaches the members of a segment: each once, by the channels they want, in their language."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.broadcasts import audience, figures, lifecycle, sending
+from campaigns.broadcasts.figures import Figures
+from campaigns.segments import evaluate, uses
+from core.errors import Invalid, QuotaReached
+from events import delivery as bus
+from events import leases, turns, worker
+from events.models import Event
+from jobs import queue
+from jobs.models import Job
+from loyalty.members import blocking
+from loyalty.models.accounts import UserPoints
+from loyalty.models.notifications import (
+    Device,
+    Notification,
+    NotificationDelivery,
+    NotificationPreference,
+    NotificationSettings,
+    SuppressedAddress,
+)
+from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.models.programme.segments import Segment, SegmentMember
+from loyalty.notifications import batching, delivery, preferences, suppression
+from loyalty.notifications.batching import NotificationRequest
+from tests.campaigns.broadcasts.conftest import run_job, send
+from tests.support import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+RICH = ("balance", "at_least", 50)
+
+
+def rich(brand, **fields):
+    customer = factories.customer(brand, **fields)
+    factories.points(customer, brand, 100)
+    return customer
+
+
+def counted(broadcast):
+    broadcast.refresh_from_db()
+    return figures.of(broadcast)
+
+
+def plain(mail):
+    return mail.get_body(("plain",)).get_content()
+
+
+def test_it_goes_to_the_members_of_the_segment_as_it_is_when_sending_begins(sender, box, work):
+    segment = factories.segment(sender, RICH)
+    evaluate.evaluate(segment.pk, at=timezone.now())
+    customer, _poor = rich(sender, first_name="Ada"), factories.customer(sender)
+    rich(factories.brand())
+
+    broadcast = send(factories.broadcast(sender, segment, body="Hello {customer_name}, you have {new_balance}."))
+    assert (broadcast.state, broadcast.members, broadcast.published) == ("sent", 1, 1)
+    assert broadcast.evaluated_at == Segment.objects.get().evaluated_at
+    work()
+
+    assert box.recipients == [customer.email]
+    [mail] = box.mails
+    assert mail["Subject"] == "News"
+    assert "Hello Ada, you have 100." in plain(mail)
+    assert "/notices/opt-out/" in mail["List-Unsubscribe"]
+    assert counted(broadcast) == Figures(members=1, reached=1, waiting=0, failed=0, stopped=0, opted_out=0)
+
+
+def test_without_a_segment_it_goes_to_all_members(sender, box, work):
+    customers = [factories.customer(sender) for _ in range(3)]
+    factories.customer(sender, enrolled=False)
+
+    send(factories.broadcast(sender))
+    work()
+
+    assert sorted(box.recipients) == sorted(each.email for each in customers)
+
+
+def test_portions_are_as_small_as_it_is_told_and_reach_everyone_once(sender, box, work, monkeypatch):
+    monkeypatch.setattr(sending, "AT_ONCE", 2)
+    customers = [rich(sender) for _ in range(5)]
+    segment = factories.segment(sender, RICH)
+
+    broadcast = send(factories.broadcast(sender, segment))
+    work()
+
+    assert sorted(box.recipients) == sorted(each.email for each in customers)
+    assert (broadcast.members, broadcast.published, broadcast.counted) == (5, 5, 5)
+
+
+def test_whoever_joins_after_it_began_gets_nothing(sender, box, work):
+    first = rich(sender)
+    segment = factories.segment(sender, RICH)
+    broadcast = factories.broadcast(sender, segment)
+    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
+    broadcast.refresh_from_db()
+    sending.begin(broadcast)
+    late = rich(sender)
+    evaluate.evaluate(segment.pk, at=timezone.now())
+    assert SegmentMember.objects.count() == 2
+
+    run_job(broadcast)
+    work()
+
+    assert box.recipients == [first.email] != [late.email]
+
+
+def test_opt_outs_bounces_and_blocked_members_get_nothing(sender, box, work):
+    reader, unwilling, bounced, blocked, gone = (factories.customer(sender) for _ in range(5))
+    preferences.opt_out(unwilling.pk, sender.pk, channel="email", topics=["offers"], at=timezone.now())
+    suppression.stop(
+        brand_id=sender.pk, channel="email", address=bounced.email, masked="b", reason="550", at=timezone.now()
+    )
+    blocking.set_status(accounts=[factories.account(blocked, sender)], status="blocked", at=timezone.now())
+    gone.is_active = False
+    gone.save()
+
+    broadcast = send(factories.broadcast(sender))
+    work()
+
+    assert box.recipients == [reader.email]
+    result = counted(broadcast)
+    assert (result.members, result.reached, result.opted_out, result.unreachable) == (4, 1, 1, 2)
+
+
+@pytest.mark.parametrize("step", ["before the worker", "before the channel"])
+def test_whoever_is_blocked_while_it_is_under_way_gets_nothing(sender, customer, box, work, step):
+    send(factories.broadcast(sender))
+    if step == "before the channel":
+        [event] = Event.objects.pending()
+        Event.objects.filter(pk=event.pk).update(due_at=timezone.now())
+        worker_turn()
+    blocking.set_status(accounts=[factories.account(customer, sender)], status="blocked", at=timezone.now())
+    work()
+
+    assert box.recipients == []
+    assert NotificationDelivery.objects.get().last_error == "The member is blocked."
+
+
+def worker_turn():
+    """Delivers the notification and leaves its e-mail waiting."""
+    taken = leases.claim(limit=1, lane="broadcasts")
+    bus.deliver_events(taken)
+
+
+def test_each_reads_it_in_their_language_or_in_the_brands(sender, box, work):
+    german, arab = factories.customer(sender), factories.customer(sender)
+    preferences.change(german.pk, sender.pk, at=timezone.now(), language="de")
+    preferences.change(arab.pk, sender.pk, at=timezone.now(), language="ar")
+    texts = {
+        "en": {"subject": "News", "body": "{greeting}", "short_text": ""},
+        "de": {"subject": "Neues", "body": "{greeting}", "short_text": ""},
+    }
+
+    send(factories.broadcast(sender, texts=texts))
+    work()
+
+    subjects = {mail["To"]: (mail["Subject"], mail["Content-Language"]) for mail in box.mails}
+    assert subjects == {german.email: ("Neues", "de"), arab.email: ("News", "en")}
+
+
+def test_it_takes_the_chosen_channels_alone(sender, with_sms, with_push, box, work):
+    customer = factories.customer(sender)
+    preferences.change(customer.pk, sender.pk, at=timezone.now(), phone="+4930123456")
+    Device.objects.create(brand=sender, user=customer, token="phone", platform="ios")
+
+    send(factories.broadcast(sender, channels=["sms", "push"]))
+    work()
+
+    assert box.recipients == []
+    channels = NotificationDelivery.objects.values_list("channel", "status")
+    assert sorted(channels) == [("push", "sent"), ("sms", "sent")]
+
+
+def test_a_job_that_is_run_again_sends_nothing_twice(sender, box, work):
+    factories.customer(sender)
+    broadcast = send(factories.broadcast(sender))
+    work()
+    # As after a crash before the last commit: the portion is published again, with the same ids.
+    Broadcast.objects.filter(pk=broadcast.pk).update(state="sending", published_to=0, gathered_to=0, is_gathered=False)
+    Job.objects.update(status="queued")
+
+    run_job(broadcast)
+    work()
+
+    assert len(box.recipients) == 1
+    assert Notification.objects.count() == NotificationDelivery.objects.count() == 1
+
+
+def test_a_worker_that_dies_between_portions_is_followed_by_one_that_goes_on(sender, box, work, monkeypatch):
+    monkeypatch.setattr(sending, "AT_ONCE", 1)
+    customers = [factories.customer(sender) for _ in range(3)]
+    broadcast = factories.broadcast(sender)
+    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
+    publish, done = sending.publish, []
+
+    def dies(row, portion):
+        publish(row, portion)
+        done.append(portion)
+        if len(done) == 2:
+            raise SystemExit
+
+    monkeypatch.setattr(sending, "publish", dies)
+    with pytest.raises(SystemExit):
+        run_job(broadcast)
+    monkeypatch.setattr(sending, "publish", publish)
+    Job.objects.update(status="queued")
+    result = run_job(broadcast)
+    work()
+
+    assert sorted(box.recipients) == sorted(each.email for each in customers)
+    assert (result.state, result.published) == ("sent", 3)
+
+
+def test_cancelling_stops_what_no_channel_has_taken(sender, box, work, monkeypatch):
+    customers = [factories.customer(sender) for _ in range(3)]
+    broadcast = send(factories.broadcast(sender))
+    first = Notification.objects.earliest("id")
+    Event.objects.exclude(detail__payload__notice_id=first.pk).update(due_at=timezone.now() + timedelta(hours=1))
+    assert worker.drain(lane="broadcasts") == 2  # its notification and its e-mail
+
+    assert lifecycle.cancel(broadcast=broadcast, at=timezone.now()) == 2
+    work()
+
+    assert box.recipients == [customers[0].email]
+    assert counted(broadcast) == Figures(members=3, reached=1, waiting=0, failed=0, stopped=2, opted_out=0)
+
+
+def test_cancelling_stops_a_mail_that_waits_for_its_next_attempt(sender, customer, box, work):
+    box.refusals[customer.email] = "450 later"
+    broadcast = send(factories.broadcast(sender))
+    worker.drain(lane="broadcasts")
+    assert counted(broadcast).waiting == 1
+    box.refusals.clear()
+
+    assert lifecycle.cancel(broadcast=broadcast, at=timezone.now()) == 1
+    work()
+
+    assert box.recipients == []
+    assert counted(broadcast).stopped == 1
+    assert not Event.objects.pending().exists()
+
+
+def test_cancelling_stops_the_job_between_two_portions(sender, box, work, monkeypatch):
+    monkeypatch.setattr(sending, "AT_ONCE", 1)
+    for _ in range(3):
+        factories.customer(sender)
+    broadcast = factories.broadcast(sender)
+    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
+    publish = sending.publish
+
+    def cancelled_after(row, portion):
+        publish(row, portion)
+        monkeypatch.setattr(sending, "publish_portion", cancel_first)
+
+    portion = sending.publish_portion
+
+    def cancel_first(run):
+        lifecycle.cancel(broadcast=broadcast, at=timezone.now())
+        return portion(run)
+
+    monkeypatch.setattr(sending, "publish", cancelled_after)
+    result = run_job(broadcast)
+    work()
+
+    assert (result.state, result.published) == ("cancelled", 1)
+    assert box.recipients == []
+    assert Job.objects.get().status == "cancelled"
+    assert counted(broadcast).stopped == 3
+
+
+def test_whoever_cancels_its_job_cancels_it(sender, customer):
+    broadcast = factories.broadcast(sender)
+    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
+
+    queue.cancel(job=Job.objects.get())
+
+    broadcast.refresh_from_db()
+    assert broadcast.state == "cancelled"
+
+
+def test_a_planned_one_begins_at_its_moment(sender, customer, box, work):
+    now = timezone.now()
+    moment = now + timedelta(hours=2)
+    broadcast = factories.broadcast(sender, send_at=moment)
+
+    assert lifecycle.send(broadcast=broadcast, by=None, at=now).state == "planned"
+    assert lifecycle.begin_due(at=moment - timedelta(seconds=1)) == 0
+    assert not Job.objects.exists()
+    assert lifecycle.begin_due(at=moment) == 1
+    assert lifecycle.begin_due(at=moment) == 0
+    run_job(broadcast)
+    work()
+
+    assert box.recipients == [customer.email]
+
+
+def test_a_planned_one_can_become_a_draft_again(sender, customer):
+    moment = timezone.now() + timedelta(hours=2)
+    broadcast = factories.broadcast(sender, send_at=moment)
+    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
+
+    lifecycle.back_to_draft(broadcast=broadcast)
+
+    broadcast.refresh_from_db()
+    assert (broadcast.state, broadcast.next_at) == ("draft", None)
+    assert lifecycle.begin_due(at=moment) == 0
+
+
+def test_a_planned_one_that_can_no_longer_be_sent_says_why(sender, own, customer):
+    moment = timezone.now() + timedelta(hours=2)
+    broadcast = factories.broadcast(sender, send_at=moment)
+    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
+    NotificationSettings.objects.update(email_on=False)
+
+    assert lifecycle.begin_due(at=moment) == 0
+    broadcast.refresh_from_db()
+    assert broadcast.state == "failed"
+    assert broadcast.problem == "E-mail is not set up: see the notification settings, or choose other channels."
+
+    NotificationSettings.objects.update(email_on=True)
+    assert send(broadcast).state == "sent"
+
+
+PROBLEMS = {
+    "moment": ({"send_at": timezone.now() - timedelta(minutes=1)}, "This moment is over."),
+    "no channel": ({"channels": []}, "Choose at least one channel."),
+    "no sms": ({"channels": ["sms"]}, "SMS is not set up"),
+    "no text": ({"texts": {}}, "The text is not complete"),
+    "unknown name": ({"texts": {"en": {"subject": "A", "body": "{points}"}}}, "{points} is not available here."),
+    "deleted segment": ({"segment_name": "Gone"}, "The segment “Gone” was deleted."),
+    "cancelled": ({"state": "cancelled"}, "This broadcast is cancelled by now."),
+}
+
+
+@pytest.mark.parametrize(("fields", "message"), PROBLEMS.values(), ids=list(PROBLEMS))
+def test_what_cannot_be_sent_is_refused(sender, customer, fields, message):
+    broadcast = factories.broadcast(sender, **fields)
+
+    with pytest.raises(Invalid, match=message.replace("{", r"\{")):
+        lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
+
+    assert not Job.objects.exists()
+
+
+def test_a_brand_whose_notifications_are_off_sends_none(brand, customer):
+    with pytest.raises(Invalid, match="Notifications are switched off"):
+        lifecycle.send(broadcast=factories.broadcast(brand), by=None, at=timezone.now())
+
+
+def test_above_the_limit_of_a_day_it_goes_on_tomorrow(sender, box, work, settings):
+    settings.QUOTAS = {**settings.QUOTAS, "broadcasts": 2}
+    customers = [factories.customer(sender) for _ in range(3)]
+
+    broadcast = send(factories.broadcast(sender))
+    work()
+    assert (broadcast.state, broadcast.published, len(box.recipients)) == ("sending", 2, 2)
+    assert broadcast.next_at is not None
+    assert lifecycle.begin_due(at=timezone.now()) == 0
+    other = send(factories.broadcast(sender, name="Second"))
+    assert (other.state, other.published) == ("sending", 0)
+
+    Broadcast.objects.update(counted_on=timezone.now().date() - timedelta(days=1))  # the next day
+    assert lifecycle.begin_due(at=broadcast.next_at) == 2
+    result = run_job(broadcast)
+    work()
+
+    assert (result.state, result.published) == ("sent", 3)
+    assert sorted(box.recipients) == sorted(each.email for each in customers)
+
+
+def test_the_jobs_of_a_day_bound_it_too(sender, customer, settings):
+    settings.QUOTAS = {**settings.QUOTAS, "jobs": 1}
+    send(factories.broadcast(sender))
+
+    with pytest.raises(QuotaReached):
+        send(factories.broadcast(sender, name="Second"))
+
+
+def test_a_segment_that_it_uses_is_not_deleted(sender):
+    segment = factories.segment(sender, name="Rich")
+    broadcast = factories.broadcast(sender, segment)
+
+    with pytest.raises(Invalid, match="broadcast “Spring”"):
+        uses.delete(segment)
+    Broadcast.objects.filter(pk=broadcast.pk).update(state="sent")
+    uses.delete(segment)
+
+    broadcast.refresh_from_db()
+    assert (broadcast.segment_id, broadcast.segment_name) == (None, "Rich")
+
+
+def test_a_recall_and_a_password_do_not_wait_for_it(sender, customer, box):
+    """They lie in other lanes, which other workers empty while the broadcast waits."""
+    for _ in range(3):
+        factories.customer(sender)
+    send(factories.broadcast(sender))
+    recall = NotificationRequest("NOTIFY_RECALL", "recall:1", {"message": "Stop", "recall_id": "R-1"})
+    batching.notify_many(brand_id=sender.pk, user_ids=[customer.pk], notification=recall, at=timezone.now())
+    lanes = set(Event.objects.pending().values_list("lane", flat=True))
+    assert worker.drain(lane="notices") == worker.drain(lane="email") == 1
+
+    assert lanes == {"broadcasts", "notices"}
+    assert [mail["Subject"].startswith("Product recall") for mail in box.mails] == [True]
+    assert Event.objects.pending().filter(lane="broadcasts").count() == 4
+
+
+def test_brands_take_turns_in_its_lane(sender, settings):
+    """The second brand's message does not wait for all of the first's."""
+    other = factories.brand()
+    NotificationSettings.objects.create(brand=other)
+    for _ in range(12):
+        factories.customer(sender)
+    factories.customer(other)
+    send(factories.broadcast(sender))
+    send(factories.broadcast(other))
+
+    assert {brand_in_turn() for _ in range(30)} == {sender.pk, other.pk}
+
+
+def brand_in_turn():
+    with turns.turn(lane="broadcasts", workers=4) as turn:
+        return turn.brand_id
+
+
+def test_a_sandbox_sends_nothing(box, work):
+    sandbox = factories.brand(is_sandbox=True)
+    NotificationSettings.objects.create(brand=sandbox)
+    factories.customer(sandbox)
+
+    send(factories.broadcast(sandbox))
+    work()
+
+    assert box.recipients == []
+    assert NotificationDelivery.objects.get().status == "suppressed"
+
+
+def test_figures_are_stored_once_nothing_is_on_its_way(sender, customer, box, work):
+    broadcast = send(factories.broadcast(sender))
+    later = timezone.now() + timedelta(hours=1)
+    assert figures.settle(at=later) == 0
+    work()
+
+    assert figures.settle(at=later) == 1
+    broadcast.refresh_from_db()
+    assert broadcast.figures["reached"] == 1
+    NotificationDelivery.objects.all().delete()
+    assert counted(broadcast).reached == 1
+
+
+def test_the_audience_is_counted_by_channel(sender, with_sms, with_push):
+    """Counted in SQL, and the same as sending finds."""
+    people = [factories.customer(sender) for _ in range(6)]
+    at = timezone.now()
+    for number, person in enumerate(people):
+        if number % 2:
+            preferences.change(person.pk, sender.pk, at=at, phone=f"+493012345{number}")
+        if number > 2:
+            Device.objects.create(brand=sender, user=person, token=f"t{number}", platform="ios")
+    preferences.opt_out(people[0].pk, sender.pk, channel="email", topics=["offers"], at=at)
+    preferences.opt_out(people[1].pk, sender.pk, channel="sms", topics=["offers"], at=at)
+    preferences.opt_out(people[2].pk, sender.pk, channel="email", topics=["points"], at=at)
+    Device.objects.filter(token="t4").update(died_at=at)
+    suppression.stop(brand_id=sender.pk, channel="sms", address="+4930123453", masked="s", reason="no", at=at)
+    suppression.stop(brand_id=sender.pk, channel="email", address=people[5].email, masked="s", reason="no", at=at)
+    UserPoints.objects.filter(user=people[4]).update(status="blocked")
+
+    counted_members = audience.count(brand=sender, segment=None, channels=["email", "sms", "push"])
+    broadcast = send(factories.broadcast(sender, channels=["email", "sms", "push"]))
+    while worker.drain(lane="broadcasts"):
+        Event.objects.pending().filter(detail_type="send-broadcast").update(due_at=timezone.now())
+
+    rows = NotificationDelivery.objects.exclude(status="suppressed")
+    found = {channel: rows.filter(channel=channel).values("user").distinct().count() for channel in delivery.CHANNELS}
+    assert (counted_members.email, counted_members.sms, counted_members.push) == tuple(
+        found[channel] for channel in ("email", "sms", "push")
+    )
+    assert counted_members.members == broadcast.members == 5
+    assert counted_members.reachable == rows.values("user").distinct().count()
+    assert (counted_members.email, counted_members.sms, counted_members.push, counted_members.reachable) == (3, 1, 2, 4)
+    assert SuppressedAddress.objects.count() == 2
+    assert NotificationPreference.objects.count() == 5

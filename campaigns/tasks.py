@@ -31,7 +31,7 @@ def welcome_members() -> int:
 
 @shared_task
 def celebrate_birthdays() -> int:
-    """Every few minutes: publish the events that earn members their birthday points; returns how many."""
+    """Every minute: publish the events that earn members their birthday points; returns how many."""
     return with_fresh_connection(lambda: birthdays.publish_birthdays(at=timezone.now()))
 
 

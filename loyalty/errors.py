@@ -205,7 +205,7 @@ class ReferralTooLate(DomainError):
     default_message = _("A friend's code counts for new members only, before their first scan or order.")
 
 
-class ReferralAlreadyNoted(DomainError):
-    code = "REFERRAL_ALREADY_NOTED"
+class AlreadyReferred(DomainError):
+    code = "ALREADY_REFERRED"
     status = 409
-    default_message = _("The code of another friend is noted already.")
+    default_message = _("You have already entered another friend's code.")

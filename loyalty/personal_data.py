@@ -153,7 +153,7 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
     return {
         "person": {"email": user.email, "first_name": first_name, "last_name": last_name},
         "account": account.first(),
-        "merges": rows(merges.order_by("id").values("points", "note", "created_at", "undone_at")),
+        "merges": rows(merges.order_by("id").values("points", "created_at", "undone_at")),
         "transactions": rows(lines),
         "opening_balances": rows(OpeningBalance.objects.filter(**at_brand).values("points", "note", "created_at")),
         "points_given": rows(sent.values("points", "created_at")),

@@ -4,6 +4,7 @@ import uuid
 
 from authcodes.codes import signed_tags
 from authcodes.models.scans import Scan
+from authcodes.scanning.scan_points import points_of_code
 from authcodes.scanning.types import (
     EARNING,
     ZERO,
@@ -14,7 +15,6 @@ from authcodes.scanning.types import (
     ScanContext,
     ScanResult,
 )
-from authcodes.scanning.worth import of_code
 from brands.scanned import ParsedCode
 from loyalty.models.accounts import UserPoints
 
@@ -79,7 +79,7 @@ def build_result(
     outcome = OUTCOMES.get(reason, Outcome.ERROR)
     status = points_status(snapshot, reason, about.user_id)
     earns = snapshot is not None and status in {*EARNING, PointsStatus.GUEST}
-    worth = of_code(snapshot) if snapshot and earns else ZERO
+    worth = points_of_code(snapshot) if snapshot and earns else ZERO
     count = snapshot.scan_count if snapshot else 0
     return ScanResult(scan_id, outcome, reason, status, worth, count, snapshot, scanned_at=about.at)
 

@@ -10,9 +10,9 @@ from authcodes.errors import ScanNotAdoptable
 from authcodes.models.scans import Scan
 from authcodes.scanning import record
 from authcodes.scanning.evaluate import build_result
+from authcodes.scanning.scan_points import points_by_rules
 from authcodes.scanning.snapshot import snapshot_of
 from authcodes.scanning.types import EARNING, Outcome, PointsStatus, Reason, ScanContext, ScanLocation
-from authcodes.scanning.worth import by_rules
 from core.db.statements import command, query_values
 from core.errors import TokenInvalid, raises
 from events import publishing
@@ -43,7 +43,7 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
     if snapshot is None or scan.user_id is not None or scan.points_status != PointsStatus.GUEST:
         raise ScanNotAdoptable
     reason = Reason.RECALLED if snapshot.recall_id else Reason(scan.reason)
-    result = by_rules(
+    result = points_by_rules(
         replace(
             build_result(scan.scan_id, snapshot, reason, about), outcome=Outcome.SUCCESS, scan_count=scan.scan_count
         ),

@@ -10,8 +10,8 @@ from authcodes.rollups import rollups
 from authcodes.scanning import record
 from authcodes.scanning.evaluate import points_status
 from authcodes.scanning.record import note_attempt
+from authcodes.scanning.scan_points import points_of_code
 from authcodes.scanning.types import EARNING, CodeSnapshot, Outcome, PointsStatus, Reason, ScanContext, ScanResult
-from authcodes.scanning.worth import of_code
 from core.db.statements import command, query_values
 from core.observability import metrics
 from events import publishing
@@ -24,7 +24,7 @@ def standing(result: ScanResult, snapshot: CodeSnapshot, about: ScanContext) -> 
     """The answer for a used-up code whose points a limit held back from this very customer: their scan stands."""
     if points_status(snapshot, Reason.ACCEPTED, about.user_id) not in EARNING:
         return None
-    return about_earlier(result, snapshot, about, points=of_code(snapshot))
+    return about_earlier(result, snapshot, about, points=points_of_code(snapshot))
 
 
 def about_earlier(

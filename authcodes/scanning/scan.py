@@ -12,9 +12,9 @@ from authcodes.rollups import rollups
 from authcodes.scanning.evaluate import build_result, evaluate_scan
 from authcodes.scanning.limited_points import about_earlier, ask_again, standing
 from authcodes.scanning.record import accept, note_attempt
+from authcodes.scanning.scan_points import points_by_rules
 from authcodes.scanning.snapshot import code_of_payload, find, snapshot_of
 from authcodes.scanning.types import CodeSnapshot, Outcome, PointsStatus, Reason, ScanContext, ScanResult
-from authcodes.scanning.worth import by_rules
 from brands.scanned import read
 from core.db.statements import command
 from core.db.uuid7 import time_ordered_id
@@ -77,7 +77,7 @@ def _find_code(scanned: str, about: ScanContext, scan_id: uuid.UUID) -> ScanResu
     result = build_result(scan_id, snapshot, reason, about)
     if snapshot and reason == Reason.LIMIT_REACHED:
         result = standing(result, snapshot, about) or result
-    return by_rules(result, about)
+    return points_by_rules(result, about)
 
 
 def renew_reservation(*, scan_id: uuid.UUID) -> None:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from authcodes.errors import AuthCodeInvalid, CodeRecalled, ScanLimitReached
 from authcodes.models.scans import Scan
-from authcodes.scanning import evaluate, record, scan, snapshot, worth
+from authcodes.scanning import evaluate, record, scan, scan_points, snapshot
 from authcodes.scanning import settle as scanning
 from authcodes.scanning.snapshot import FETCH_PAST_CODES, ScanLookup
 from authcodes.scanning.types import CodeSnapshot, ScanContext, ScanLocation
@@ -109,7 +109,7 @@ def _request(event: LeasedEvent, code: CodeSnapshot, scan_id: UUID) -> AccrualRe
         status = Status.LIMITED if limit and not awarded else Status.AWARDED
         return scanning.settlement(scan_id=scan_id, status=status, awarded=awarded)
 
-    action = worth.qualifying_action(
+    action = scan_points.qualifying_action(
         event.payload, code, user_id=event.arguments["user_id"], happened_at=event.time, at=timezone.now()
     )
     return AccrualRequest(event, action, extra_cte=settle)
@@ -123,7 +123,7 @@ def context_of(
     code = snapshot.read(code=parsed.code, user_id=user_id, at=happened_at) if parsed else None
     if code is None or code.brand_id != brand_id:
         return None
-    return worth.scan_action_context(payload, code, happened_at=happened_at, ceiling=code.max_points_per_scan)
+    return scan_points.scan_action_context(payload, code, happened_at=happened_at, ceiling=code.max_points_per_scan)
 
 
 def past_scans(brand_id: int, actions: Sequence[PastAction], ceilings: Sequence[int]) -> list[Replayable | None]:
@@ -140,7 +140,7 @@ def past_scans(brand_id: int, actions: Sequence[PastAction], ceilings: Sequence[
         if code is None or action.payload is None:
             result.append(None)
             continue
-        context = worth.scan_action_context(action.payload, code, happened_at=action.happened_at, ceiling=ceiling)
+        context = scan_points.scan_action_context(action.payload, code, happened_at=action.happened_at, ceiling=ceiling)
         result.append(Replayable(context, [AccrualReason(code.code, "")]))
     return result
 

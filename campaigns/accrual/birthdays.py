@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
 from brands.models.tenants import Brand
+from brands.tenants import local_time
 from campaigns.models.earning_rules import EarningRule
 from events import messages, publishing
 from loyalty.models.accounts import UserPoints
@@ -24,13 +25,13 @@ KIND = EarningRule.Kind.BIRTHDAY.value
 REASON = "birthday:"
 # Any constant UUID: a name space of its own for birthday events.
 EVENT_ID_NAMESPACE = uuid.UUID("8a5a8a52-0f43-4c0f-9b0e-6e0b6b3c9b57")
-# A birthday that is so many days past is still paid: so long the beat may stand still.
-LATEST_DAYS = 3
+# The days that each call looks at, today included: so long the beat may stand still.
+CAUGHT_UP_DAYS = 3
 CHUNK = 500
 # Of one brand in a call, and for how long a call works: a brand whose members were all born on 1 January keeps nobody
 # else's actions waiting.
 MAX_PUBLISHED = 2_000
-PATIENCE_SECONDS = 30
+TURN_SECONDS = 30
 
 
 def publish_birthdays(*, at: datetime) -> int:
@@ -38,7 +39,7 @@ def publish_birthdays(*, at: datetime) -> int:
 
     The brands come in any order, as far as the time of a call reaches; the next call goes on.
     """
-    until = monotonic() + PATIENCE_SECONDS
+    until = monotonic() + TURN_SECONDS
     rules = EarningRule.objects.filter(kind=KIND, state=EarningRule.State.ACTIVE)
     brand_ids = rules.order_by("brand_id").values_list("brand_id", flat=True).distinct()
     brands = Brand.objects.filter(pk__in=brand_ids, loyalty_active=True).order_by("?")
@@ -48,8 +49,8 @@ def publish_birthdays(*, at: datetime) -> int:
 def _publish(brand: Brand, at: datetime, until: float) -> int:
     """Each portion commits by itself; stopped anywhere, the next call goes on."""
     published = 0
-    since = at.astimezone(brand.zone).date() - timedelta(days=LATEST_DAYS - 1)
-    for day in (since + timedelta(days=number) for number in reversed(range(LATEST_DAYS))):
+    since = at.astimezone(brand.zone).date() - timedelta(days=CAUGHT_UP_DAYS - 1)
+    for day in (since + timedelta(days=number) for number in reversed(range(CAUGHT_UP_DAYS))):
         for portion in _portions(brand, day, at):
             if published >= MAX_PUBLISHED or monotonic() > until:
                 return published
@@ -76,7 +77,7 @@ def _portions(brand: Brand, day: date, at: datetime) -> Iterator[list[tuple[int,
     if is_due is None or not _has_rule(brand, day):
         return
     entries = LoyaltyTransaction.objects.filter(user_point=OuterRef("pk"), reason_id=f"{REASON}{day.year}")
-    set_before = _midnight(brand, day + timedelta(days=1)) - timedelta(days=brand.birthday_lead_days)
+    set_before = local_time.midnight(day + timedelta(days=1), brand.zone) - timedelta(days=brand.birthday_lead_days)
     birthdays = Birthday.objects.filter(is_due, brand=brand, set_at__lt=set_before)
     rows = UserPoints.objects.filter(
         ~Exists(entries),
@@ -103,17 +104,13 @@ def _born_on(brand: Brand, day: date) -> Q | None:
 
 def _has_rule(brand: Brand, day: date) -> bool:
     """Whether a rule is in force that was so on that day: who switches one on pays for no day before."""
-    noon, end = moment_of(brand, day), _midnight(brand, day + timedelta(days=1))
+    noon, end = moment_of(brand, day), local_time.midnight(day + timedelta(days=1), brand.zone)
     rules = EarningRule.objects.filter(brand=brand, kind=KIND, state=EarningRule.State.ACTIVE)
     return any(
         rule.starts_at <= noon if rule.starts_at else rule.state_changed_at < end
         for rule in rules
         if rule.ends_at is None or rule.ends_at > noon
     )
-
-
-def _midnight(brand: Brand, day: date) -> datetime:
-    return datetime.combine(day, time.min, tzinfo=brand.zone)
 
 
 def moment_of(brand: Brand, day: date) -> datetime:

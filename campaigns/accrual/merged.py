@@ -1,10 +1,11 @@
 """Events of customers whose account was merged: they are the kept member's, who earns by them."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import wraps
 
 from events import leases
-from events.messages import LeasedEvent
+from events.messages import LeasedEvent, RetryLater
 from loyalty.errors import MemberBlocked, MemberMerged
 from loyalty.points import accounts
 
@@ -30,6 +31,8 @@ def for_current_member(handler: Handler) -> Handler:
 def of_current_member(event: LeasedEvent) -> LeasedEvent:
     """The event, stored as the kept member's. Raises MemberBlocked where there is none."""
     current = accounts.current_account(brand_id=event.brand_id, user_id=event.arguments["user_id"])
-    if current is None or current.user_id == event.arguments["user_id"]:
+    if current is None:
         raise MemberBlocked
+    if current.user_id == event.arguments["user_id"]:
+        raise RetryLater("The merge was undone meanwhile.", after=timedelta(0))
     return leases.readdress(event, user_id=current.user_id)

@@ -29,7 +29,7 @@ LATEST = timedelta(days=3)
 CHUNK = 500
 # Of one brand at a time, and for how long a call works: joining by the thousand keeps nobody else's actions waiting.
 MAX_PUBLISHED = 500
-PATIENCE_SECONDS = 30
+TURN_SECONDS = 30
 BIGGEST = 2**63 - 1
 
 
@@ -38,7 +38,7 @@ def publish_welcomes(*, at: datetime) -> int:
 
     The brands come in any order, the members of each newest first, as far as the time of a call reaches.
     """
-    until = monotonic() + PATIENCE_SECONDS
+    until = monotonic() + TURN_SECONDS
     rules = EarningRule.objects.filter(kind=KIND, state=EarningRule.State.ACTIVE)
     brand_ids = rules.order_by("brand_id").values_list("brand_id", flat=True).distinct()
     brands = Brand.objects.filter(pk__in=brand_ids, loyalty_active=True).order_by("?")

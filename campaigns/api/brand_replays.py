@@ -100,7 +100,7 @@ class ReplayLevelOutput(Output):
 
 
 class ReplayMemberOutput(Output):
-    member_id = serializers.IntegerField(allow_null=True, help_text="Null for who is no member yet.")
+    member_id = serializers.IntegerField(allow_null=True, help_text="Null for customers who are not members yet.")
     points_paid = PointsField()
     points_tried = PointsField()
 

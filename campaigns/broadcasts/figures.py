@@ -56,7 +56,7 @@ def settle(*, at: datetime) -> int:
     uncounted = Broadcast.objects.filter(figures__isnull=True, started_at__isnull=False)
     ended = uncounted.filter(finished_at__lte=at - SETTLES_AFTER)
     settled = 0
-    for broadcast in ended.filter(state__in=[State.SENT, State.CANCELLED]).order_by("finished_at")[:AT_ONCE]:
+    for broadcast in ended.filter(state__in=[State.SENT, State.CANCELLED]).order_by("?")[:AT_ONCE]:
         figures = of(broadcast)
         if figures is not None and not figures.waiting:
             rows = Broadcast.objects.filter(pk=broadcast.pk, state=broadcast.state, finished_at=broadcast.finished_at)

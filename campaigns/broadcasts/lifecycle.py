@@ -76,9 +76,13 @@ def job_of(row: Broadcast) -> dict[str, Any]:
 
 
 def begin_due(*, at: datetime) -> int:
-    """Begin what was planned for now, and go on with what waited for a new day; returns how many."""
-    due = Broadcast.objects.filter(next_at__lte=at, state__in=WAITING).order_by("next_at", "pk")
-    return sum(begin_planned(pk, at=at) for pk in list(due.values_list("pk", flat=True)[:AT_ONCE]))
+    """Begin what was planned for now, and go on with what waited for a new day; returns how many.
+
+    One of each brand in a call: who plans many for one moment keeps nobody else's waiting.
+    """
+    due = Broadcast.objects.filter(next_at__lte=at, state__in=WAITING)
+    first = due.order_by("brand", "next_at", "pk").distinct("brand").values_list("pk", flat=True)
+    return sum(begin_planned(pk, at=at) for pk in list(first[:AT_ONCE]))
 
 
 def begin_planned(pk: int, *, at: datetime) -> bool:

@@ -54,12 +54,12 @@ def undo_error(sides: Sides, moved: list[dict[str, Any]]) -> str | None:
     for each in moved:
         if "claims" in each:
             if RewardClaim.objects.filter(pk__in=each["claims"]).exclude(status=RewardClaim.Status.AVAILABLE).exists():
-                return _("A milestone's reward of the ended account was claimed since.")
+                return _("A milestone's reward of the ended account has been claimed since the merge.")
             continue
         row = rows_of(sides, sides.target).filter(campaign=each["campaign_id"]).first()
         after = each["after"]
         if row is None or row.round != after["round"] or set(row.milestones_achieved) != set(after["achieved"]):
-            return _("A milestone of a campaign was reached since.")
+            return _("A campaign milestone has been reached since the merge.")
     return None
 
 
@@ -125,24 +125,15 @@ def combined(own: State | None, other: State, campaign: Campaign) -> State:
 
 
 def write(sides: Sides, campaign_id: int, state: State, at: datetime) -> None:
+    values = {
+        "progress": Decimal(state["progress"]),
+        "round": state["round"],
+        "milestones_achieved": state["achieved"],
+        "products": state["products"],
+        "updated_at": at,
+    }
     UserLoyaltyCampaign.objects.update_or_create(
-        user_id=sides.target,
-        campaign_id=campaign_id,
-        defaults={
-            "progress": Decimal(state["progress"]),
-            "round": state["round"],
-            "milestones_achieved": state["achieved"],
-            "products": state["products"],
-            "updated_at": at,
-        },
-        create_defaults={
-            "progress": Decimal(state["progress"]),
-            "round": state["round"],
-            "milestones_achieved": state["achieved"],
-            "products": state["products"],
-            "created_at": at,
-            "updated_at": at,
-        },
+        user_id=sides.target, campaign_id=campaign_id, defaults=values, create_defaults={**values, "created_at": at}
     )
 
 

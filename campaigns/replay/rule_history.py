@@ -91,9 +91,6 @@ class RuleHistory:
         place = bisect_right(self._moments, moment)
         return self._versions[place - 1] if place else 0
 
-    def as_it_stood(self, version: int) -> RulesAsTheyStood:
-        return self.with_draft(version).stood
-
     def with_draft(self, version: int) -> RulesWithDraft:
         result = self._sets.get(version)
         if result is None:

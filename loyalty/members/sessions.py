@@ -55,12 +55,11 @@ def check_password(*, email: str, password: str) -> User:
 def log_in(*, user: User, brand: Brand, channel: str, at: datetime) -> TokenPair:
     """Begin a session of a customer whose password was right, and publish log-user-login: one commit.
 
-    Where their account at the brand was merged into another one of theirs, it is a session of that one's user. Raises
-    AccountMerged where that user is a customer of other brands too: this brand's staff merged the accounts, and gave
-    nobody a login that counts elsewhere.
+    Raises AccountMerged where their account at the brand was merged into another one: this brand's staff did that, and
+    cannot give anybody a session of somebody else by it, not even by mistake.
     """
     with transaction.atomic():
-        user = current_user(user, brand)
+        check_not_merged(user, brand)
         pair = tokens.issue(user=user, brand=brand, at=at)
         _publish_login(user, brand, pair, channel, at)
         if user.email_verified_at is not None:
@@ -68,16 +67,11 @@ def log_in(*, user: User, brand: Brand, channel: str, at: datetime) -> TokenPair
     return pair
 
 
-def current_user(user: User, brand: Brand) -> User:
-    """Who goes on at the brand where the user's account was merged into another one; else the user."""
+def check_not_merged(user: User, brand: Brand) -> None:
+    """Raises AccountMerged."""
     current = accounts.current_account(brand_id=brand.pk, user_id=user.pk)
-    if current is None or current.user_id == user.pk:
-        return user
-    result = current.user
-    works_here = result.is_staff or result.is_superuser or result.staff_roles.exists()
-    if works_here or not result.is_active or accounts.is_customer_elsewhere(user=result, brand_id=brand.pk):
+    if current is not None and current.user_id != user.pk:
         raise AccountMerged
-    return result
 
 
 def _publish_login(user: User, brand: Brand, pair: TokenPair, channel: str, at: datetime) -> None:

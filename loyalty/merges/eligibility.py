@@ -25,7 +25,7 @@ def account_error(account: UserPoints) -> str | None:
     if account.status == UserPoints.Status.BLOCKED:
         return _("Member %(member)s is blocked. Unblock the member first.") % named
     if user.is_staff or user.is_superuser or user.staff_roles.exists():
-        return _("Member %(member)s works in the portal. Accounts of staff cannot be merged.") % named
+        return _("The account of member %(member)s cannot be merged.") % named  # who works where is told to nobody
     return None
 
 

@@ -40,9 +40,9 @@ def after_undo(
     """A level that only the merge gave is left again, and the other account has its own. Call with the undo written."""
     row = _settled(target, at)
     if level_before != level_after and row.current_level == level_after:
-        set_level(row, level_before, until=_day(moved["target"]), reason=Reason.LOWERED, at=at)
+        set_level(row, level_before, until=_day(moved.get("target")), reason=Reason.LOWERED, at=at)
         _settled(target, at)  # its own points of the period may be enough for more
-    set_end(source, until=_day(moved["source"]))
+    set_end(source, until=_day(moved.get("source")))
     _settled(source, at)
 
 

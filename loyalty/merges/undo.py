@@ -27,7 +27,7 @@ from loyalty.points import accounts, ledger, levels
 from loyalty.rewards import reassignment
 
 
-def standing_merge(*, source: UserPoints) -> AccountMerge | None:
+def current_merge(*, source: UserPoints) -> AccountMerge | None:
     """The merge that ended this account, if it was not undone."""
     return AccountMerge.objects.filter(source=source, undone_at=None).first()
 
@@ -65,15 +65,17 @@ def undo(*, made: AccountMerge, audit_context: AuditContext) -> AccountMerge:
 def undo_error(made: AccountMerge, target: UserPoints, source: UserPoints, at: datetime) -> str | None:
     """What makes it impossible to give both accounts back what they had."""
     if undo_until(made, at) is None:
-        return _("A merge can be undone for a day, and this one is older.")
+        return _("A merge can be undone for one day; this one is older.")
     if not (target.user.is_active and source.user.is_active):
-        return _("The data of one of the members was erased since.")
+        return _("The data of one of the members has been erased since the merge.")
     if made.settled:
         return _("The merge settled points that were owed, which cannot be owed again.")
     totals = Totals.from_json(made.carried)
     if target.points < totals.points:
         missing = f"{totals.points - target.points:,.2f}"
-        message = _("Points were spent since: %(missing)s are missing of those that would go back. Add them first.")
+        message = _(
+            "Points have been spent since the merge: %(missing)s of those to go back are missing. Add them first."
+        )
         return message % {"missing": missing}
     return rows_error(made, source, totals) or (
         None if totals.can_leave(target) else _("The kept account has changed too much since to be taken apart.")
@@ -83,14 +85,14 @@ def undo_error(made: AccountMerge, target: UserPoints, source: UserPoints, at: d
 def rows_error(made: AccountMerge, source: UserPoints, totals: Totals) -> str | None:
     pending = PendingPoints.objects.filter(pk__in=made.moved["pending"]).aggregate(left=Sum("remaining"))["left"]
     if (pending or ZERO) != totals.pending:
-        return _("Pending points of the ended account were released or cancelled since.")
+        return _("Pending points of the ended account have been released or cancelled since the merge.")
     cancelled = Redemption.objects.filter(pk__in=made.moved["redemptions"], cancelled_at__gte=made.created_at)
     if cancelled.exists():
-        return _("A redemption of the ended account was cancelled since.")
+        return _("A redemption of the ended account has been cancelled since the merge.")
     orders = CreditedOrder.objects.filter(brand=made.brand_id, user=source.user_id).values("order_id")
     returned = OrderReturn.objects.filter(brand=made.brand_id, order_id__in=orders, applied_at__gte=made.created_at)
     if returned.exists():
-        return _("An order of the ended account was returned since.")
+        return _("An order of the ended account has been returned since the merge.")
     sides = sides_of(made.target, source)
     return next((why for name, part in parts() if (why := part.undo_error(sides, made.moved.get(name, [])))), None)
 
@@ -113,11 +115,11 @@ def take_apart(made: AccountMerge, target: UserPoints, source: UserPoints, at: d
     waiting.update(referrer=source)
     for name, part in parts():
         part.undo(sides_of(target, source), made.moved.get(name, []), at)
-    if (periods := made.moved.get("level_periods")) and level_periods.has_periods(target.brand):
+    if level_periods.has_periods(target.brand):
         level_periods.after_undo(
             target=target,
             source=source,
-            moved=periods,
+            moved=made.moved["level_periods"] or {},
             level_before=made.level_before,
             level_after=made.level_after,
             at=at,

@@ -136,13 +136,6 @@ def users_merged_into(*, account: UserPoints) -> list[int]:
     return list(rows.order_by("pk").values_list("user", flat=True))
 
 
-def is_customer_elsewhere(*, user: User, brand_id: int) -> bool:
-    """Whether the user registered at another brand than this one, or has an account there."""
-    if user.registered_brand_id not in {None, brand_id}:
-        return True
-    return UserPoints.objects.filter(user=user).exclude(brand=brand_id).exists()
-
-
 def set_merged(*, source: UserPoints, target: UserPoints) -> None:
     """The account `source` ends and leads to `target`. Called by merges, with both locked."""
     UserPoints.objects.filter(pk=source.pk).update(status=UserPoints.Status.MERGED, merged_into=target)

@@ -1,10 +1,10 @@
 """Birthdays: the only code that writes Birthday. A date in, day and month stored: nobody's age is kept."""
 
 import re
-from calendar import isleap, monthrange
+from calendar import monthrange
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -25,11 +25,6 @@ class MonthDay:
 
     def __str__(self) -> str:
         return f"{self.month:02}-{self.day:02}"
-
-    def in_year(self, year: int) -> date:
-        """29 February is 28 February where the year has no such day."""
-        is_leap_day = (self.month, self.day) == (2, 29) and not isleap(year)
-        return date(year, self.month, 28 if is_leap_day else self.day)
 
 
 def parsed(text: str) -> MonthDay | None:

@@ -24,7 +24,7 @@ EVENT_ID_NAMESPACE = uuid.UUID("2f7b1c36-52a5-4d0b-8d57-5d5c7a0c0c41")
 # another one each time.
 MAX_PUBLISHED, MAX_SCANNED = 500, 20_000
 MAX_LAPSED = 5_000
-PATIENCE_SECONDS = 15
+TURN_SECONDS = 15
 FIRST_ACTION = part("loyalty/referrals/sql/first_action.sql")
 
 
@@ -50,7 +50,7 @@ def publish_first_actions(*, at: datetime) -> int:
 
     The brands come in any order, as far as the time of a call reaches; the next call goes on.
     """
-    until = monotonic() + PATIENCE_SECONDS
+    until = monotonic() + TURN_SECONDS
     programmes = ReferralProgramme.objects.filter(is_active=True, brand__loyalty_active=True)
     published = 0
     for programme in programmes.select_related("brand").order_by("?"):

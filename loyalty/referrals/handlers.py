@@ -1,10 +1,12 @@
 """Handlers of referrals: both sides get their points, or give them back, in one transaction and once."""
 
+from datetime import timedelta
+
 from django.db import transaction
 from django.utils import timezone
 
 from events import leases
-from events.messages import LeasedEvent
+from events.messages import LeasedEvent, RetryLater
 from loyalty.models.programme.referrals import Referral
 from loyalty.points import accounts
 from loyalty.referrals import reversals, rewards
@@ -40,4 +42,7 @@ def locked(brand_id: int, number: int) -> Referral | None:
         return None
     accounts.lock_many(accounts=sorted([row.referrer_id, row.friend_id]))
     rows = Referral.objects.select_for_update(no_key=True, of=("self",))
-    return rows.select_related("referrer__user", "friend__user", "brand").get(pk=number)
+    result = rows.select_related("referrer__user", "friend__user", "brand").get(pk=number)
+    if result.referrer_id != row.referrer_id:
+        raise RetryLater("The member's account was merged meanwhile.", after=timedelta(0))
+    return result

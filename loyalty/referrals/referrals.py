@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from brands.models.tenants import Brand
 from core.errors import DomainError, Invalid, raises
 from loyalty.errors import (
+    AlreadyReferred,
     MemberBlocked,
-    ReferralAlreadyNoted,
     ReferralCodeUnknown,
     ReferralsNotOffered,
     ReferralTooLate,
@@ -64,7 +64,7 @@ def begin_at_registration(*, brand_id: int, user_id: int, code: str, at: datetim
 
 @raises(
     MemberBlocked,
-    ReferralAlreadyNoted,
+    AlreadyReferred,
     ReferralCodeUnknown,
     ReferralsNotOffered,
     ReferralTooLate,
@@ -91,7 +91,7 @@ def begin(*, brand_id: int, user_id: int, code: str, at: datetime) -> Referral:
         accounts.lock(account=friend.pk)
         if earlier := Referral.objects.filter(friend=friend).first():
             if earlier.referrer_id != referrer.pk:
-                raise ReferralAlreadyNoted
+                raise AlreadyReferred
             return earlier
         check_friend(friend, referrer, programme, at)
         return _made(referrer, friend, at)
@@ -108,7 +108,7 @@ def _made(referrer: UserPoints, friend: UserPoints, at: datetime) -> Referral:
                 brand_id=friend.brand_id, referrer=referrer, friend=friend, why=why, created_at=at, **state
             )
     except IntegrityError as error:
-        raise ReferralAlreadyNoted from error
+        raise AlreadyReferred from error
 
 
 def check_friend(friend: UserPoints, referrer: UserPoints, programme: ReferralProgramme, at: datetime) -> None:

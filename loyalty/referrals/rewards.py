@@ -60,7 +60,7 @@ def why_not(referral: Referral, programme: ReferralProgramme, at: datetime) -> R
         return Why.BLOCKED
     if same := duplicates.why_same(*sides):
         return same
-    rewarded = Referral.objects.filter(referrer=referral.referrer_id, state=State.REWARDED)
+    rewarded = Referral.objects.filter(referrer__in=referral.referrer.ledger_accounts, state=State.REWARDED)
     midnight = at.astimezone(referral.brand.zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     if rewarded.filter(rewarded_at__gte=midnight.replace(day=1)).count() >= programme.monthly_limit:
         return Why.MONTH

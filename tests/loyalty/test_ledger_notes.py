@@ -11,10 +11,12 @@ from tests.support import factories
 
 ROOT = Path(__file__).parents[2]
 WRITERS = [
-    "authcodes/scanning/worth.py",
+    "authcodes/scanning/scan_points.py",
     "campaigns/accrual/handlers.py",
     "campaigns/accrual/own_kinds.py",
     "loyalty/members/moving_in/opening_balances.py",
+    "loyalty/merges/totals.py",
+    "loyalty/merges/undo.py",
     "loyalty/orders/releases.py",
     "loyalty/orders/returns.py",
     "loyalty/points/expiry.py",

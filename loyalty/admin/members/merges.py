@@ -85,7 +85,7 @@ class Merging(TenantAdmin):
     def has_undo_merge_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if not self.may_with_status(request, object_id, UserPoints.Status.MERGED):
             return False
-        made = undo.standing_merge(source=self.get_object(request, str(object_id)))
+        made = undo.current_merge(source=self.get_object(request, str(object_id)))
         return made is not None and undo.undo_until(made, timezone.now()) is not None
 
     def may_with_status(self, request: HttpRequest, object_id: Any, status: UserPoints.Status) -> bool:
@@ -196,7 +196,7 @@ class Merging(TenantAdmin):
     @action(description=gettext_lazy("Undo the merge"), url_path="undo-merge", icon="undo", permissions=["undo_merge"])
     def undo_merge(self, request: HttpRequest, object_id: str) -> HttpResponse:
         source: UserPoints = self.get_object(request, object_id)
-        made = undo.standing_merge(source=source)
+        made = undo.current_merge(source=source)
         if made is None or not self.may(request, ACT, source):
             raise PermissionDenied
         action = ConfirmedAction(

@@ -122,7 +122,7 @@ class UndoMerge(BrandView):
         data = UndoMergeInput.parse(request.data)
         source = member_of(access.brand_id, user_id)
         access.customer_id = user_id
-        made = undo.standing_merge(source=source)
+        made = undo.current_merge(source=source)
         if made is None:
             raise MergeUndoNotPossible("This member's account is not merged into another one.")
         return answer(undo.undo(made=made, audit_context=access.audit_context(data["reason"])))

@@ -6,7 +6,7 @@ from core.api.outputs import Output, PointsField, TimestampField
 from jobs.models import Job
 
 NEW_BALANCE = "The member's balance after it."
-LIFETIME = "Earned in all; what levels count."
+LIFETIME = "Earned in all; what levels count where they stay for good."
 CAUSE = "What caused it, the same in each event of one cause."
 TRANSACTION = "The ledger line."
 CHANGEABLE = ["first_name", "last_name", "email", "phone", "language", "birthday", "external_id"]

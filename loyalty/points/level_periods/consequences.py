@@ -66,7 +66,9 @@ def publish(
 
 def last_lowered(changes: Sequence[Change], members: Mapping[int, Standing]) -> list[Change]:
     """One message to a member whose level fell, however many ends it fell at."""
-    last = {each.account: each for each in changes if each.reason == Reason.LOWERED and members[each.account].hears}
+    last = {
+        each.account: each for each in changes if each.reason == Reason.LOWERED and members[each.account].is_notified
+    }
     return list(last.values())
 
 

@@ -1,6 +1,6 @@
 """Levels that points raise outside of accruals, and that a returned order lowers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -86,7 +86,8 @@ def after_return(
     own = next((each for each in ladder if each.name == member.level), None)
     first, before = months_later(rule.basis_from(member.until), -rule.months), rule.basis_from(member.until)
     reached_by = standing.points_between(rule, [(account, first, before)], at)[account].points
-    earned_on = rule.today(_counted_at(entry))
+    own_accounts = UserPoints.objects.get(pk=account).ledger_accounts
+    earned_on = rule.today(_counted_at(entry, own_accounts))
     had = max(
         member.counted + (points if earned_on >= rule.counted_from(rule.today(at)) else 0),
         reached_by + (points if first <= earned_on < before else 0),
@@ -97,11 +98,12 @@ def after_return(
     return _lower(brand, rule, member, reached_by=reached_by, at=at)
 
 
-def _counted_at(entry: LoyaltyTransaction) -> datetime:
+def _counted_at(entry: LoyaltyTransaction, accounts: Sequence[int]) -> datetime:
     """When an order's points were earned: pending ones, when they were released."""
     if entry.reason != LoyaltyTransaction.Reason.PENDING:
         return entry.created_at
-    released = LoyaltyTransaction.objects.filter(user_point=entry.user_point_id, reason_id=f"release:{entry.pk}")
+    # On another account, if the order's was merged meanwhile.
+    released = LoyaltyTransaction.objects.filter(user_point__in=accounts, reason_id=f"release:{entry.pk}")
     return released.values_list("created_at", flat=True).first() or entry.created_at
 
 

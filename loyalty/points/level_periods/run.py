@@ -20,12 +20,13 @@ from loyalty.models.levels import LevelPeriodState
 from loyalty.points.level_periods.rules import LIFETIME, setting_of
 from loyalty.points.level_periods.settle import settle
 
+MERGED = UserPoints.Status.MERGED  # such an account follows no period
 logger = logging.getLogger(__name__)
 
-SECONDS = 40  # a turn; beat calls for one each minute
+TURN_SECONDS = 40  # a turn; beat calls for one each minute
 
 
-def catch_up(*, at: datetime, seconds: float = SECONDS) -> int:
+def catch_up(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
     """Settle what is due, a chunk of each brand after the other, for so long; returns how many accounts.
 
     A brand at which it fails is named in the log and tried again the next time. Of a brand whose programme is switched
@@ -52,7 +53,7 @@ def brands() -> list[Brand]:
     """Those with level periods, and those that had some."""
     known = Exists(LevelPeriodState.objects.filter(brand=OuterRef("pk")))
     rows = Brand.objects.filter(Q(known) | ~Q(level_period=LIFETIME), loyalty_active=True)
-    return list(rows.order_by("pk"))
+    return list(rows.order_by("?"))  # whoever comes last in one turn does not in the next
 
 
 def attempt(step: Callable[[], int]) -> int:
@@ -92,7 +93,7 @@ def follow_chunk(brand: Brand, *, at: datetime) -> int:
         state = states.filter(brand=brand, setting=setting_of(brand)).exclude(reached=None).first()
         if state is None:
             return 0
-        rows = UserPoints.objects.filter(brand=brand, pk__gt=state.reached).order_by("pk")
+        rows = UserPoints.objects.filter(brand=brand, pk__gt=state.reached).exclude(status=MERGED).order_by("pk")
         accounts = list(rows.values_list("pk", flat=True)[: settings.LEVELS_CHUNK])
         if accounts:
             settle(brand=brand, accounts=accounts, at=at)
@@ -104,7 +105,8 @@ def follow_chunk(brand: Brand, *, at: datetime) -> int:
 def due_chunk(brand: Brand, *, at: datetime) -> int:
     """Settle the next accounts whose day has come; 0: there are no more, or others are at them."""
     with transaction.atomic():
-        rows = UserPoints.objects.filter(brand=brand, level_due_at__lte=at).order_by("level_due_at", "pk")
+        rows = UserPoints.objects.filter(brand=brand, level_due_at__lte=at).exclude(status=MERGED)
+        rows = rows.order_by("level_due_at", "pk")
         locked = rows.select_for_update(no_key=True, skip_locked=True, of=("self",))
         accounts = list(locked.values_list("pk", flat=True)[: settings.LEVELS_CHUNK])
         if accounts:

@@ -145,6 +145,6 @@ def warn(
         each.warned_until = each.until
         own = next((level for level in ladder if level.name == each.level), None)
         missing = own.threshold - earned[each.account].points if own else standing.ZERO
-        if missing > 0 and each.hears and each.until:
+        if missing > 0 and each.is_notified and each.until:
             result.append(EndWarning(each.account, each.user_id, each.level, missing, each.until))
     return result

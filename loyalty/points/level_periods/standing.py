@@ -39,7 +39,7 @@ class Standing:
     level: str
     balance: Decimal
     lifetime: Decimal
-    hears: bool  # of what happens to the level
+    is_notified: bool  # of what happens to the level
     period_from: date | None
     until: date | None
     warned_until: date | None
@@ -59,7 +59,7 @@ class Standing:
             level=row.current_level,
             balance=row.points,
             lifetime=row.lifetime,
-            hears=row.status == UserPoints.Status.ACTIVE,
+            is_notified=row.status == UserPoints.Status.ACTIVE,
             period_from=row.period_from,
             until=row.level_until,
             warned_until=row.level_warned_until,

@@ -1,6 +1,7 @@
 -- set: each merge of two accounts, and each undo. Carries totals from the account `source` to the account `target`: an entry
--- on either side with all of them, negative on the source, and with what earning rules ask about the past. What the target owes then is settled from what it has. The caller
--- has locked both accounts, and knows that the source has so much. Returns CarriedSide for each.
+-- on either side with all of them, negative on the source, and in its details what earning rules ask about the past. What
+-- the target then owes is settled from its balance. The caller has locked both accounts, and knows that the source has so
+-- much. Returns CarriedSide for each.
 WITH sides AS (
     SELECT user_point_id, CASE WHEN user_point_id = %(target)s::bigint THEN 1 ELSE -1 END AS sign,
            CASE WHEN user_point_id = %(target)s::bigint

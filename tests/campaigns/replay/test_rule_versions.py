@@ -23,7 +23,7 @@ def test_few_versions_are_kept_and_the_control_holds(brand, monkeypatch):
     assert expected["differences"] == 0
     history = RuleHistory(brand.pk)
     for version in (1, 2, 3, 2):
-        history.as_it_stood(version)
+        history.with_draft(version)
     assert (len(history._sets), len(history._compiled)) == (1, 2)
 
 
@@ -35,7 +35,7 @@ def test_a_version_of_a_rule_is_compiled_once_for_all_sets_that_have_it(brand):
         changed.save()
     history = RuleHistory(brand.pk)
 
-    sets = [history.as_it_stood(version) for version in (2, 3, 4)]
+    sets = [history.with_draft(version).stood for version in (2, 3, 4)]
 
     [one] = {id(each) for own in sets for each in own.kinds["log-user-login"].every}
     assert one and kept.pk

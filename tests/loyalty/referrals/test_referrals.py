@@ -194,7 +194,7 @@ def test_a_new_member_gives_a_code_afterwards_once(api, brand, customer, friend,
     assert first.json() == second.json()
     assert first.json()["data"]["state"] == "waiting"
     third = code_of(factories.customer(brand), brand)
-    assert error(give(api, friend, third)) == (409, "REFERRAL_ALREADY_NOTED")
+    assert error(give(api, friend, third)) == (409, "ALREADY_REFERRED")
     assert Referral.objects.count() == 1
 
 

@@ -20,7 +20,7 @@ from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 
 
-def of_code(snapshot: CodeSnapshot) -> Decimal:
+def points_of_code(snapshot: CodeSnapshot) -> Decimal:
     """Points, as long as no rule says otherwise."""
     return points.for_scan(
         redeem_point_value=snapshot.redeem_point_value,
@@ -31,7 +31,7 @@ def of_code(snapshot: CodeSnapshot) -> Decimal:
     )
 
 
-def by_rules(result: ScanResult, about: ScanContext) -> ScanResult:
+def points_by_rules(result: ScanResult, about: ScanContext) -> ScanResult:
     """The same answer with the points that the rules in force give a customer, as the accrual will decide.
 
     One statement, and only at brands whose rules could match; the brand's own limits are left to the accrual.

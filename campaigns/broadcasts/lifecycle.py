@@ -81,7 +81,7 @@ def begin_due(*, at: datetime) -> int:
     One of each brand in a call: who plans many for one moment keeps nobody else's waiting.
     """
     due = Broadcast.objects.filter(next_at__lte=at, state__in=WAITING)
-    first = due.order_by("brand", "next_at", "pk").distinct("brand").values_list("pk", flat=True)
+    first = due.order_by("brand_id", "next_at", "pk").distinct("brand_id").values_list("pk", flat=True)
     return sum(begin_planned(pk, at=at) for pk in list(first[:AT_ONCE]))
 
 

@@ -483,3 +483,20 @@ def test_the_audience_is_counted_by_channel(sender, with_sms, with_push):
     assert (counted_members.email, counted_members.sms, counted_members.push, counted_members.reachable) == (3, 1, 2, 4)
     assert SuppressedAddress.objects.count() == 2
     assert NotificationPreference.objects.count() == 5
+
+
+def test_one_of_each_brand_begins_at_a_time(sender, customer):
+    moment = timezone.now() + timedelta(hours=2)
+    other = factories.brand()
+    NotificationSettings.objects.update_or_create(brand=other, defaults={"is_active": True})
+    planned = [factories.broadcast(brand, send_at=moment) for brand in (sender, sender, sender, other)]
+    for each in planned:
+        lifecycle.send(broadcast=each, by=None, at=timezone.now())
+
+    begun = []
+    for _turn in range(3):
+        lifecycle.begin_due(at=moment)
+        begun.append(set(Broadcast.objects.exclude(state="planned").values_list("pk", flat=True)))
+
+    assert begun[0] == {planned[0].pk, planned[3].pk}
+    assert [len(each) for each in begun] == [2, 3, 4]

@@ -51,3 +51,18 @@ def test_the_better_level_stays_until_its_end(programme):
     assert level_of(programme, target) == ("Silver", "2027-12-31", 120)
     assert level_of(programme, source)[:2] == ("Gold", "2026-12-31")
     assert shop.contradictions() == []
+
+
+def test_the_ended_account_follows_no_period_even_where_the_setting_changes(programme):
+    target = programme.earn(programme.member(), 120, on("2026-02-01"))
+    source = programme.earn(programme.member(), 600, on("2026-03-01"))
+    merged(programme.brand, target.user, source.user, at=on("2026-04-01"))
+
+    programme.set(level_grace_days=5)
+    programme.night(on("2026-04-02"))
+    programme.night(on("2028-02-01"))
+
+    ended = factories.account(source.user, programme.brand)
+    assert (ended.period_from, ended.level_due_at) == (None, None)
+    assert [row[2] for row in programme.history(source)] == [Reason.REACHED]
+    assert shop.contradictions() == []

@@ -364,7 +364,7 @@ def test_above_the_limit_of_a_day_it_goes_on_tomorrow(sender, box, work, setting
     assert (other.state, other.published) == ("sending", 0)
 
     Broadcast.objects.update(counted_on=timezone.now().date() - timedelta(days=1))  # the next day
-    assert lifecycle.begin_due(at=broadcast.next_at) == 2
+    assert [lifecycle.begin_due(at=broadcast.next_at) for _turn in range(3)] == [1, 1, 0]
     result = run_job(broadcast)
     work()
 

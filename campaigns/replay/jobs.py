@@ -32,7 +32,7 @@ def max_days() -> int:
     return min(MAX_DAYS, settings.POINT_EVENT_DAYS or MAX_DAYS)
 
 
-@raises(Invalid, QuotaReached)
+@raises(QuotaReached)
 def start(*, brand: Brand, draft: Draft, days: int, by: User | None, at: datetime) -> Replay:
     """Have a worker try the draft on the actions of the last `days`, in the caller's transaction.
 

@@ -73,7 +73,7 @@ def preview(*, target: UserPoints, source: UserPoints) -> MergePreview:
     )
 
 
-@raises(IdempotencyKeyReused, Invalid, MergeNotPossible)
+@raises(IdempotencyKeyReused, MergeNotPossible)
 def merge(*, target: UserPoints, source: UserPoints, key: uuid.UUID, audit_context: AuditContext) -> AccountMerge:
     """Merge the account `source` into `target`; the same `key` again finds what it made. Owns the transaction.
 

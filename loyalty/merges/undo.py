@@ -37,7 +37,7 @@ def undo_until(made: AccountMerge, at: datetime) -> datetime | None:
     return made.undo_ends_at if made.undone_at is None and at < made.undo_ends_at else None
 
 
-@raises(Invalid, MergeUndoNotPossible)
+@raises(MergeUndoNotPossible)
 def undo(*, made: AccountMerge, audit_context: AuditContext) -> AccountMerge:
     """Undo it; asked again, the same. Owns the transaction.
 

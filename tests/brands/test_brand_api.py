@@ -363,7 +363,7 @@ def test_member_is_changed_and_audited_with_the_key(scenario):
     answer = scenario.call("change_member", body={"status": "blocked", "external_id": "CRM-9", "reason": "Ticket 9"})
 
     assert {answer.json()["data"][name] for name in ("status", "external_id")} == {"blocked", "CRM-9"}
-    entries = AuditLogEntry.objects.filter(kind="loyalty.userpoints").order_by("id")
+    entries = AuditLogEntry.objects.filter(kind="loyalty.userpoints", reason="Ticket 9").order_by("id")
     key = ApiKey.objects.get(brand=scenario.brand, kind="hub")
     assert [(it.action, it.reason, it.actor) for it in entries] == [
         ("External id changed", "Ticket 9", key),

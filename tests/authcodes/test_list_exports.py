@@ -21,6 +21,7 @@ from brands.models.tenants import Brand
 from core.spreadsheets.report import Column
 from jobs import file_exports, kinds, queue, runner
 from jobs.models import Job
+from loyalty.models.programme.referrals import Referral
 from portal.import_export.exportable import ExportingAdmin
 from tests.support import factories
 from tests.support.portal import address, brand_with_one_of_each, browser, page, staff, text
@@ -229,7 +230,7 @@ def test_a_lists_filters_hold_for_its_file(brand: Brand) -> None:
 
 
 def test_an_erasure_takes_every_file_that_names_customers() -> None:
-    tells_of_customers = {Scan._meta.label_lower, AuditLogEntry._meta.label_lower}
+    tells_of_customers = {Scan._meta.label_lower, AuditLogEntry._meta.label_lower, Referral._meta.label_lower}
     for kind, (model, report) in REPORTS.items():
         names = "customer_email" in report.columns or model._meta.label_lower in tells_of_customers
         assert kinds.declared()[kind].names_customers is names, kind

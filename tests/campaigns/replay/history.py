@@ -37,6 +37,9 @@ MOMENTS = {
 }
 
 
+MONTHLY_LIMIT: int | None = 90
+
+
 def altered(statement: str, parameters: Any = None) -> None:
     """As nobody can: past the triggers that keep what was written."""
     with connection.as_owner(), connection.cursor() as cursor:  # type: ignore[attr-defined] # our own backend's
@@ -191,7 +194,9 @@ class History:
             level.save()
         elif chosen == 4:
             limit = self.random.choice([None, 12, 30])
-            Brand.objects.filter(pk=self.brand.pk).update(daily_point_limit=limit, monthly_point_limit=limit and 90)
+            Brand.objects.filter(pk=self.brand.pk).update(
+                daily_point_limit=limit, monthly_point_limit=limit and MONTHLY_LIMIT
+            )
         else:
             EarningRule.objects.filter(pk=rule.pk).update(priority=rule.priority + 1)
 

@@ -68,6 +68,7 @@ def test_levels_that_fell_are_those_that_actions_were_decided_in(brand, seed, mo
             run.catch_up(at=timezone.now())
 
     monkeypatch.setattr(history, "a_week_passes", a_week_passes_and_the_job_comes)
+    monkeypatch.setattr(history, "MONTHLY_LIMIT", None)  # weeks go by, which are no months
     weeks = some_weeks(brand, seed)
     for _week in range(10):
         a_week_passes_and_the_job_comes()

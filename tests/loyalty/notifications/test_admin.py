@@ -241,7 +241,7 @@ def test_another_brands_preview_does_not_exist(client, brand):
 def test_every_notice_has_its_link_on_the_list(client, brand):
     said = text(client.get(address("loyalty.notificationtemplate")))
 
-    assert said.count(PREVIEW) == (6 * 3 + 6) * 3  # what concerns the account goes by e-mail alone
+    assert said.count(PREVIEW) == (8 * 3 + 6) * 3  # what concerns the account goes by e-mail alone
 
 
 # --- Trials ----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from brands.tenants import local_time
 from campaigns.models.replays import Replay
 from campaigns.replay.drafts import Draft
 from campaigns.replay.replay import replay
@@ -45,7 +46,7 @@ def start(*, brand: Brand, draft: Draft, days: int, by: User | None, at: datetim
     take_turn(brand.pk)
     if Job.objects.unfinished().filter(brand=brand, kind=REPLAY.name).exists():
         raise Invalid(_("Another draft is being tried. Wait until that has ended, or cancel it."))
-    midnight = at.astimezone(brand.zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    first = at.astimezone(brand.zone).date() - timedelta(days=days - 1)
     made = Replay.objects.create(
         brand=brand,
         kind=draft.kind,
@@ -53,7 +54,7 @@ def start(*, brand: Brand, draft: Draft, days: int, by: User | None, at: datetim
         campaign_id=draft.campaign_id,
         name=draft.name,
         content=draft.content,
-        since=midnight - timedelta(days=days - 1),
+        since=local_time.midnight(first, brand.zone),
         until=at,
         created_by=by,
         created_at=at,

@@ -14,7 +14,6 @@ from loyalty.points.level_periods.raising import raise_level, set_end, set_level
 from loyalty.points.level_periods.rules import rule_of
 from loyalty.points.level_periods.settle import free, settle
 from loyalty.points.level_periods.standing import Reason, Standing
-from loyalty.points.levels import Level
 
 Moved = dict[str, str | None]  # the last days of both levels before the merge, for its undo
 
@@ -29,7 +28,9 @@ def after_merge(*, target: UserPoints, source: UserPoints, at: datetime) -> Move
     free([Standing.of(UserPoints.objects.get(pk=source.pk))], at)
     ladder = levels.levels_of(target.brand)
     row = _settled(target, at)
-    if _height(ladder, source.current_level) > _height(ladder, row.current_level):
+    own = levels.level_named(levels=ladder, name=row.current_level)
+    other = levels.level_named(levels=ladder, name=source.current_level)
+    if other and (own is None or other.threshold > own.threshold):
         set_level(row, source.current_level, until=source.level_until, reason=Reason.REACHED, at=at)
     return moved
 
@@ -52,10 +53,6 @@ def _settled(member: UserPoints, at: datetime) -> UserPoints:
     now = settle(brand=row.brand, accounts=[row.pk], at=at)[row.pk]
     raise_level(brand=row.brand, account=row.pk, level=now.level, lifetime=now.lifetime, gained=standing.ZERO, at=at)
     return UserPoints.objects.select_related("brand").get(pk=member.pk)
-
-
-def _height(ladder: list[Level], name: str) -> int:
-    return next((number for number, level in enumerate(ladder) if level.name == name), -1)
 
 
 def _iso(day: date | None) -> str | None:

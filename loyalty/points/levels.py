@@ -29,6 +29,11 @@ def current_level(*, levels: Sequence[Level], name: str) -> Level | None:
     return levels[0] if levels else None
 
 
+def level_named(*, levels: Sequence[Level], name: str) -> Level | None:
+    """The brand's level of that name; None for one that it no longer has."""
+    return next((level for level in levels if level.name == name), None)
+
+
 def reached(*, levels: Sequence[Level], lifetime: Decimal) -> Level | None:
     """The highest level whose threshold `lifetime` points take; `levels` come lowest first."""
     for level in reversed(levels):
@@ -47,7 +52,7 @@ def level_after(*, levels: Sequence[Level], name: str, lifetime: Decimal) -> str
     top = reached(levels=levels, lifetime=lifetime)
     if top is None or top.name == name:
         return name
-    now = next((level for level in levels if level.name == name), None)
+    now = level_named(levels=levels, name=name)
     return name if now and top.threshold <= now.threshold else top.name
 
 

@@ -57,7 +57,7 @@ def fetch_overview(*, brand: Brand, user_id: int, at: datetime) -> PointsOvervie
         redeemed=account.redeemed if account else ZERO,
         expired=account.points_expired if account else ZERO,
         level_name=own,
-        level=next((level for level in ladder if level.name == own), None),
+        level=levels.level_named(levels=ladder, name=own),
         next_level=NextLevel(following, following.threshold, following.threshold - counted, counted)
         if following
         else None,

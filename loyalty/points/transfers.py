@@ -11,6 +11,7 @@ from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
+from brands.tenants import local_time
 from core.db.statements import query, query_values
 from core.errors import IdempotencyKeyReused, Invalid, raises
 from core.json_values import plain
@@ -144,7 +145,7 @@ def check_receiver(account: int, brand: Brand, request: TransferRequest) -> None
 
 def moved_today(side: str, account: int, brand: Brand, at: datetime) -> Decimal:
     """What the member gave (`points_redeemed`) or got (`points_earned`) since the day began by the brand's clock."""
-    midnight = at.astimezone(brand.zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    midnight = local_time.midnight(at.astimezone(brand.zone).date(), brand.zone)
     entries = LoyaltyTransaction.objects.filter(
         user_point=account, reason_id__startswith=ledger.TRANSFERRED, created_at__gte=midnight
     )

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
+from brands.tenants import local_time
 from core.json_values import plain
 from events.messages import NewEvent
 from loyalty.integrations import webhook_events
@@ -61,8 +62,9 @@ def why_not(referral: Referral, programme: ReferralProgramme, at: datetime) -> R
     if same := duplicates.why_same(*sides):
         return same
     rewarded = Referral.objects.filter(referrer__in=referral.referrer.ledger_accounts, state=State.REWARDED)
-    midnight = at.astimezone(referral.brand.zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
-    if rewarded.filter(rewarded_at__gte=midnight.replace(day=1)).count() >= programme.monthly_limit:
+    zone = referral.brand.zone
+    month = local_time.midnight(at.astimezone(zone).date().replace(day=1), zone)
+    if rewarded.filter(rewarded_at__gte=month).count() >= programme.monthly_limit:
         return Why.MONTH
     return Why.TOTAL if rewarded.count() >= programme.total_limit else Why.NONE
 

@@ -9,7 +9,7 @@ from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from loyalty.points.level_periods import standing
 from loyalty.points.level_periods.rules import DAY, rule_of
-from loyalty.points.levels import Level
+from loyalty.points.levels import Level, level_named
 
 ZERO = Decimal(0)
 
@@ -41,7 +41,7 @@ def level_end(*, brand: Brand, account: UserPoints, ladder: Sequence[Level], at:
     day = rule.today(at)
     first = account.period_from or rule.counted_from(day)
     about = (rule.kind, rule.months, account.period_points, first, rule.period_end(first))
-    own = next((each for each in ladder if each.name == account.current_level), None)
+    own = level_named(levels=ladder, name=account.current_level)
     until = account.level_until
     if until is None or own is None:
         return LevelEnd(*about)

@@ -83,7 +83,7 @@ def after_return(
     if rule is None or brand.after_return == Brand.AfterReturn.RETAIN or member.until is None or entry is None:
         return member.level, []
     ladder = levels_of(brand)
-    own = next((each for each in ladder if each.name == member.level), None)
+    own = levels.level_named(levels=ladder, name=member.level)
     first, before = months_later(rule.basis_from(member.until), -rule.months), rule.basis_from(member.until)
     reached_by = standing.points_between(rule, [(account, first, before)], at)[account].points
     own_accounts = UserPoints.objects.get(pk=account).ledger_accounts

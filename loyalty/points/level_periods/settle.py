@@ -16,7 +16,7 @@ from loyalty.points.level_periods import consequences, standing
 from loyalty.points.level_periods.consequences import EndWarning
 from loyalty.points.level_periods.rules import LevelRule, rule_of
 from loyalty.points.level_periods.standing import Change, Standing
-from loyalty.points.levels import Level, levels_of
+from loyalty.points.levels import Level, level_named, levels_of
 
 
 def settle(*, brand: Brand, accounts: Sequence[int], at: datetime) -> dict[int, Standing]:
@@ -143,7 +143,7 @@ def warn(
     result = []
     for each in soon:
         each.warned_until = each.until
-        own = next((level for level in ladder if level.name == each.level), None)
+        own = level_named(levels=ladder, name=each.level)
         missing = own.threshold - earned[each.account].points if own else standing.ZERO
         if missing > 0 and each.is_notified and each.until:
             result.append(EndWarning(each.account, each.user_id, each.level, missing, each.until))

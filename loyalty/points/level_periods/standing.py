@@ -11,7 +11,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import LevelChange
 from loyalty.points.ledger import lifetime_of
 from loyalty.points.level_periods.rules import DAY, LevelRule
-from loyalty.points.levels import Level, reached
+from loyalty.points.levels import Level, level_named, reached
 
 ZERO = Decimal(0)
 Reason = LevelChange.Reason
@@ -83,14 +83,14 @@ class Change:
 
 def ends(ladder: Sequence[Level], name: str) -> bool:
     """Whether a level of that name can be lost: all but the lowest, and those that the brand no longer has."""
-    level = next((each for each in ladder if each.name == name), None)
+    level = level_named(levels=ladder, name=name)
     return name != "" if level is None else level.threshold > 0
 
 
 def after_end(ladder: Sequence[Level], current: str, points: Decimal) -> tuple[str, str]:
     """The level that the points of its period give a member at the end of the level `current`, and why."""
     top = reached(levels=ladder, lifetime=points)
-    own = next((each for each in ladder if each.name == current), None)
+    own = level_named(levels=ladder, name=current)
     if own is None or top is None or top.threshold < own.threshold:
         return (top.name if top else ""), Reason.LOWERED
     return top.name, Reason.RENEWED if top.threshold == own.threshold else Reason.REACHED

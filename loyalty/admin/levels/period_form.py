@@ -24,7 +24,7 @@ class LevelPeriodForm(forms.Form):
 
     brand = forms.TypedChoiceField(label=gettext_lazy("Brand"), coerce=int)
     level_period = forms.ChoiceField(
-        label=gettext_lazy("Members reach a level …"),
+        label=gettext_lazy("How long members keep a level"),
         choices=Brand.LevelPeriod.choices,
         widget=RadioWidget,
         help_text=gettext_lazy(
@@ -35,25 +35,27 @@ class LevelPeriodForm(forms.Form):
         ),
     )
     level_period_months = forms.IntegerField(
-        label=gettext_lazy("… by the points of the last so many months"),
+        label=gettext_lazy("Number of months"),
         min_value=1,
         max_value=60,
         widget=NumberWidget,
-        help_text=gettext_lazy("From 1 to 60. Only if the last months count."),
+        help_text=gettext_lazy("1 to 60. Used only with “By the last months”."),
     )
     level_grace_days = forms.IntegerField(
-        label=gettext_lazy("After its end, a level still stays for so many days"),
+        label=gettext_lazy("Days of grace"),
         min_value=0,
         max_value=365,
         widget=NumberWidget,
-        help_text=gettext_lazy("In these grace days, members can still earn what is missing. 0 for none."),
+        help_text=gettext_lazy(
+            "For this many days after the end, members keep the level and can still earn what is missing. 0 for none."
+        ),
     )
     level_warning_days = forms.IntegerField(
-        label=gettext_lazy("Members who are about to lose a level are notified so many days before its end"),
+        label=gettext_lazy("Warn members this many days before"),
         min_value=0,
         max_value=365,
         widget=NumberWidget,
-        help_text=gettext_lazy("The notification says what is missing, and until when. 0 to send none."),
+        help_text=gettext_lazy("The notification says what is missing, and until when. Enter 0 to send none."),
     )
     reason = reason_field(gettext_lazy("Shown to staff in the audit log."))
 

@@ -90,7 +90,7 @@ def run(site: Site) -> Never:
         manage("migrate --noinput --verbosity 0", "collectstatic --noinput --verbosity 0", environment=environment)
         with datadir.found_by_manage(site.data_dir), platform(site, environment) as programs:
             if os.environ.get("DEMO") != "0":
-                manage("demo", environment=environment)  # while the others load
+                manage("demo --three-months", environment=environment)  # while the others load
             say("Waiting for the portal ...")
             watch(site, servers=started, programs=programs)
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,12 @@ from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand, BrandHostname
 from campaigns.models.earning_rules import EarningRule
 from config.demo.data import FRESH_AT_LEAST, PLANS, SUPERUSER
+from events.models import Event
 from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import BrandLevel
-from tests.support import factories
+from loyalty.models.rewards import Redemption
+from tests.support import factories, shop
 
 pytestmark = pytest.mark.django_db
 Ask = Callable[[], dict[str, Any]]
@@ -347,3 +351,30 @@ def test_hostname_that_somebody_has_chosen_stays(ask: Ask, monkeypatch: pytest.M
     ask()
 
     assert primary_hostnames() == ["shop.example.com", "bistro.localhost:8400"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_three_months_are_lived_by_the_books() -> None:
+    call_command("demo", "--three-months")
+
+    assert shop.contradictions() == []
+    for brand in Brand.objects.all():
+        call_command("rebuild_rollups", brand.slug)
+    call_command("check_rollups")
+    for brand in Brand.objects.all():
+        scans = Scan.objects.filter(brand=brand)
+        assert set(scans.values_list("outcome", flat=True)) == {"success", "warning", "error"}
+        assert {"accepted", "limit_reached", "unknown", "recalled"} <= set(scans.values_list("reason", flat=True))
+        first, last = scans.earliest("scanned_at"), scans.latest("scanned_at")
+        assert last.scanned_at - first.scanned_at > timedelta(days=80)
+        assert last.scanned_at < timezone.now()
+        ledger = LoyaltyTransaction.objects.filter(user_point__brand=brand)
+        assert {"earned", "redeemed", "reversed"} <= {line.reason for line in ledger}
+        assert {"issued", "used"} <= set(Redemption.objects.filter(brand=brand).values_list("status", flat=True))
+        assert not Event.objects.filter(brand=brand, status="dead").exists()
+        shown = UserPoints.objects.filter(brand=brand, user__email__in=[f"anna@{plan.domain}" for plan in PLANS])
+        assert [account.points for account in shown] == [0]  # whoever logs in as her begins at nothing
+
+    rows = Scan.objects.count()
+    call_command("demo", "--three-months")
+    assert Scan.objects.count() == rows

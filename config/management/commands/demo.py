@@ -14,6 +14,7 @@ from django.utils.module_loading import import_string
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
+from authcodes.models.scans import Scan
 from brands.models.people import User
 from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of, site_at
@@ -33,10 +34,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object for programs, and nothing else")
+        parser.add_argument(
+            "--three-months", action="store_true", help="give brands without any scan three months of history"
+        )
 
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
-            credentials, brands = refresh()
+            credentials, brands = refresh(three_months=options["three_months"])
         except (DemoConflictError, DomainError, OSError) as error:
             message = f"The demo was left alone: {error}"
             raise CommandError(message) from error
@@ -47,7 +51,7 @@ class Command(BaseCommand):
             self.stdout.write("\n".join([*portal(credentials), *first.text_lines(), *second.text_lines()]))
 
 
-def refresh() -> tuple[Credentials, list[Brand]]:
+def refresh(*, three_months: bool = False) -> tuple[Credentials, list[Brand]]:
     """The demo as it should be, made or mended, and what opens it."""
     now = timezone.now()
     # One transaction, the file written at its end: what the file says was never true of less than all of it.
@@ -60,6 +64,9 @@ def refresh() -> tuple[Credentials, list[Brand]]:
         for plan, brand in zip(PLANS, brands, strict=True):
             hostnames.set_primary_hostname(hostnames.hostname_at(plan, credentials.base_url), plan=plan, brand=brand)
             data.top_up(plan=plan, brand=brand, at=now)
+            if three_months and not Scan.objects.filter(brand=brand).exists():
+                # By its name: these modules bring most of the platform along, which a second start does not need.
+                import_string("config.demo.three_months.live")(brand, domain=plan.domain, until=now)
         if repr(credentials) != before:
             credentials.save()
     return credentials, brands

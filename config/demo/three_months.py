@@ -1,0 +1,30 @@
+"""Lets a demo brand live through three months, by moving the clock of this process."""
+
+from datetime import datetime, timedelta
+
+import time_machine
+
+from brands.models.tenants import Brand
+from config.demo.history import History
+from config.demo.incidents import Incidents
+from events import worker
+
+# What happened is delivered after so long at the latest, so that the next thing finds its points.
+DELIVERED_AFTER = timedelta(hours=8)
+
+
+def live(brand: Brand, *, domain: str, until: datetime) -> None:
+    """Make the three months before `until`. Call in a transaction of one's own."""
+    history = History(brand, domain, until)
+    Brand.objects.filter(pk=brand.pk).update(created_at=history.began)
+    happening = sorted([*history.actions(), *Incidents(history).actions()], key=lambda each: each[0])
+    with time_machine.travel(history.began, tick=False) as clock:
+        delivered = history.began
+        for moment, act in happening:
+            clock.move_to(moment, tick=False)
+            if moment - delivered > DELIVERED_AFTER:
+                worker.drain()
+                delivered = moment
+            act(moment)
+        clock.move_to(until, tick=False)
+        worker.drain()

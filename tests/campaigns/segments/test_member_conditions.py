@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from brands.models.people import User
@@ -290,3 +291,17 @@ def test_a_segment_looks_through_only_so_many_rows(brand):
 
     with pytest.raises(ConditionsError, match="at most 25"):
         member_conditions.read({"all": [row]}, brand=brand)
+
+
+@pytest.mark.parametrize(("field", "statistics"), [("city", "scan_cities"), ("region", "scan_regions")])
+def test_planner_has_statistics_of_what_a_place_is_compared_by(brand, field, statistics):
+    plan = member_conditions.plan_of({"all": [row(field, "in", ["Berlin"])]}, brand=brand, at=timezone.now())
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_get_statisticsobjdef_expressions(oid) FROM pg_statistic_ext WHERE stxname = %s", [statistics]
+        )
+        [[[expression]]] = cursor.fetchall()
+        cursor.execute(f"EXPLAIN {plan.text(among=False)}", plan.parameters)
+        planned = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert f"{expression} = ANY" in planned

@@ -91,7 +91,8 @@ def scan_one(client: Client, place: Place) -> None:
 
 
 def accrue_one() -> None:
-    assert worker.drain() == 1
+    delivered = worker.drain()
+    assert delivered == 1, delivered
 
 
 def timed(act: Callable[[], None], kind: str) -> dict[str, float]:

@@ -81,6 +81,11 @@ def award(rules: Sequence[Rule], context: ActionContext, standing: Standing) -> 
         return None if base is None else Award(base.points, (base,))
     if len(rules) > 1:
         rules = sorted(rules, key=lambda rule: rule.order)
+    elif base is None and rules[0].effect in FIXED:  # as most actions are: nothing to stack
+        [rule] = rules
+        share = _fixed(rule, context, standing)
+        standing.give(rule.id, rule.limits, share.points)
+        return _capped(share.points, (share,))
     total = _Total(ZERO, ZERO)
     shares: list[Share] = []
 

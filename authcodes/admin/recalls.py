@@ -1,137 +1,83 @@
 """Page: batches called back. Before anything changes it says what will; only an owner takes a recall back."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
+from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from authcodes.admin.recall_forms import (
+    SEND_TEST,
+    RecallForm,
+    RecallMailForm,
+    WithdrawForm,
+    language_named,
+    unconfirmed,
+)
 from authcodes.dashboard import figures
+from authcodes.dashboard.figures import Top
 from authcodes.dashboard.filters import Filters
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.scans import Scan
 from authcodes.recalls import affected, notifications, recalls
 from authcodes.recalls import preview as recall_preview
-from authcodes.recalls.preview import Preview
 from brands.identity.roles import ACT, ADD
+from core.errors import DomainError
 from core.spreadsheets.report import Format
+from loyalty.models.notifications import Channel, Template
+from loyalty.notifications import test_sends
 from portal.base.confirmation import ConfirmedAction
-from portal.base.forms import TenantForm
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
-from portal.base.tenant_admin import TenantAdmin, page_of
+from portal.base.tenant_admin import page_of
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import within
 from portal.lists.filters import OwnRowsFilter
-from portal.lists.live import is_id
-from portal.unfold import SelectWidget, SwitchWidget, TextareaWidget, TextWidget
+from portal.lists.live import LiveAdmin, is_id
+from portal.unfold import SelectWidget
+
+MAX_PLACES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class BatchSummary:
-    """What a recall is about: the batch, how many codes it has, and who has scanned them so far."""
+    """What a recall is about: the batch, how many codes it has, and who has scanned them so far, and where most."""
 
     batch: BatchRange
     codes: int
     scanned: int
     customers: int
+    places: Sequence[Top]
 
 
 def summary_of(batch: BatchRange) -> BatchSummary:
     """Counted as the dashboard does: of a large batch neither all codes nor all scans are read."""
     brands, its = [batch.brand], Filters(batch_id=batch.pk)
     codes, scans = figures.codes(brands=brands, filters=its), figures.scans(brands=brands, filters=its)
-    return BatchSummary(batch, batch.generated_count, codes.scanned, scans.unique_scanners)
-
-
-def confirmation_field() -> forms.CharField:
-    return forms.CharField(
-        label=gettext_lazy("Number of customers"),
-        required=False,
-        widget=TextWidget(attrs={"inputmode": "numeric", "autocomplete": "off"}),
-        help_text=gettext_lazy("Enter the number of customers shown above. Sent e-mails cannot be recalled."),
-    )
-
-
-def unconfirmed(preview: Preview, data: Mapping[str, Any]) -> str:
-    """Why the mails may not go out yet; empty once what was shown is confirmed, or where nobody gets one."""
-    if not preview.customers:
-        return ""
-    if preview.fingerprint != data.get("previewed"):
-        return _("Check the preview, then enter the number of customers.")
-    if data.get("confirmation", "").strip().replace(",", "") != str(preview.customers):
-        return _("Type %(customers)d to send it to that many customers.") % {"customers": preview.customers}
-    return ""
-
-
-class RecallMailForm(forms.Form):
-    """Confirms what a recall's page is about to send."""
-
-    confirmation = confirmation_field()
-    previewed = forms.CharField(required=False, widget=forms.HiddenInput)
-
-
-class WithdrawForm(forms.Form):
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        widget=TextareaWidget,
-        help_text=gettext_lazy("Why the products are safe. Stored with the recall, for staff only."),
-    )
-
-
-class RecallForm(TenantForm):
-    notify_customers = forms.BooleanField(
-        label=gettext_lazy("Notify customers"),
-        required=False,
-        initial=True,
-        widget=SwitchWidget,
-        help_text=gettext_lazy("Everyone who scanned a code of this batch is notified, at least by e-mail."),
-    )
-    confirmation = confirmation_field()
-    previewed = forms.CharField(required=False, widget=forms.HiddenInput)
-    preview: Preview | None = None
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.fields["confirmation"].widget = forms.HiddenInput()  # until there is something to confirm
-
-    def clean(self) -> dict[str, Any]:
-        """Nothing is sent that nobody has looked at: first the mail is shown, then its number of customers typed."""
-        cleaned = super().clean()
-        if self.errors or self.instance.pk or not cleaned.get("notify_customers") or not cleaned.get("batch"):
-            return cleaned
-        texts = {name: cleaned.get(name, "") for name in ("recall_id", "contact", "message")}
-        self.preview = recall_preview.of(Recall(batch=cleaned["batch"], **texts))
-        if self.preview.customers:
-            self.fields["confirmation"].widget = confirmation_field().widget
-        if complaint := unconfirmed(self.preview, cleaned):
-            self.add_error("confirmation", complaint)
-        if self.preview.fingerprint != cleaned.get("previewed"):
-            data = self.data.copy()  # type: ignore[attr-defined] # a QueryDict
-            data["previewed"], data["confirmation"] = self.preview.fingerprint, ""
-            self.data = data
-        return cleaned
+    return BatchSummary(batch, batch.generated_count, codes.scanned, scans.unique_scanners, scans.places[:MAX_PLACES])
 
 
 @admin.register(Recall)
-class RecallAdmin(TenantAdmin):
+class RecallAdmin(LiveAdmin):
     role_permissions: ClassVar = {"owner": "view add act", "manager": "view add", "printer": "view", "support": "view"}
     sidebar = SidebarEntry(PRODUCTS_AND_CODES, 7, "report")
     form = RecallForm
     brand_path = "batch__brand"
     list_display = ("recall_id", "batch", "contact", "recalled_at", "recalled_by")
+    live_columns = ("told",)
     list_filter = (("batch__product", OwnRowsFilter),)
     list_select_related = ("batch", "recalled_by")
     search_fields = ("recall_id", "batch__range_name")
@@ -168,7 +114,32 @@ class RecallAdmin(TenantAdmin):
     ) -> HttpResponse:
         if request.method == "POST" and not request.GET.get("batch"):
             return self.enter_details(request)
+        if request.POST.get(SEND_TEST):
+            self.send_test(request)
         return super().add_view(request, form_url, {**(extra_context or {}), **self.before(request)})
+
+    def send_test(self, request: HttpRequest) -> None:
+        """Mail what customers would get to whoever writes it. The page then shows the form again: see RecallForm."""
+        form: Any = self.get_form(request, None, change=False)(request.POST, instance=Recall())
+        form.is_valid()
+        if form.preview is None:
+            return
+        by, batch = staff_user(request), form.cleaned_data["batch"]
+        texts = {name: form.cleaned_data[name] for name in ("recall_id", "contact", "message")}
+        try:
+            test_sends.send(
+                brand=batch.brand,
+                to=by,
+                template=Template.RECALL.value,
+                channel=Channel.EMAIL.value,
+                language=language_named(request.POST[SEND_TEST]),
+                more=notifications.notification_of(Recall(batch=batch, **texts)).values,
+                at=timezone.now(),
+            )
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+        else:
+            self.message_user(request, _("Test sent to %(address)s.") % {"address": by.email}, messages.SUCCESS)
 
     def enter_details(self, request: HttpRequest) -> HttpResponse:
         """Nobody recalls what they have not been told the extent of."""
@@ -213,11 +184,28 @@ class RecallAdmin(TenantAdmin):
             "withdraw_address": self.address("withdraw", recall) if self.may(request, ACT, recall) else "",
             "notice_address": reverse("admin:authcodes_printrun_notice", args=[recall.pk]),
             "progress": notifications.progress_of(recall),
+            "told": self.told(recall),
             "notifications_address": f"{reverse('admin:loyalty_notificationdelivery_changelist')}?{log}",
             "tell_address": self.address("tell", recall) if self.may(request, ADD, recall) else "",
             "affected_address": self.address("affected", recall) if sees_customers else "",
             "formats": Format.choices,
         }
+
+    def is_changing(self, obj: Recall) -> bool:
+        """While customers are being told: not all that will be are counted, or not all were reached yet."""
+        progress = notifications.progress_of(obj)
+        figures = progress.figures
+        is_telling = progress.job is not None and progress.job.is_unfinished
+        return is_telling or figures.delivered + figures.failed < figures.notified
+
+    def told(self, obj: Recall) -> SafeString:
+        """How many customers know, kept current on the recall's page."""
+        context = {
+            "recall": obj,
+            "figures": notifications.progress_of(obj).figures,
+            "live_address": reverse("admin:authcodes_recall_live") if self.is_changing(obj) else "",
+        }
+        return render_to_string("admin/authcodes/recall_told.html", context)
 
     def address(self, name: str, recall: Recall) -> str:
         return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])

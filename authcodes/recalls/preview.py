@@ -1,4 +1,4 @@
-"""What a recall would send, before anything is sent: the mail in its words, and how many customers get it by what."""
+"""What a recall would send, before anything is sent: each text in each language, and how many customers it reaches."""
 
 import hashlib
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from authcodes.models.batches import Recall
 from authcodes.recalls import notifications
 from brands.models.people import User
 from brands.models.tenants import Brand
-from loyalty.models.notifications import Channel, Device, NotificationPreference, Template, Topic
-from loyalty.notifications import delivery, rendering, suppression
+from loyalty.models.notifications import Channel, Device, Language, NotificationPreference, Template, Topic
+from loyalty.notifications import catalogue, delivery, rendering, suppression
 from loyalty.notifications.rendering import Composed, MessageRequest
 
 NAME = "Ada"  # whom the mail is shown to
@@ -28,10 +28,21 @@ class AffectedScope:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
-    """The mail as one customer gets it, and how many customers it goes to."""
+class LanguagePreview:
+    """What a customer who reads `language` gets: the mail, and shorter texts by the name of their channel."""
 
+    language: str
+    label: str
+    direction: str
     mail: Composed
+    texts: list[tuple[str, Composed]]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What customers get, in the brand's own language first, and how many customers it goes to."""
+
+    languages: list[LanguagePreview]
     customers: int
     reached: list[AffectedScope]
     fingerprint: str  # of all of this: what is confirmed is what was shown
@@ -41,17 +52,32 @@ def of(recall: Recall) -> Preview:
     """`recall` need not be stored. Counts customers who were not told yet."""
     brand, values = recall.batch.brand, notifications.notification_of(recall).values
     customers = notifications.to_notify(recall)
-    mail = rendering.compose(
-        MessageRequest(
-            brand=brand,
-            template=Template.RECALL.value,
-            channel=Channel.EMAIL.value,
-            language=delivery.settings_of(brand.pk).language,
-            values=values,
-            customer_name=NAME,
+    own = delivery.settings_of(brand.pk).language
+    channels = reached(brand, customers)
+    shorter = [(each.channel, each.label) for each in channels if each.channel != Channel.EMAIL]
+    languages = [
+        LanguagePreview(
+            each.value,
+            str(each.label),
+            catalogue.direction(each.value),
+            composed(brand, Channel.EMAIL.value, each.value, values),
+            [(label, composed(brand, channel, each.value, values)) for channel, label in shorter],
         )
+        for each in sorted(Language, key=lambda each: each.value != own)
+    ]
+    return Preview(languages, len(customers), channels, fingerprint(values, len(customers)))
+
+
+def composed(brand: Brand, channel: str, language: str, values: Mapping[str, Any]) -> Composed:
+    request = MessageRequest(
+        brand=brand,
+        template=Template.RECALL.value,
+        channel=channel,
+        language=language,
+        values=values,
+        customer_name=NAME,
     )
-    return Preview(mail, len(customers), reached(brand, customers), fingerprint(values, len(customers)))
+    return rendering.compose(request)
 
 
 def fingerprint(values: Mapping[str, Any], customers: int) -> str:

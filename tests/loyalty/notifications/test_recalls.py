@@ -1,5 +1,6 @@
 """A recall reaches everybody who scanned the batch: once, by e-mail at least, and the page says who knows."""
 
+import html
 import re
 
 import pytest
@@ -321,3 +322,58 @@ def test_a_hundred_customers_cost_as_many_statements_as_one(brand):
         return len(asked)
 
     assert statements(1) == statements(100)
+
+
+def test_the_preview_shows_what_each_customer_reads_in_their_language(brand, customer, batch, form):
+    scanned(batch, customer)
+    its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+
+    answer, shown = form(its, batch=batch.pk, **WORDS, notify_customers="on")
+
+    subjects = {each.language: each.mail.subject for each in shown.preview.languages}
+    assert subjects["en"] == f"Product recall: {batch.product.title}"
+    assert len(set(subjects.values())) == 3
+    assert all(subject in html.unescape(text(answer)) for subject in subjects.values())
+    assert [each.direction for each in shown.preview.languages] == ["ltr", "ltr", "rtl"]
+
+
+def test_a_test_goes_to_whoever_writes_the_recall_and_recalls_nothing(brand, customer, batch, form, box, work):
+    scanned(batch, customer)
+    its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+    told = {"batch": batch.pk, **WORDS, "notify_customers": "on"}
+    _first, shown = form(its, **told)
+
+    sure = {"previewed": shown.data["previewed"], "confirmation": "1"}
+    answer, _form = form(its, **told, **sure, send_test="de")
+
+    work()
+    [mail] = box.mails
+    assert mail["To"] == staff(brand).email or mail["To"].endswith("@example.com")
+    assert mail["To"] != customer.email
+    assert "Stop using it." in text(answer)
+    assert "Test sent to" in text(answer)
+    assert (Recall.objects.count(), Job.objects.count()) == (0, 0)
+
+
+def test_a_test_of_a_recall_that_nobody_hears_of_recalls_nothing_either(batch, form, box, work):
+    form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **WORDS, send_test="en")
+
+    work()
+    assert (box.mails, Recall.objects.count()) == ([], 0)
+
+
+def test_the_page_counts_on_until_everybody_is_reached(brand, customer, batch, box, work):
+    scanned(batch, customer)
+    recall = recall_it(batch)
+    client = browser(staff(brand))
+    page = address("authcodes.recall", "change", recall.pk)
+
+    def counted():
+        [row] = client.get(f"{address('authcodes.recall')}live/?id={recall.pk}").json()["rows"]
+        return row["columns"]["told"]
+
+    assert "data-live-row" in text(client.get(page))
+    assert "data-live-row" in counted()
+    work()
+    assert "data-live-row" not in counted()
+    assert "data-live-row" not in text(client.get(page))

@@ -77,7 +77,7 @@ class RecallAdmin(LiveAdmin):
     form = RecallForm
     brand_path = "batch__brand"
     list_display = ("recall_id", "batch", "contact", "recalled_at", "recalled_by")
-    live_columns = ("told",)
+    live_columns = ("notified",)
     list_filter = (("batch__product", OwnRowsFilter),)
     list_select_related = ("batch", "recalled_by")
     search_fields = ("recall_id", "batch__range_name")
@@ -184,7 +184,7 @@ class RecallAdmin(LiveAdmin):
             "withdraw_address": self.address("withdraw", recall) if self.may(request, ACT, recall) else "",
             "notice_address": reverse("admin:authcodes_printrun_notice", args=[recall.pk]),
             "progress": notifications.progress_of(recall),
-            "told": self.told(recall),
+            "notified": self.notified(recall),
             "notifications_address": f"{reverse('admin:loyalty_notificationdelivery_changelist')}?{log}",
             "tell_address": self.address("tell", recall) if self.may(request, ADD, recall) else "",
             "affected_address": self.address("affected", recall) if sees_customers else "",
@@ -198,14 +198,14 @@ class RecallAdmin(LiveAdmin):
         is_telling = progress.job is not None and progress.job.is_unfinished
         return is_telling or figures.delivered + figures.failed < figures.notified
 
-    def told(self, obj: Recall) -> SafeString:
+    def notified(self, obj: Recall) -> SafeString:
         """How many customers know, kept current on the recall's page."""
         context = {
             "recall": obj,
             "figures": notifications.progress_of(obj).figures,
             "live_address": reverse("admin:authcodes_recall_live") if self.is_changing(obj) else "",
         }
-        return render_to_string("admin/authcodes/recall_told.html", context)
+        return render_to_string("admin/authcodes/recall_progress.html", context)
 
     def address(self, name: str, recall: Recall) -> str:
         return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])

@@ -370,7 +370,7 @@ def test_the_page_counts_on_until_everybody_is_reached(brand, customer, batch, b
 
     def counted():
         [row] = client.get(f"{address('authcodes.recall')}live/?id={recall.pk}").json()["rows"]
-        return row["columns"]["told"]
+        return row["columns"]["notified"]
 
     assert "data-live-row" in text(client.get(page))
     assert "data-live-row" in counted()

@@ -1,6 +1,7 @@
 """Campaigns with their milestones as files."""
 
 import copy
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -8,7 +9,7 @@ from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Model, Prefetch, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -17,9 +18,10 @@ from brands.audit_log import AuditContext
 from campaigns.admin.campaign_form import problems_of
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
 from core.errors import Invalid
+from loyalty.models.rewards import Reward
 from portal.base.gone_rows import MAX_ROWS
 from portal.import_export import tables
-from portal.import_export.cells import column
+from portal.import_export.cells import ReferenceCell, column
 from portal.import_export.plans import PlannedRow
 from portal.import_export.resource import BATCH, TenantResource
 from portal.import_export.tables import Table
@@ -29,10 +31,15 @@ MOMENT = gettext_lazy("Such as 2026-12-31 18:00, in the brand's time zone.")
 # The columns of each milestone; its number stands between "milestone_" and these.
 PARTS = {
     "threshold": column(Milestone, "threshold"),
+    "catalogue_reward": column(Milestone, "reward", reference="name"),
     "reward": column(Milestone, "reward_name"),
     "points": column(Milestone, "reward_points"),
     "auto_claim": column(Milestone, "auto_claim"),
 }
+
+
+CATALOGUE_COLUMN = re.compile(r"milestone_[0-9]+_catalogue_reward")
+WITH_REWARDS = Prefetch("milestones", Milestone.objects.select_related("reward"))
 
 
 def title(number: int, part: str) -> str:
@@ -84,10 +91,12 @@ class CampaignResource(TenantResource):
         "ends_at": "2026-12-31 23:59:59",
         "active": "yes",
         "milestone_1_threshold": "5",
+        "milestone_1_catalogue_reward": "",
         "milestone_1_reward": "Free coffee",
         "milestone_1_points": "0",
         "milestone_1_auto_claim": "no",
         "milestone_2_threshold": "10",
+        "milestone_2_catalogue_reward": "",
         "milestone_2_reward": "Bonus",
         "milestone_2_points": "50",
         "milestone_2_auto_claim": "yes",
@@ -108,7 +117,10 @@ class CampaignResource(TenantResource):
             "The progress at which it is reached. Further milestones have columns that begin with milestone_2_ "
             "and so on. With any of these columns, milestones that the file leaves out are removed."
         ),
-        "milestone_1_reward": gettext_lazy("The name of its reward."),
+        "milestone_1_catalogue_reward": gettext_lazy(
+            "The name of a reward of the catalogue. Leave empty for points, or for something that is not in there."
+        ),
+        "milestone_1_reward": gettext_lazy("The name of its reward. Leave empty where it is one of the catalogue."),
         "milestone_1_points": gettext_lazy("Points that it pays."),
         "milestone_1_auto_claim": gettext_lazy("yes or no: whether it is given without being claimed."),
     }
@@ -131,14 +143,23 @@ class CampaignResource(TenantResource):
             text = _("The file has more than %(most)s milestones. Split it into several files.")
             raise Invalid(text % {"most": f"{MAX_MILESTONES:,}"})
 
+    def _look_up(self, dataset: Any) -> Iterator[tuple[ReferenceCell, dict[str, Model]]]:
+        """The rewards that milestones name as well: all of a file in one query."""
+        yield from super()._look_up(dataset)
+        cell: ReferenceCell = PARTS["catalogue_reward"].widget
+        columns = [name for name in dataset.headers if CATALOGUE_COLUMN.fullmatch(name)]
+        named = {value.strip() for name in columns for value in dataset[name]} - {""}
+        rewards = Reward.objects.filter(brand=self.brand, name__in=named) if named else ()
+        self._catalogue = {cell: {reward.name: reward for reward in rewards}}
+
     def known_columns(self) -> list[str]:
         return [*super().column_names(), *(title(n + 1, part) for n in range(MAX_ROWS) for part in PARTS)]
 
     def rows(self) -> QuerySet[Any]:
-        return super().rows().prefetch_related("milestones")
+        return super().rows().prefetch_related(WITH_REWARDS)
 
     def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        return super().exported(rows).prefetch_related("milestones")
+        return super().exported(rows).prefetch_related(WITH_REWARDS)
 
     def cells_of(self, row: Any) -> dict[str, str]:
         return {
@@ -181,7 +202,7 @@ class CampaignResource(TenantResource):
         values = {}
         for part, cell in cells.items():
             try:
-                values[part] = PARTS[part].widget.clean(cell)
+                values[part] = PARTS[part].widget.clean(cell, references=self._catalogue)
             except ValidationError as error:
                 planned.add_error(title(number, part), " ".join(error.messages))
         if len(values) < len(cells):
@@ -200,12 +221,18 @@ class CampaignResource(TenantResource):
     def _plan_milestone(
         self, planned: PlannedRow, plan: MilestonesPlan, before: Milestone | None, milestone: Milestone, number: int
     ) -> None:
+        if milestone.reward is not None:
+            milestone.reward_name = milestone.reward.name
         was, now = _text(before), _text(milestone)
         if was == now:
             plan.same.append(milestone)
             return
+        if milestone.reward is not None and milestone.reward_points:
+            text = _("Enter 0: it gives the reward of the catalogue, and no points.")
+            planned.add_error(title(number, "points"), text)
+            return
         try:
-            milestone.clean_fields(exclude=["campaign"])
+            milestone.clean_fields(exclude=["campaign", "reward"])
         except ValidationError as error:
             parts = {each.attribute: part for part, each in PARTS.items()}
             for name, messages in error.message_dict.items():

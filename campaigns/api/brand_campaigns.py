@@ -33,7 +33,9 @@ EXAMPLE = {
     "starts_at": WHEN,
     "ends_at": None,
     "is_active": True,
-    "milestones": [{"id": 8, "threshold": 5, "reward_name": "Mug", "reward_points": 100, "auto_claim": True}],
+    "milestones": [
+        {"id": 8, "threshold": 5, "reward_id": None, "reward_name": "Bonus", "reward_points": 100, "auto_claim": True}
+    ],
     "created_at": WHEN,
 }
 RULE = {
@@ -59,6 +61,9 @@ RULE = {
 class BrandMilestoneOutput(Output):
     id = serializers.IntegerField(source="milestone_id")
     threshold = serializers.IntegerField(help_text="The progress at which it is reached.")
+    reward_id = serializers.IntegerField(
+        allow_null=True, help_text="Of the catalogue; null: points, or a thing that has a name alone."
+    )
     reward_name = serializers.CharField()
     reward_points = PointsField()
     auto_claim = serializers.BooleanField()

@@ -1,5 +1,7 @@
 """What a customer reads of the brand's campaigns: how far they are, and what is next."""
 
+from typing import Any
+
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -8,10 +10,10 @@ from rest_framework.views import APIView
 
 from brands.identity.authentication import for_own_brand, principal_of
 from campaigns.models.campaigns import Campaign
-from campaigns.progress.overview import CampaignStatus, standings
+from campaigns.progress.overview import CampaignStatus, MilestoneStatus, standings
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
-from core.api.outputs import Output, PointsField, SuccessField, TimestampField
+from core.api.outputs import Output, PictureField, PointsField, SuccessField, TimestampField
 from core.redis import rate_limits
 from core.translations import TranslatedField, in_language
 
@@ -31,6 +33,9 @@ STANDING = {
             "milestone_id": 8,
             "threshold": 3,
             "reward_name": "A sticker",
+            "reward_description": "",
+            "reward_id": None,
+            "picture": None,
             "achieved": True,
             "claimed": False,
             "claimable": True,
@@ -39,6 +44,9 @@ STANDING = {
             "milestone_id": 9,
             "threshold": 10,
             "reward_name": "A mug",
+            "reward_description": "With the brand's mountain.",
+            "reward_id": 12,
+            "picture": "/pictures/0f3a1a52-53b1-4f6e-9a53-6c1a2f0f9f11/small",
             "achieved": False,
             "claimed": False,
             "claimable": False,
@@ -56,10 +64,35 @@ class NextRewardField(serializers.CharField):
         return in_language(following, "reward_name") if following else ""
 
 
+class DescriptionField(serializers.CharField):
+    """What the catalogue says of a milestone's reward, in the language of the answer."""
+
+    def get_attribute(self, instance: MilestoneStatus) -> str:
+        reward = instance.milestone.reward
+        return in_language(reward, "description") if reward else ""
+
+
+class MilestonePictureField(PictureField):
+    """Of a milestone's reward, or of what has the milestone, such as a claim."""
+
+    def get_attribute(self, instance: MilestoneStatus) -> Any:
+        reward = instance.milestone.reward
+        return reward.picture_id if reward else None
+
+
 class MilestoneOutput(Output):
     milestone_id = serializers.IntegerField(source="milestone.pk")
     threshold = serializers.IntegerField(source="milestone.threshold", help_text="The progress at which it is reached.")
     reward_name = TranslatedField(source="milestone.reward_name")
+    reward_description = DescriptionField(
+        allow_blank=True, help_text="What the brand's catalogue says of it; empty where it is not in there."
+    )
+    reward_id = serializers.IntegerField(
+        source="milestone.reward_id", allow_null=True, help_text="Of the brand's catalogue; null: it is not in there."
+    )
+    picture = MilestonePictureField(
+        allow_null=True, help_text="Where on this host its picture is, if the catalogue has one."
+    )
     achieved = serializers.BooleanField()
     claimed = serializers.BooleanField(help_text="The customer has its reward.")
     claimable = serializers.BooleanField(help_text="Its reward waits to be claimed.")

@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands.identity.authentication import changing_own_brand, principal_of
+from campaigns.api.campaigns import MilestonePictureField
 from campaigns.progress import claims
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
@@ -15,12 +16,20 @@ from core.api.outputs import Output, PointsField, SuccessField
 from core.redis import rate_limits
 from core.translations import TranslatedField
 
-CLAIMED = {"milestone_id": 8, "reward_name": "A sticker", "points": 0, "redemption_id": 4712, "code": CODE}
+CLAIMED = {
+    "milestone_id": 8,
+    "reward_name": "A sticker",
+    "picture": None,
+    "points": 0,
+    "redemption_id": 4712,
+    "code": CODE,
+}
 
 
 class ClaimedData(Output):
     milestone_id = serializers.IntegerField(source="milestone.pk")
     reward_name = TranslatedField(source="milestone.reward_name")
+    picture = MilestonePictureField(allow_null=True, help_text="Where on this host its picture is, if it has one.")
     points = PointsField(help_text="Points that it pays; they come as all points do. 0 for a thing.")
     redemption_id = serializers.IntegerField(allow_null=True)
     code = serializers.CharField(allow_null=True, help_text="For the till, where the reward is a thing.")

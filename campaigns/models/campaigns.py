@@ -14,6 +14,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from core.moments import MomentField
 from core.translations import TranslationsField
+from loyalty.models.rewards import Reward
 
 ZERO = Decimal(0)
 
@@ -122,7 +123,11 @@ class Campaign(models.Model):
 
 
 class Milestone(models.Model):
-    """A stop on the way to a campaign's target, with the reward given there once per customer."""
+    """A stop on the way to a campaign's target, with the reward given there once per customer.
+
+    Points, or a thing: one of the catalogue, or one that has a name alone. Triggers keep `reward_name` and
+    `translations` as the catalogue has them, so whoever reads a milestone, each accrual too, reads no other table.
+    """
 
     guarded_by = ("campaign",)
 
@@ -131,7 +136,18 @@ class Milestone(models.Model):
     threshold = models.PositiveIntegerField(
         validators=[MinValueValidator(1)], help_text=_("The progress at which it is reached.")
     )
-    reward_name = models.CharField(max_length=120)
+    reward = models.ForeignKey(
+        Reward,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="milestones",
+        verbose_name=_("reward of the catalogue"),
+        help_text=_("What it gives. Stock and partner codes of the catalogue count for it, its cost does not."),
+    )
+    reward_name = models.CharField(
+        max_length=120, help_text=_("What it gives. A reward of the catalogue brings its own name.")
+    )
     reward_points = models.DecimalField(
         max_digits=10,
         decimal_places=2,
@@ -153,6 +169,11 @@ class Milestone(models.Model):
             models.UniqueConstraint(fields=["campaign", "threshold"], name="one_milestone_per_threshold"),
             models.CheckConstraint(condition=models.Q(threshold__gte=1), name="milestone_threshold_positive"),
             models.CheckConstraint(condition=models.Q(reward_points__gte=0), name="milestone_reward_not_negative"),
+            models.CheckConstraint(
+                condition=models.Q(reward__isnull=True) | models.Q(reward_points=0),
+                name="milestone_gives_points_or_a_reward",
+                violation_error_message=_("It gives either points or a reward of the catalogue: empty one of the two."),
+            ),
         ]
 
     def __str__(self) -> str:

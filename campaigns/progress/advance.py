@@ -249,6 +249,15 @@ def spent(progress: Sequence[ProgressStep]) -> list[dict[str, Any]]:
     ]
 
 
+def put_back(*, milestone_id: int, user_id: int, milestone_round: int) -> None:
+    """Let a reward that was to come by itself wait to be claimed, because there is none left now.
+
+    Joins a transaction. Call with the member's account locked.
+    """
+    rows = RewardClaim.objects.filter(milestone=milestone_id, user=user_id, round=milestone_round)
+    rows.filter(status=RewardClaim.Status.CLAIMED).update(status=RewardClaim.Status.AVAILABLE, claimed_at=None)
+
+
 def claim(*, milestone_id: int, user_id: int, at: datetime) -> RewardClaim | None:
     """Take a milestone's reward that waits for it, the oldest first; None: none waits, or no more.
 

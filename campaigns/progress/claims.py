@@ -12,7 +12,7 @@ from campaigns.models.campaigns import Milestone, RewardClaim
 from campaigns.progress import advance
 from core.errors import raises
 from events import leases, messages, publishing
-from loyalty.errors import LoyaltyDisabled, MemberBlocked, RewardNotAvailable, RewardNotFound
+from loyalty.errors import LoyaltyDisabled, MemberBlocked, OutOfStock, RewardNotAvailable, RewardNotFound
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes
@@ -38,14 +38,16 @@ class ClaimResult:
         return codes.grouped(self.redemption.code) if self.redemption else None
 
 
-@raises(RewardNotFound, RewardNotAvailable, LoyaltyDisabled, MemberBlocked)
+@raises(RewardNotFound, RewardNotAvailable, LoyaltyDisabled, MemberBlocked, OutOfStock)
 def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> ClaimResult:
     """Take a milestone's reward that waits for it; once: again, it tells what is the customer's already.
 
     Points go the way of all points, as a `reward-claimed` event; a thing gets a code for the till. Raises
-    RewardNotFound, RewardNotAvailable, MemberBlocked, LoyaltyDisabled. Owns the transaction.
+    RewardNotFound, RewardNotAvailable, MemberBlocked, LoyaltyDisabled, and OutOfStock where the catalogue has none
+    left: then the reward goes on waiting. Owns the transaction.
     """
-    milestone = Milestone.objects.filter(pk=milestone_id, campaign__brand=brand_id).first()
+    rows = Milestone.objects.filter(pk=milestone_id, campaign__brand=brand_id).select_related("reward")
+    milestone = rows.first()
     if milestone is None:
         raise RewardNotFound
     with transaction.atomic():
@@ -65,14 +67,19 @@ def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> Cl
 def grant(event: messages.LeasedEvent, *, at: datetime) -> None:
     """The code of a thing that came by itself, once; finishes its event. Owns the transaction.
 
-    Raises LoyaltyDisabled, MemberBlocked and LeaseLostError.
+    Where the catalogue has none left the reward waits: the customer claims it once there are some again. Raises
+    LoyaltyDisabled, MemberBlocked and LeaseLostError.
     """
     milestone = Milestone.objects.get(pk=event.payload["milestone_id"], campaign__brand=event.brand_id)
     milestone_round = event.payload.get("round", 1)
     with transaction.atomic():
         account = reaching_member(event.brand_id, event.arguments["user_id"])
         if redemption_of(milestone, account, milestone_round) is None:
-            _grant(milestone, account, at, milestone_round)
+            try:
+                with transaction.atomic():
+                    _grant(milestone, account, at, milestone_round)
+            except OutOfStock:
+                advance.put_back(milestone_id=milestone.pk, user_id=account.user_id, milestone_round=milestone_round)
         leases.finish(event)
 
 
@@ -87,6 +94,7 @@ def _grant(milestone: Milestone, account: UserPoints, at: datetime, milestone_ro
         milestone_id=milestone.pk,
         milestone_round=milestone_round,
         name=milestone.reward_name,
+        reward_id=milestone.reward_id,
         at=at,
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from django.db.models import Q
+from django.db.models import Prefetch, Q
 
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim, UserLoyaltyCampaign
 
@@ -61,7 +61,8 @@ def standings(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStat
     running = Campaign.objects.running(at).filter(brand_id=brand_id)
     left = RewardClaim.objects.filter(user_id=user_id, status=AVAILABLE, milestone__campaign__brand_id=brand_id)
     conditions = Q(pk__in=running.values("pk")) | Q(pk__in=left.values("milestone__campaign_id"))
-    campaigns = list(Campaign.objects.filter(conditions).prefetch_related("milestones"))
+    milestones = Prefetch("milestones", Milestone.objects.select_related("reward"))
+    campaigns = list(Campaign.objects.filter(conditions).prefetch_related(milestones))
     rows = UserLoyaltyCampaign.objects.filter(user_id=user_id, campaign__in=campaigns)
     progress = {row.campaign_id: row for row in rows}
     claims: dict[int, list[RewardClaim]] = {}

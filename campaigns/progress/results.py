@@ -1,19 +1,44 @@
-"""What a campaign has brought so far: who takes part, who reached its goal, what its milestones gave and cost."""
+"""What a campaign has brought so far: who takes part, who reached what, what its milestones gave, and each day."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime, time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
-from typing import Any
 
 from django.db.models import Count, DecimalField, F, Q, Sum
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, TruncDate
 
-from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
+from campaigns.models.campaigns import Campaign, Milestone, RewardClaim, UserLoyaltyCampaign
 from loyalty.models.programme.costs import PointCost
+from loyalty.models.rewards import Redemption
 
 ZERO, CENT = Decimal(0), Decimal("0.01")
-CLAIMED, AVAILABLE = RewardClaim.Status.CLAIMED, RewardClaim.Status.AVAILABLE
+CLAIMED = RewardClaim.Status.CLAIMED.value
+
+
+@dataclass(slots=True)
+class DayResults:
+    """What happened on a day of the brand: members who began, milestones that were reached, points that these paid."""
+
+    begun: int = 0
+    won: int = 0
+    points: Decimal = ZERO
+
+
+@dataclass(slots=True)
+class MilestoneResults:
+    """Of one milestone: how often its reward was given and taken or waits, and of things how many are open or used."""
+
+    claimed: int = 0
+    waiting: int = 0
+    points: Decimal = ZERO
+    issued: int = 0
+    used: int = 0
+
+    @property
+    def reached(self) -> int:
+        return self.claimed + self.waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +47,7 @@ class CampaignResults:
 
     `points` were given, `points_waiting` wait to be claimed. `cost` is that of the points given, in the
     brand's currency and at the cost of a point on the day of each; None where the brand has set none for all of them.
+    `milestones` by their ids; `days` are those on which anything happened.
     """
 
     participants: int
@@ -32,50 +58,99 @@ class CampaignResults:
     points: Decimal
     points_waiting: Decimal
     cost: Decimal | None
+    milestones: Mapping[int, MilestoneResults] = field(default_factory=dict)
+    days: Mapping[date, DayResults] = field(default_factory=dict)
+
+    @property
+    def in_progress(self) -> int:
+        """Members who have begun and have not come to the goal yet."""
+        return self.participants - self.reached
+
+    @property
+    def used(self) -> int:
+        """Things that a till handed out."""
+        return sum(each.used for each in self.milestones.values())
+
+
+def participants_of(campaign: Campaign) -> tuple[int, int]:
+    """How many take part, and how many of them are still on their way. One query."""
+    finished = Q(progress__gte=campaign.target_value) | Q(round__gt=1)
+    counted = UserLoyaltyCampaign.objects.filter(campaign=campaign).aggregate(
+        every=Count("pk"), finished=Count("pk", filter=finished)
+    )
+    return counted["every"], counted["every"] - counted["finished"]
 
 
 def results_of(campaign: Campaign) -> CampaignResults:
-    """Three queries."""
+    """Five queries, of which two read as many rows as the campaign has members and rewards."""
+    zone = campaign.brand.zone
     at_goal = Q(progress__gte=campaign.target_value)
-    members = UserLoyaltyCampaign.objects.filter(campaign=campaign).aggregate(
+    days: defaultdict[date, DayResults] = defaultdict(DayResults)
+    participants = reached = rounds = 0
+    members = UserLoyaltyCampaign.objects.filter(campaign=campaign).order_by()
+    for row in members.values(day=TruncDate("created_at", tzinfo=zone)).annotate(
         participants=Count("pk"),
         reached=Count("pk", filter=at_goal | Q(round__gt=1)),
         earlier=Coalesce(Sum(F("round") - 1), 0),
         at_goal=Count("pk", filter=at_goal),
-    )
-    paid = Coalesce(F("points"), F("milestone__reward_points"))
-    periods = list(_periods(campaign))
-
-    def total(condition: Q) -> Coalesce:
-        return Coalesce(Sum(paid, filter=condition), ZERO, output_field=DecimalField())
-
-    sums: dict[str, Any] = {f"period_{n}": total(Q(status=CLAIMED) & when) for n, (_cost, when) in enumerate(periods)}
-    rewards = RewardClaim.objects.filter(milestone__campaign=campaign).aggregate(
-        claimed=Count("pk", filter=Q(status=CLAIMED)),
-        waiting=Count("pk", filter=Q(status=AVAILABLE)),
-        paid=total(Q(status=CLAIMED)),
-        to_pay=total(Q(status=AVAILABLE)),
-        **sums,
-    )
-    costed = [(cost, rewards[f"period_{n}"]) for n, (cost, _when) in enumerate(periods)]
-    has_all = sum((points for _cost, points in costed), ZERO) == rewards["paid"]
+    ):
+        days[row["day"]].begun += row["participants"]
+        participants += row["participants"]
+        reached += row["reached"]
+        rounds += row["earlier"] + row["at_goal"]
+    milestones = {pk: MilestoneResults() for pk in milestone_ids(campaign)}
+    paid = Coalesce(F("points"), F("milestone__reward_points"), output_field=DecimalField())
+    rewards = RewardClaim.objects.filter(milestone__in=list(milestones)).order_by()
+    claimed_on: list[tuple[date, Decimal]] = []
+    waiting_points = ZERO
+    for claim in rewards.values("milestone_id", "status", day=TruncDate("created_at", tzinfo=zone)).annotate(
+        many=Count("pk"), paid=Sum(paid)
+    ):
+        own, day = milestones[claim["milestone_id"]], days[claim["day"]]
+        day.won += claim["many"]
+        if claim["status"] == CLAIMED:
+            own.claimed += claim["many"]
+            own.points += claim["paid"]
+            day.points += claim["paid"]
+            claimed_on.append((claim["day"], claim["paid"]))
+        else:
+            own.waiting += claim["many"]
+            waiting_points += claim["paid"]
+    _count_things(milestones)
     return CampaignResults(
-        participants=members["participants"],
-        reached=members["reached"],
-        rounds=members["earlier"] + members["at_goal"],
-        claimed=rewards["claimed"],
-        waiting=rewards["waiting"],
-        points=rewards["paid"],
-        points_waiting=rewards["to_pay"],
-        cost=sum((cost * points for cost, points in costed), ZERO).quantize(CENT) if has_all else None,
+        participants=participants,
+        reached=reached,
+        rounds=rounds,
+        claimed=sum(each.claimed for each in milestones.values()),
+        waiting=sum(each.waiting for each in milestones.values()),
+        points=sum((points for _day, points in claimed_on), ZERO),
+        points_waiting=waiting_points,
+        cost=_cost(claimed_on, campaign.brand_id),
+        milestones=milestones,
+        days=dict(sorted(days.items())),
     )
 
 
-def _periods(campaign: Campaign) -> Iterator[tuple[Decimal, Q]]:
-    """What a point costs, and of which rewards."""
-    zone = campaign.brand.zone
-    before: datetime | None = None
-    for row in PointCost.objects.filter(brand=campaign.brand_id).order_by("-valid_from"):
-        first = datetime.combine(row.valid_from, time.min, zone)
-        yield row.cost, Q(created_at__gte=first) & (Q(created_at__lt=before) if before else Q())
-        before = first
+def milestone_ids(campaign: Campaign) -> Sequence[int]:
+    return list(Milestone.objects.filter(campaign=campaign).order_by("threshold").values_list("pk", flat=True))
+
+
+def _count_things(milestones: Mapping[int, MilestoneResults]) -> None:
+    """How many codes were issued for each, and how many of them a till took."""
+    rows = Redemption.objects.filter(milestone_id__in=list(milestones)).order_by()
+    for milestone_id, status, many in rows.values_list("milestone_id", "status").annotate(Count("pk")):
+        own = milestones[milestone_id]
+        own.issued += many
+        own.used += many if status == Redemption.Status.USED else 0
+
+
+def _cost(claimed_on: Iterable[tuple[date, Decimal]], brand_id: int) -> Decimal | None:
+    """Each day's points at what a point cost on that day; None where points were given on a day before the first."""
+    costs = list(PointCost.objects.filter(brand=brand_id).order_by("-valid_from"))
+    total = ZERO
+    for day, points in claimed_on:
+        cost = next((each.cost for each in costs if each.valid_from <= day), None)
+        if cost is None and points:
+            return None
+        total += (cost or ZERO) * points
+    return total.quantize(CENT)

@@ -10,15 +10,14 @@ from django.db.models import BooleanField, Field, ForeignKey, JSONField
 from django.forms import modelform_factory
 
 from brands.models.tenants import Brand
-from campaigns.admin.campaigns import above_ceiling, above_goal
 from campaigns.admin.event_kinds import EventKindFieldForm
+from campaigns.admin.milestone_form import MilestoneForm, above_ceiling, above_goal
 from campaigns.models.campaigns import Milestone
 from campaigns.models.event_kinds import EventKindField
 from config.brand_files.sections import ListSection, Section
 from core.errors import DomainError
 from loyalty.models.levels import RewardType
 from loyalty.points import approvals
-from portal.base.tenant_admin import RowForm
 
 SCALAR = (str, int, bool, type(None))
 Problems = dict[str, str]  # by field, or "" for the row
@@ -73,7 +72,7 @@ def _field(section: Section, name: str) -> "Field[Any, Any] | None":
 
 def _form_class(section: Section, row: Any, names: list[str]) -> Any:
     if isinstance(row, Milestone | EventKindField):
-        form_of_row = EventKindFieldForm if isinstance(row, EventKindField) else RowForm
+        form_of_row = EventKindFieldForm if isinstance(row, EventKindField) else MilestoneForm
         return modelform_factory(section.model, form=form_of_row, fields=names)
     page: Any = admin.site.get_model_admin(section.model)
     form: Any = modelform_factory(section.model, form=page.form, fields=names)
@@ -89,7 +88,8 @@ def _find_related(section: Section, row: Any, sent: dict[str, Any]) -> Problems:
         field = _field(section, name)
         if isinstance(field, ForeignKey) and value is not None:
             related: Any = field.related_model
-            match = related.objects.filter(brand=row.brand_id, name=str(value)).first()
+            brand_id = row.campaign.brand_id if isinstance(row, Milestone) else row.brand_id
+            match = related.objects.filter(brand=brand_id, name=str(value)).first()
             sent[name] = match.pk if match else None
             if match is None:
                 problems[name] = f"There is no {related._meta.verbose_name} “{value}”."  # noqa: SLF001 - as above

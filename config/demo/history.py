@@ -219,12 +219,14 @@ class History:
     def redeem(self, at: datetime) -> None:
         """Somebody takes the dearest reward that they can pay; most of the earlier ones are handed over."""
         worker.drain()
-        offered = list(Reward.objects.filter(brand=self.brand).order_by("-cost"))
-        accounts_ = UserPoints.objects.filter(brand=self.brand, points__gte=offered[-1].cost, user__in=self.people)
+        offered = list(Reward.objects.offered(at).filter(brand=self.brand).order_by("-cost"))
+        accounts_ = UserPoints.objects.filter(
+            brand=self.brand, points__gte=redeem.price_of(offered[-1]), user__in=self.people
+        )
         account = accounts_.order_by("-points").first()
         if account is None:
             return
-        reward = next(each for each in offered if each.cost <= account.points)
+        reward = next(each for each in offered if redeem.price_of(each) <= account.points)
         key = uuid.UUID(int=self.random.getrandbits(128), version=4)
         try:
             redeem.redeem(redeem.RedemptionRequest(self.brand.pk, account.user_id, reward.pk, key, at))

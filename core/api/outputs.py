@@ -59,5 +59,12 @@ class TimestampField(serializers.DateTimeField):
         return iso(value)
 
 
+class PictureField(serializers.CharField):
+    """Where on this host a picture is, by its id: WebP of 480 x 360 pixels at most."""
+
+    def to_representation(self, value: Any) -> str:
+        return f"/pictures/{value}/small"
+
+
 class DoneOutput(Output):
     success = SuccessField()

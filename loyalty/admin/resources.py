@@ -85,7 +85,7 @@ class RewardResource(TenantResource):
     }
     notes: ClassVar[dict[str, Any]] = {
         "name": _("Required. Finds the reward to change where the id is empty; a new name makes a new reward."),
-        "cost": _("Required. In points."),
+        "cost": _("In points. Leave the cell empty for a reward that is only won in campaigns."),
         "stock": _("Leave empty for unlimited stock."),
         "limit_per_member": _("Leave empty for no limit."),
         "minimum_level": _("The name of a level. Leave empty for all members."),

@@ -1,4 +1,5 @@
-"""Page: a brand's catalogue of rewards. A corrected stock stands in the audit log like every other change."""
+"""Page: a brand's catalogue of rewards, for sale and to win. A corrected stock stands in the audit log like every other
+change."""
 
 from typing import Any, ClassVar
 
@@ -7,29 +8,37 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from brands.tenants import pictures
+from brands.tenants.pictures import Drawn
 from loyalty.admin.resources import RewardResource
 from loyalty.models.rewards import PoolCode, Reward
 from loyalty.rewards import pools
 from portal.base.badges import badge
-from portal.base.forms import TenantForm
+from portal.base.image_mixin import ImageAdminMixin, PictureForm
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.importable import ImportingAdmin
 from portal.lists.number_columns import format_number
 from portal.unfold import display
 
+MAX_MILESTONES = 20  # that a reward's page names
 
-class RewardForm(TenantForm):
+
+class RewardForm(PictureForm):
     """Members take from the stock while the form is open: left as it was shown it stays as it is."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         if "stock" in self.fields:
             self.fields["stock"].show_hidden_initial = True
+
+    def draw(self, upload: bytes) -> Drawn:
+        return pictures.photograph(upload)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -48,16 +57,17 @@ class RewardForm(TenantForm):
 
 
 @admin.register(Reward)
-class RewardAdmin(ImportingAdmin, TranslationsAdmin):
+class RewardAdmin(ImportingAdmin, TranslationsAdmin, ImageAdminMixin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change", "support": "view"}
     sidebar = SidebarEntry(PROGRAMME, 3, "featured_seasonal_and_gifts")
     resource = RewardResource
     form = translated_form(RewardForm, Reward)
-    list_display = ("name", "cost", "stock_left", "minimum_level", "is_active", "valid_from", "valid_until")
+    picture = "picture"
+    list_display = ("name", "price", "stock_left", "minimum_level", "is_active", "valid_from", "valid_until")
     list_filter = ("is_active",)
     list_select_related = ("minimum_level",)
     search_fields = ("name",)
-    readonly_fields = ("codes_left",)
+    readonly_fields = ("codes_left", "won_in")
     fieldsets = (
         (
             None,
@@ -66,10 +76,21 @@ class RewardAdmin(ImportingAdmin, TranslationsAdmin):
                     "brand",
                     "name",
                     "description",
-                    ("cost", "stock"),
-                    ("uses_pool", "codes_left"),
+                    "won_in",
+                )
+            },
+        ),
+        (gettext_lazy("Picture"), {"fields": ("picture_now", ("picture_file", "picture_off"))}),
+        (
+            gettext_lazy("Stock and codes, whether it is bought or won"),
+            {"fields": (("stock", "code_days"), ("uses_pool", "codes_left"))},
+        ),
+        (
+            gettext_lazy("Price, and terms of buying"),
+            {
+                "fields": (
+                    ("cost", "limit_per_member"),
                     ("minimum_level", "segment"),
-                    ("limit_per_member", "code_days"),
                     "valid_from",
                     "valid_until",
                     "is_active",
@@ -84,6 +105,19 @@ class RewardAdmin(ImportingAdmin, TranslationsAdmin):
         left = Subquery(codes.annotate(many=Count("pk")).values("many"))
         rows: QuerySet[Any] = super().get_queryset(request).annotate(left=Coalesce(left, 0))
         return rows
+
+    @display(description=gettext_lazy("cost"), ordering="cost")
+    def price(self, reward: Reward) -> str:
+        return _("only won") if reward.cost is None else format_number(reward.cost)
+
+    @display(description=gettext_lazy("won in"))
+    def won_in(self, reward: Any) -> SafeString | str:
+        """The campaigns whose milestones give it; they live in a higher app."""
+        if not reward.pk:
+            return "—"
+        rows = reward.milestones.select_related("campaign").order_by("-campaign_id", "threshold")[:MAX_MILESTONES]
+        texts = ((_("%(campaign)s, at %(number)s") % {"campaign": it.campaign, "number": it.threshold},) for it in rows)
+        return format_html_join("; ", "{}", texts) or _("No campaign gives it yet.")
 
     @display(description=gettext_lazy("stock"), ordering="stock")
     def stock_left(self, reward: Any) -> SafeString | str:

@@ -64,7 +64,9 @@ ENTRY = {
 class BrandRedemptionOutput(Output):
     id = serializers.IntegerField()
     user_id = serializers.IntegerField(source="user_point.user_id")
-    reward_id = serializers.IntegerField(allow_null=True, help_text="Null: a campaign's milestone gave it.")
+    reward_id = serializers.IntegerField(
+        allow_null=True, help_text="Null: a milestone gave something that is not in the catalogue."
+    )
     name = serializers.CharField(help_text="Of the reward, at the time.")
     cost = PointsField()
     status = serializers.ChoiceField(choices=Redemption.Status.values)

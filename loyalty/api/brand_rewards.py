@@ -24,7 +24,7 @@ from core.api.filters import NoFilter, SwitchFilter, TenantFilterSet
 from core.api.inputs import ID, ChangeInput, MomentInput, SwitchField
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
-from core.api.outputs import Output, PointsField, TimestampField
+from core.api.outputs import Output, PictureField, PointsField, TimestampField
 from core.errors import Invalid, NotFound
 from loyalty.models.levels import BrandLevel, RewardType
 from loyalty.models.programme.segments import Segment
@@ -36,6 +36,7 @@ REWARD = {
     "name": "Enamel mug",
     "description": "With the brand's mountain.",
     "cost": 250,
+    "picture": "/pictures/0f3a1a52-53b1-4f6e-9a53-6c1a2f0f9f11/small",
     "stock": 17,
     "limit_per_member": 2,
     "valid_from": None,
@@ -91,8 +92,15 @@ class BrandRewardOutput(Output):
     id = serializers.IntegerField()
     name = serializers.CharField()
     description = serializers.CharField(allow_blank=True)
-    cost = PointsField(help_text="Points.")
-    stock = serializers.IntegerField(allow_null=True, help_text="How many are left; null: without a limit.")
+    cost = PointsField(allow_null=True, help_text="Points; null: it is not for sale, and only won in campaigns.")
+    picture = PictureField(
+        source="picture_id",
+        allow_null=True,
+        help_text="Where on this host its picture is: WebP of 480 x 360 pixels at most. Staff upload it on its page.",
+    )
+    stock = serializers.IntegerField(
+        allow_null=True, help_text="How many are left, to buy and to win; null: without a limit."
+    )
     limit_per_member = serializers.IntegerField(allow_null=True)
     valid_from = TimestampField(allow_null=True)
     valid_until = TimestampField(allow_null=True)
@@ -112,7 +120,7 @@ class RewardChangeInput(ChangeInput):
 
     name = serializers.CharField(required=False, max_length=120)
     description = serializers.CharField(required=False, max_length=2000, allow_blank=True)
-    cost = serializers.DecimalField(required=False, max_digits=10, decimal_places=2, min_value=0)
+    cost = serializers.DecimalField(required=False, allow_null=True, max_digits=10, decimal_places=2, min_value=0)
     stock = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=INT)
     limit_per_member = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=INT)
     valid_from = MomentInput(required=False, allow_null=True)
@@ -124,10 +132,10 @@ class RewardChangeInput(ChangeInput):
 
 
 class RewardInput(RewardChangeInput):
-    """`cost` in points."""
+    """`cost` in points; null for a reward that is only won in campaigns."""
 
     name = serializers.CharField(max_length=120)
-    cost = serializers.DecimalField(max_digits=10, decimal_places=2, min_value=0)
+    cost = serializers.DecimalField(allow_null=True, max_digits=10, decimal_places=2, min_value=0)
 
 
 class BrandRewardFilter(TenantFilterSet):
@@ -135,7 +143,7 @@ class BrandRewardFilter(TenantFilterSet):
 
 
 class BrandRewards(BrandList):
-    """What the brand's points buy."""
+    """The brand's catalogue: what its points buy and its campaigns give."""
 
     filterset_class = BrandRewardFilter
     output = BrandRewardListOutput
@@ -155,7 +163,7 @@ class BrandRewards(BrandList):
     )
     @for_brand(ApiKey.Scope.ADMIN, "loyalty.reward", ADD, writes=True)
     def post(self, request: Request, access: BrandAccess) -> Response:
-        """Create a reward that members can take for points. Needs the scope `admin`."""
+        """Create a reward that members can take for points or win in campaigns. Needs the scope `admin`."""
         values = RewardInput.parse(request.data)
         check_references(access.brand_id, values)
         made = rows.create(

@@ -13,7 +13,7 @@ from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
 from core.api.openapi.shared_examples import LAST_PAGE
-from core.api.outputs import Output, PointsField, SuccessField, TimestampField
+from core.api.outputs import Output, PictureField, PointsField, SuccessField, TimestampField
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import NotFound
 from core.redis import rate_limits
@@ -30,6 +30,7 @@ MUG = {
     "name": "Enamel mug",
     "description": "With the brand's mountain.",
     "cost": 250,
+    "picture": "/pictures/0f3a1a52-53b1-4f6e-9a53-6c1a2f0f9f11/small",
     "stock": 17,
     "limit_per_member": 2,
     "taken": 0,
@@ -45,6 +46,7 @@ BAG = {
     "id": 11,
     "name": "Dry bag",
     "cost": 900,
+    "picture": None,
     "stock": None,
     "available": False,
     "reason": "NOT_ENOUGH_POINTS",
@@ -57,6 +59,11 @@ class RewardOutput(Output):
     name = TranslatedField(source="reward.name")
     description = TranslatedField(source="reward.description", allow_blank=True)
     cost = PointsField(source="reward.cost", help_text="Points.")
+    picture = PictureField(
+        source="reward.picture_id",
+        allow_null=True,
+        help_text="Where on this host its picture is, if it has one: WebP of 480 x 360 pixels at most.",
+    )
     stock = serializers.IntegerField(
         source="reward.stock", allow_null=True, help_text="How many are left; null: as many as are asked for."
     )
@@ -104,8 +111,8 @@ class Rewards(ListView):
     def get(self, request: Request) -> Response:
         """What the brand offers for points, newest first, and for each whether the customer can take it now.
 
-        An offer that is still to begin is listed too; one that ended, was switched off, or is for a segment that the
-        customer is not in, is not.
+        An offer that is still to begin is listed too; one that ended, was switched off, is only won in campaigns, or is
+        for a segment that the customer is not in, is not.
         """
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)

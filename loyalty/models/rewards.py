@@ -1,4 +1,4 @@
-"""What points buy: a brand's rewards, what became of each one that a customer took, and the codes of partners."""
+"""A brand's catalogue of rewards, what became of each one that a customer bought or won, and the codes of partners."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.credentials import ApiKey
 from brands.models.people import User
-from brands.models.tenants import Brand
+from brands.models.tenants import Brand, Picture
 from core.encryption import EncryptedTextField
 from core.moments import MomentField
 from core.translations import TranslationsField
@@ -26,8 +26,8 @@ MAX_PARTNER_CODE_LENGTH = 200
 
 class RewardQuerySet(models.QuerySet["Reward"]):
     def offered(self, at: datetime) -> Self:
-        """Switched on, and not over at the moment `at`; one that is not yet to be had is offered too."""
-        return self.filter(Q(valid_until__isnull=True) | Q(valid_until__gt=at), is_active=True)
+        """For points: switched on, and not over at the moment `at`; one that is not yet to be had is offered too."""
+        return self.filter(Q(valid_until__isnull=True) | Q(valid_until__gt=at), is_active=True, cost__isnull=False)
 
     def for_customer(self, *, user_id: int, brand_id: int) -> Self:
         """Those for everybody, and those for segments that the customer is in; nobody hears of the others."""
@@ -36,15 +36,27 @@ class RewardQuerySet(models.QuerySet["Reward"]):
 
 
 class Reward(models.Model):
-    """Something that customers of a brand take for points."""
+    """Something that customers of a brand take for points or win at a milestone; without a cost it is only won.
+
+    Stock and partner codes are one for both. Dates, level, segment and the limit per member are for buying alone:
+    what a milestone promises does not depend on them.
+    """
 
     visible_to_customers = True
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="rewards")
     name = models.CharField(max_length=120)
     description = models.TextField(blank=True, max_length=2000)
+    picture = models.ForeignKey(
+        Picture, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("picture")
+    )
     cost = models.DecimalField(
-        max_digits=10, decimal_places=2, validators=[MinValueValidator(Decimal("0.01"))], help_text=_("In points.")
+        max_digits=10,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal("0.01"))],
+        help_text=_("In points. Leave empty for a reward that is not for sale, and is only won in campaigns."),
     )
     stock = models.PositiveIntegerField(
         null=True, blank=True, help_text=_("Number in stock. Leave empty for unlimited stock.")
@@ -95,7 +107,7 @@ class Reward(models.Model):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            models.CheckConstraint(condition=Q(cost__gt=0), name="reward_costs_something"),
+            models.CheckConstraint(condition=Q(cost__isnull=True) | Q(cost__gt=0), name="reward_costs_something"),
             models.CheckConstraint(condition=Q(stock__isnull=True) | Q(stock__gte=0), name="stock_not_negative"),
             models.CheckConstraint(
                 condition=Q(limit_per_member__isnull=True) | Q(limit_per_member__gte=1), name="reward_limit_positive"
@@ -171,7 +183,7 @@ class Redemption(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(reward__isnull=False, milestone_id__isnull=True, cost__gt=0)
-                | Q(reward__isnull=True, milestone_id__isnull=False, cost=0),
+                | Q(milestone_id__isnull=False, cost=0),
                 name="redemption_of_a_reward_or_a_milestone",
             ),
             models.CheckConstraint(

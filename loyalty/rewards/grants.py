@@ -1,18 +1,19 @@
-"""Hands out rewards that cost no points."""
+"""Hands out rewards that were won: of the catalogue, or things that a milestone names itself."""
 
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from django.db.models import F
 from django.utils.translation import gettext as _
 
-from loyalty.errors import LoyaltyDisabled, RewardNotAvailable
+from loyalty.errors import LoyaltyDisabled, OutOfStock, RewardNotAvailable
 from loyalty.models.accounts import UserPoints
-from loyalty.models.rewards import Redemption
+from loyalty.models.rewards import PoolCode, Redemption, Reward
 from loyalty.points import accounts
 from loyalty.rewards import codes
 from loyalty.rewards.returns import EVENT_ID_NAMESPACE, ZERO
 
-# A thing that was won has no price that could go stale: its code stays good.
+# A thing that is not in the catalogue has nothing that says when its code ends: it stays good.
 WON_THINGS_EXPIRE = None
 
 
@@ -28,22 +29,54 @@ def reaching_member(brand_id: int, user_id: int) -> UserPoints:
     return account
 
 
-def grant_reward(*, account: UserPoints, milestone_id: int, name: str, at: datetime, milestone_round: int = 1) -> None:
+def grant_reward(
+    *,
+    account: UserPoints,
+    milestone_id: int,
+    name: str,
+    at: datetime,
+    milestone_round: int = 1,
+    reward_id: int | None = None,
+) -> None:
     """Give what the milestone promises, with a code for the till; once in a round, or IntegrityError.
 
-    Joins a transaction.
+    `reward_id`: of the catalogue, which then has one less. Raises OutOfStock where it has none left. Joins a
+    transaction, with the account locked; the reward or the partner code is locked here, as in write_redemption.sql.
     """
     cause = f"claim:{milestone_id}" if milestone_round == 1 else f"claim:{milestone_id}:{milestone_round}"
-    Redemption.objects.create(
+    reward = Reward.objects.get(pk=reward_id, brand=account.brand_id) if reward_id else None
+    made = Redemption.objects.create(
         brand_id=account.brand_id,
         user_point=account,
+        reward=reward,
         milestone_id=milestone_id,
         milestone_round=milestone_round,
-        name=name,
+        name=reward.name if reward else name,
         cost=ZERO,
         balance_after=account.points,
         code=codes.new(),
         request_key=uuid.uuid5(EVENT_ID_NAMESPACE, cause),
         created_at=at,
-        expires_at=WON_THINGS_EXPIRE,
+        expires_at=at + timedelta(days=reward.code_days) if reward and reward.code_days else WON_THINGS_EXPIRE,
     )
+    if reward:
+        _take_one(reward, made, at)
+
+
+def _take_one(reward: Reward, redemption: Redemption, at: datetime) -> None:
+    """Raises OutOfStock."""
+    if reward.uses_pool:
+        rows = PoolCode.objects.available(at).filter(reward=reward).order_by("expires_at", "pk")
+        code = rows.select_for_update(skip_locked=True, of=("self",)).first()
+        if code is None:
+            raise OutOfStock
+        code.redemption = redemption
+        code.save(update_fields=["redemption"])
+        ends = [each for each in (redemption.expires_at, code.expires_at) if each]
+        if ends and min(ends) != redemption.expires_at:
+            redemption.expires_at = min(ends)
+            redemption.save(update_fields=["expires_at"])
+    elif reward.stock is not None:
+        limited = Reward.objects.filter(pk=reward.pk, stock__isnull=False)
+        if not limited.filter(stock__gt=0).update(stock=F("stock") - 1) and limited.exists():
+            raise OutOfStock

@@ -41,7 +41,9 @@ class Offer:
     @property
     def missing(self) -> Decimal | None:
         """Points that the balance lacks, where that is what stands in the way."""
-        return self.reward.cost - self.member.balance if self.reason == NotEnoughPointsForReward.code else None
+        return (
+            redeem.price_of(self.reward) - self.member.balance if self.reason == NotEnoughPointsForReward.code else None
+        )
 
 
 def offers_to(*, user_id: int, brand: Brand, rewards: Sequence[Reward], at: datetime) -> list[Offer]:
@@ -62,10 +64,10 @@ def offers_to(*, user_id: int, brand: Brand, rewards: Sequence[Reward], at: date
 
 
 def taken_by(account: UserPoints | None, rewards: Sequence[Reward]) -> dict[int, int]:
-    """How many of each reward a member took and did not give back."""
+    """How many of each reward a member bought and did not give back; what they won is not counted."""
     if account is None:
         return {}
-    rows = Redemption.objects.filter(user_point=account, reward__in=rewards)
+    rows = Redemption.objects.filter(user_point=account, reward__in=rewards, milestone_id__isnull=True)
     valid = rows.exclude(status=Redemption.Status.CANCELLED).order_by()
     return dict(valid.values_list("reward").annotate(Count("pk")))
 

@@ -119,7 +119,8 @@ def read_back(redemption_id: int) -> Redemption:
 
 def error_for_outsider(request: RedemptionRequest) -> Exception:
     """Of somebody who is no member yet, and so has no points for what always costs some."""
-    reward = Reward.objects.filter(pk=request.reward_id, brand=request.brand_id).select_related("minimum_level").first()
+    rows = Reward.objects.filter(pk=request.reward_id, brand=request.brand_id, cost__isnull=False)
+    reward = rows.select_related("minimum_level").first()
     if reward is None:
         return RewardNotFound()
     brand = Brand.objects.get(pk=request.brand_id)
@@ -128,10 +129,16 @@ def error_for_outsider(request: RedemptionRequest) -> Exception:
     return rules.ineligibility(offer_of(reward), outsider, request.at) or RewardNotAvailable()
 
 
+def price_of(reward: Reward) -> Decimal:
+    """Of a reward that is for sale; others are never asked for it."""
+    assert reward.cost is not None  # noqa: S101 - `offered` leaves out what is only won
+    return reward.cost
+
+
 def offer_of(reward: Reward) -> RewardTerms:
     level = reward.minimum_level
     return RewardTerms(
-        cost=reward.cost,
+        cost=price_of(reward),
         is_active=reward.is_active,
         valid_from=reward.valid_from,
         valid_until=reward.valid_until,

@@ -13,6 +13,10 @@ MORE = [
     "authcodes/authcode/export/",
     "authcodes/scan/export/",
     "authcodes/recall/add/?batch={batch}",
+    "campaigns/campaign/{campaign}/page/",
+    "campaigns/campaign/{campaign}/pause/",
+    "campaigns/campaign/add/?form=all",
+    "campaigns/campaign/new/?template=collect",
     *(
         f"loyalty/notificationtemplate/preview/?brand={{brand}}&template=NOTIFY_RECALL&channel={channel}&language=ar"
         for channel in ("email", "sms")
@@ -25,11 +29,16 @@ def everything(brand):
     """Addresses of every list, of a row of each, of every form and of what else there is."""
     brand, rows = brand_with_one_of_each("northwind")
     staff(brand, email="olivia@example.com", password=factories.PASSWORD)
-    batch = rows["authcodes.batchrange"].pk
+    batch, campaign = rows["authcodes.batchrange"].pk, rows["campaigns.campaign"].pk
     lists = [address(label) for label in LABELS]
     forms = [address(label, "add") for label in LABELS if roles.may("owner", roles.ADD, label)]
     pages = [address(label, "change", rows[label].pk) for label in LABELS]
-    return [*lists, *pages, *forms, *(f"/admin/{page}".format(batch=batch, brand=brand.pk) for page in MORE)]
+    return [
+        *lists,
+        *pages,
+        *forms,
+        *(f"/admin/{page}".format(batch=batch, brand=brand.pk, campaign=campaign) for page in MORE),
+    ]
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")])

@@ -359,11 +359,11 @@ def test_a_file_that_is_no_text_is_refused():
 
 def test_all_problems_are_told_at_once_and_nothing_is_changed(brand):
     levels = "levels:\n  - {name: Good, threshold: 1}\n  - {name: Bad, threshold: x}\n"
-    content = f"format: 1\n{levels}rewards: [{{name: A}}]\n"
+    content = f"format: 1\n{levels}rewards: [{{name: A, cost: 0}}]\n"
 
     assert problems(brand, content) == [
         "levels[1].threshold (line 4): Enter a number.",
-        "rewards[0].cost (line 5): This field is required.",
+        "rewards[0].cost (line 5): Ensure this value is greater than or equal to 0.01.",
     ]
     assert not BrandLevel.objects.filter(brand=brand).exists()
 

@@ -129,7 +129,8 @@ def broadcast(brand: Brand, segment: Segment | None = None, *, body: str = "Hell
 
 def reward(brand: Brand, *, cost: Any = 10, **fields: Any) -> Reward:
     number = next(_number)
-    return Reward.objects.create(brand=brand, cost=Decimal(str(cost)), **{"name": f"Reward {number}", **fields})
+    price = None if cost is None else Decimal(str(cost))
+    return Reward.objects.create(brand=brand, cost=price, **{"name": f"Reward {number}", **fields})
 
 
 def event_kind(brand: Brand, name: str = "store-visit", title: str = "Store visit", **types: Any) -> EventKind:

@@ -19,6 +19,7 @@ from campaigns.admin.rules import rule_bench, value_choices
 from campaigns.admin.rules.earning_rule_resource import EarningRuleResource
 from campaigns.admin.rules.rule_form import EarningRuleForm
 from campaigns.admin.rules.rule_states import COLOURS, TEXTS, RuleStates
+from campaigns.admin.wizard.templates import CARDS
 from campaigns.earning import choices, limits, sentences
 from campaigns.earning.limits import Limit, LimitsError
 from campaigns.intake import own_kinds
@@ -158,6 +159,16 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
             form_url,
             {**(extra_context or {}), **self.bench_of(request, row), **self.latest_replay_of(row)},
         )
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """A card of the campaigns' wizard that is a rule fills the form."""
+        initial = super().get_changeform_initial_data(request)
+        card = CARDS.get(request.GET.get("template", ""))
+        brands = {str(brand.pk): brand for brand in self.brands_seen(request)}
+        brand = brands.get(str(initial.get("brand", ""))) or next(iter(brands.values()), None)
+        if card is None or not card.is_rule or brand is None:
+            return initial
+        return {**initial, **card.initial(timezone.now(), brand.zone)}
 
     def bench_of(self, request: HttpRequest, row: EarningRule | None) -> dict[str, Any]:
         """Where the page's script asks; nothing for who may not change rules."""

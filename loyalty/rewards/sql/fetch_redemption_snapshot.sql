@@ -1,5 +1,5 @@
 -- hot: each redemption. Everything that decides about it, and who hears of it; read after the account is locked, so that
--- whatever the member did at the same time is seen. Returns SnapshotRow; `name` is NULL where the brand has no such reward,
+-- whatever the member did at the same time is seen. Returns SnapshotRow; `name` is NULL where the brand sells no such reward,
 -- `stock` of a reward that hands out partner codes is 1 while its pool has any.
 SELECT b.loyalty_active, m.status, m.points AS balance, coalesce(m.current_level, '') AS level,
        coalesce(held.threshold, lowest.threshold, 0) AS level_threshold,
@@ -10,7 +10,8 @@ SELECT b.loyalty_active, m.status, m.points AS balance, coalesce(m.current_level
             ELSE r.stock END AS stock, r.uses_pool, r.limit_per_member, r.code_days,
        coalesce(needed.name, '') AS needed_level, needed.threshold AS needed_threshold,
        (SELECT count(*) FROM loyalty_redemption t
-         WHERE t.user_point_id = m.user_point_id AND t.reward_id = r.id AND t.status <> 'cancelled') AS taken,
+         WHERE t.user_point_id = m.user_point_id AND t.reward_id = r.id AND t.status <> 'cancelled'
+           AND t.milestone_id IS NULL) AS taken,
        (SELECT t.id FROM loyalty_redemption t
          WHERE t.user_point_id = m.user_point_id AND t.request_key = %(request_key)s::uuid) AS earlier_id,
        nextval('loyalty_redemption_id_seq') AS redemption_id,
@@ -22,7 +23,7 @@ SELECT b.loyalty_active, m.status, m.points AS balance, coalesce(m.current_level
                 WHERE s.segment_id = r.segment_id AND s.account_id = m.user_point_id) AS in_segment
   FROM user_points m
   JOIN brands_brand b ON b.id = m.brand_id
-  LEFT JOIN loyalty_reward r ON r.id = %(reward_id)s::bigint AND r.brand_id = b.id
+  LEFT JOIN loyalty_reward r ON r.id = %(reward_id)s::bigint AND r.brand_id = b.id AND r.cost IS NOT NULL
   LEFT JOIN loyalty_brandlevel needed ON needed.id = r.minimum_level_id
   LEFT JOIN loyalty_brandlevel held ON held.brand_id = b.id AND held.name = m.current_level
   LEFT JOIN LATERAL (SELECT l.threshold FROM loyalty_brandlevel l WHERE l.brand_id = b.id

@@ -1,0 +1,142 @@
+"""Pause, resume and end a campaign, each on a page that says what stops; and try it on past actions at one click."""
+
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from campaigns import linked
+from campaigns.accrual import scopes
+from campaigns.admin.campaign_form import problems_of
+from campaigns.models.campaigns import Campaign
+from campaigns.progress import lifecycle
+from campaigns.progress.results import participants_of
+from campaigns.replay import drafts, jobs
+from core.errors import DomainError, Invalid
+from portal.base.confirmation import ConfirmedAction
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import staff_user
+
+TRY_DAYS = 30
+TITLES = {
+    "pause": gettext_lazy("Pause campaign: %(campaign)s"),
+    "resume": gettext_lazy("Resume campaign: %(campaign)s"),
+    "end": gettext_lazy("End campaign: %(campaign)s"),
+}
+BUTTONS = {
+    "pause": gettext_lazy("Pause campaign"),
+    "resume": gettext_lazy("Resume campaign"),
+    "end": gettext_lazy("End campaign now"),
+}
+LAUNCH = gettext_lazy("Launch campaign")
+DONE = {"pause": gettext_lazy("Paused"), "resume": gettext_lazy("Resumed"), "end": gettext_lazy("Ended")}
+
+
+def page_address(campaign_id: int) -> str:
+    return reverse("admin:campaigns_campaign_page", args=[campaign_id])
+
+
+class CampaignActs(TenantAdmin):
+    """Part of the page of campaigns."""
+
+    def changeable(self, request: HttpRequest, pk: int) -> Campaign:
+        """The row, for whoever may change it. Raises Http404, PermissionDenied."""
+        campaign: Campaign = self.get_object(request, str(pk))
+        if not self.has_change_permission(request, campaign):
+            raise PermissionDenied
+        return campaign
+
+    def pause(self, request: HttpRequest, pk: int) -> HttpResponse:
+        return self.ask_about(request, pk, "pause")
+
+    def resume(self, request: HttpRequest, pk: int) -> HttpResponse:
+        return self.ask_about(request, pk, "resume")
+
+    def end(self, request: HttpRequest, pk: int) -> HttpResponse:
+        return self.ask_about(request, pk, "end")
+
+    def ask_about(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
+        """The page that says what stops or begins and asks why; its button does it."""
+        campaign = self.changeable(request, pk)
+        launches = name == "resume" and not campaign.progress_rows.exists()
+        return ConfirmedAction(
+            page=self,
+            request=request,
+            row=campaign,
+            title=(_("Launch campaign: %(campaign)s") if launches else TITLES[name]) % {"campaign": campaign},
+            paragraphs=[scopes.sentence(campaign)],
+            consequences=consequences_of(campaign, name),
+            button=LAUNCH if launches else BUTTONS[name],
+            dangerous=name == "end",
+            context={"back": page_address(campaign.pk)},
+        ).respond(partial(self.acted, request, campaign.pk, name))
+
+    def acted(self, request: HttpRequest, campaign_id: int, name: str, answers: dict[str, Any]) -> HttpResponse:
+        """Raises Invalid, which says what is in the way."""
+        campaign = lifecycle.locked(campaign_id)
+        self.remember(request, [campaign])
+        if not lifecycle.act(campaign, name, at=timezone.now()):
+            raise Invalid(_("Somebody has changed the campaign's state in the meantime. Go back to its page."))
+        if problems := problems_of(campaign, step_before=campaign.step_by) if name == "resume" else {}:
+            raise Invalid(" ".join(problems.values()))
+        self.note(request, [campaign], str(DONE[name]), reason=answers["reason"])
+        self.message_user(request, f"{campaign}: {DONE[name]}", messages.SUCCESS)
+        return redirect(page_address(campaign_id))
+
+    def try_month(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """A job tries it on the actions of the last days; the page shows how far it is, and then what it found."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        campaign = self.changeable(request, pk)
+        self.start_trial(request, campaign)
+        return redirect(page_address(pk))
+
+    def start_trial(self, request: HttpRequest, campaign: Campaign) -> None:
+        """What is in the way is said as a message."""
+        try:
+            jobs.start(
+                brand=campaign.brand,
+                draft=drafts.of_campaign(campaign),
+                days=min(TRY_DAYS, jobs.max_days()),
+                by=staff_user(request),
+                at=timezone.now(),
+            )
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+        else:
+            self.note(request, [campaign], _("Tried on past actions"))
+
+
+def plan_address(campaign_id: int) -> str:
+    return reverse("admin:campaigns_campaign_plan", args=[campaign_id])
+
+
+def consequences_of(campaign: Campaign, name: str) -> list[str]:
+    """What stops, of how many members and codes, and what stays."""
+    every, on_their_way = participants_of(campaign)
+    if name == "resume":
+        text = ngettext(
+            "%(members)s member goes on where they were.", "%(members)s members go on where they were.", on_their_way
+        )
+        resumed = [text % {"members": f"{on_their_way:,}"}] if on_their_way else []
+        return [_("Actions count in it from now on. What happened in the meantime is not counted later."), *resumed]
+    text = ngettext(
+        "%(members)s of %(every)s member who takes part has not reached the goal: they get no further.",
+        "%(members)s of %(every)s members who take part have not reached the goal: they get no further.",
+        every,
+    )
+    on_the_way = text % {"members": f"{on_their_way:,}", "every": f"{every:,}"}
+    return [
+        _("No action counts in it from now on."),
+        on_the_way if every else _("Nobody takes part in it yet."),
+        *linked.terms_of(campaign),
+        _("Rewards that were reached stay: members can still claim them, and tills still take their codes."),
+        _("You can resume it at any time.") if name == "pause" else _("To start it again, move its end in its form."),
+    ]

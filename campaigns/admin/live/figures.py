@@ -1,0 +1,223 @@
+"""What a campaign's page says of it: its state, its time, its milestones, its cost, made ready for the template."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.utils.formats import date_format
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from campaigns import linked
+from campaigns.admin.live.bars import Chart, chart_of
+from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone
+from campaigns.progress.lifecycle import State
+from campaigns.progress.results import CampaignResults, MilestoneResults
+from loyalty.rewards import pools
+from portal.base.badges import badge
+from portal.figures.cards import share
+from portal.lists.number_columns import format_number, format_points
+
+MIN_DAYS, CHART_DAYS = 14, 90  # of a chart, however short or long the campaign has run
+COLOURS = {State.OFF: "warning", State.PLANNED: "info", State.RUNNING: "success", State.ENDED: ""}
+TEXTS: dict[State, Any] = {
+    State.OFF: gettext_lazy("Paused"),
+    State.PLANNED: gettext_lazy("Scheduled"),
+    State.RUNNING: gettext_lazy("Running"),
+    State.ENDED: gettext_lazy("Ended"),
+}
+
+
+def state_badge(state: State, *, is_new: bool) -> SafeString:
+    """`is_new`: nobody has ever taken part in it, so it is not paused."""
+    return badge("", _("Not launched")) if is_new else badge(COLOURS[state], TEXTS[state])
+
+
+@dataclass(frozen=True, slots=True)
+class MilestoneLine:
+    """A milestone on the way: where it lies on the line, what it gives, how many reached it."""
+
+    milestone: Milestone
+    results: MilestoneResults
+    percent: float  # of the way to the goal
+    share: float  # of those who take part
+    gives: str
+    stock: SafeString | str
+
+    @property
+    def reached(self) -> str:
+        return f"{self.results.reached:,}"
+
+    @property
+    def claimed(self) -> str:
+        return f"{self.results.claimed:,}"
+
+    @property
+    def waiting(self) -> str:
+        return f"{self.results.waiting:,}"
+
+    @property
+    def used(self) -> str:
+        """Of things; points are no codes."""
+        return f"{self.results.used:,}" if self.results.issued else "—"
+
+
+def milestone_lines(campaign: Campaign, results: CampaignResults, *, at: datetime) -> list[MilestoneLine]:
+    rounds = max(results.participants, results.rounds)
+    milestones = list(campaign.milestones.select_related("reward").order_by("threshold"))
+    rewards = [each.reward for each in milestones if each.reward is not None]
+    left: dict[int, int | None] = {each.pk: each.stock for each in rewards}
+    left.update(pools.left(rewards, at=at))
+    return [
+        MilestoneLine(
+            milestone=each,
+            results=own,
+            percent=min(100.0, share(each.threshold, campaign.target_value)),
+            share=min(100.0, share(own.reached, rounds)),
+            gives=what_it_gives(each),
+            stock=stock_text(left.get(each.reward_id)) if each.reward_id else "",
+        )
+        for each in milestones
+        for own in [results.milestones.get(each.pk) or MilestoneResults()]
+    ]
+
+
+def what_it_gives(milestone: Milestone) -> str:
+    """Points, or a thing that a till hands out."""
+    if milestone.reward_points:
+        return format_points(milestone.reward_points)
+    return _("a reward of the catalogue") if milestone.reward_id else _("a thing with a code for the till")
+
+
+def stock_text(left: int | None) -> SafeString | str:
+    """None: as many as are won. Where none is left, what is won waits."""
+    if left is None:
+        return ""
+    if not left:
+        return badge("danger", _("None left: it waits to be claimed"))
+    return _("%(stock)s left") % {"stock": f"{left:,}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the milestones have paid of what they may pay; without a limit, `of` is empty."""
+
+    spent: str
+    of: str
+    percent: float
+    is_used_up: bool
+    money: str
+
+
+def budget_of(campaign: Campaign, results: CampaignResults, *, with_money: bool) -> Budget:
+    """`with_money`: for whoever may see what a point costs."""
+    spent = results.points + results.points_waiting
+    row = CampaignBudget.objects.filter(campaign=campaign).first() if campaign.budget is not None else None
+    if row is not None:
+        spent = row.points
+    limit = campaign.budget
+    money = ""
+    if with_money:
+        cost = results.cost
+        money = _("no cost per point is set") if cost is None else f"{cost:,} {campaign.brand.currency}"
+    return Budget(
+        spent=format_number(spent),
+        of="" if limit is None else format_number(limit),
+        percent=0.0 if not limit else min(100.0, round(float(100 * spent / limit), 1)),
+        is_used_up=limit is not None and spent >= limit,
+        money=money,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLine:
+    """Where the campaign is between its beginning and its end; `percent` is None where it has no end."""
+
+    begins: str
+    ends: str
+    left: str
+    percent: float | None
+
+
+def time_line(campaign: Campaign, *, at: datetime) -> TimeLine:
+    zone = campaign.brand.zone
+    begins, ends = campaign.starts_at or campaign.created_at, campaign.ends_at
+    percent = None
+    if ends is not None:
+        whole = (ends - begins).total_seconds()
+        percent = round(min(100.0, max(0.0, 100 * (at - begins).total_seconds() / whole)), 1) if whole > 0 else 100.0
+    return TimeLine(
+        begins=_moment(begins, zone),
+        ends=_moment(ends, zone) if ends else _("no end"),
+        left=_left(campaign, at),
+        percent=percent,
+    )
+
+
+def _moment(moment: datetime, zone: Any) -> str:
+    local = moment.astimezone(zone)
+    return f"{date_format(local, 'j M Y, H:i')} {local.tzname()}"
+
+
+def _left(campaign: Campaign, at: datetime) -> str:
+    zone = campaign.brand.zone
+    today = at.astimezone(zone).date()
+    if campaign.ends_at is not None and campaign.ends_at <= at:
+        return _ago((today - campaign.ends_at.astimezone(zone).date()).days)
+    if campaign.starts_at is not None and campaign.starts_at > at:
+        days = (campaign.starts_at.astimezone(zone).date() - today).days
+        return ngettext("begins in %(days)s day", "begins in %(days)s days", days) % {"days": f"{days:,}"}
+    if campaign.ends_at is None:
+        return _("runs until somebody ends it")
+    days = (campaign.ends_at.astimezone(zone).date() - today).days
+    if not days:
+        return _("ends today")
+    return ngettext("%(days)s day left", "%(days)s days left", days) % {"days": f"{days:,}"}
+
+
+def _ago(days: int) -> str:
+    if not days:
+        return _("ended today")
+    return ngettext("ended %(days)s day ago", "ended %(days)s days ago", days) % {"days": f"{days:,}"}
+
+
+def after_the_end(campaign: Campaign) -> list[str]:
+    """What happens to members, rewards and codes once it is over."""
+    return [
+        _("Nobody gets ahead in it after that. Progress stays visible to staff."),
+        _("Rewards that were reached stay: members can still claim them, and tills still take their codes."),
+        *linked.terms_of(campaign),
+    ]
+
+
+def days_chart(campaign: Campaign, results: CampaignResults, *, at: datetime) -> Chart | None:
+    """From its beginning, MIN_DAYS at least and the last CHART_DAYS at most; None while nothing has happened."""
+    if not results.days:
+        return None
+    zone = campaign.brand.zone
+    ends = min(at, campaign.ends_at) if campaign.ends_at else at
+    last = max(ends.astimezone(zone).date(), *results.days)
+    begins = (campaign.starts_at or campaign.created_at).astimezone(zone).date()
+    first = max(min(begins, *results.days), last - timedelta(days=CHART_DAYS - 1))
+    first = min(first, last - timedelta(days=MIN_DAYS - 1))
+    return chart_of(results.days, first=first, last=last)
+
+
+@dataclass(frozen=True, slots=True)
+class DayLine:
+    day: date
+    begun: str
+    won: str
+    points: str
+
+    @property
+    def label(self) -> str:
+        return date_format(self.day, "j M Y")
+
+
+def day_lines(results: CampaignResults) -> Sequence[DayLine]:
+    """The table behind the chart, the latest day first."""
+    days = sorted(results.days.items(), reverse=True)[:CHART_DAYS]
+    return [DayLine(day, f"{it.begun:,}", f"{it.won:,}", format_number(it.points)) for day, it in days]

@@ -1,0 +1,175 @@
+"""The page of a campaign: state, figures, days, cost and time, with what may be done with it."""
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from brands.identity import roles
+from brands.identity.roles import VIEW
+from campaigns.accrual import scopes
+from campaigns.admin.live import figures
+from campaigns.admin.live.acts import BUTTONS, LAUNCH, CampaignActs, page_address, plan_address
+from campaigns.admin.live.trials import trial_context
+from campaigns.models.campaigns import Campaign
+from campaigns.progress import lifecycle, saved_results
+from campaigns.progress.lifecycle import State
+from campaigns.progress.results import CampaignResults
+from portal.figures import cards
+from portal.figures.cards import Card, share
+from portal.lists.changelist import CountedChangeList
+
+PROGRESS, CLAIMS, REDEMPTIONS = "campaigns.userloyaltycampaign", "campaigns.rewardclaim", "loyalty.redemption"
+COSTS, REPLAYS, BATCHES = "loyalty.pointcost", "campaigns.replay", "authcodes.batchrange"
+ICONS = {"pause": "pause", "resume": "play_arrow", "end": "stop"}
+
+
+class CampaignList(CountedChangeList):
+    """Leads to the pages of campaigns, not to their forms."""
+
+    def url_for_result(self, result: Any) -> str:
+        return page_address(result.pk)
+
+
+class CampaignPages(CampaignActs):
+    """Part of the page of campaigns."""
+
+    def get_urls(self) -> list[Any]:
+        views = {
+            "page": self.page,
+            "pause": self.pause,
+            "resume": self.resume,
+            "end": self.end,
+            "try_month": self.try_month,
+        }
+        own = [
+            path(
+                f"<id:pk>/{name.replace('_', '-')}/",
+                self.admin_site.admin_view(view),
+                name=f"campaigns_campaign_{name}",
+            )
+            for name, view in views.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    def get_changelist(self, request: HttpRequest, **more: Any) -> type[CountedChangeList]:  # noqa: ARG002 - Django's
+        return CampaignList
+
+    def response_post_save_add(self, request: HttpRequest, obj: Campaign) -> HttpResponseRedirect:  # noqa: ARG002 - Django's
+        return HttpResponseRedirect(page_address(obj.pk))
+
+    def response_post_save_change(self, request: HttpRequest, obj: Campaign) -> HttpResponseRedirect:  # noqa: ARG002 - as above
+        return HttpResponseRedirect(page_address(obj.pk))
+
+    def page(self, request: HttpRequest, pk: int) -> HttpResponse:
+        campaign: Campaign = self.get_object(request, str(pk))
+        if not self.has_view_permission(request, campaign):
+            raise PermissionDenied
+        at = timezone.now()
+        seen = {label: campaign.brand_id in roles.brand_scope(request.user, VIEW, label) for label in SEEN}
+        state = lifecycle.state_of(campaign, at=at)
+        may_change = self.has_change_permission(request, campaign)
+        context: dict[str, Any] = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": str(campaign),
+            "campaign": campaign,
+            "sentence": scopes.sentence(campaign),
+            "time": figures.time_line(campaign, at=at),
+            "after": figures.after_the_end(campaign),
+            "batches": self.rows(request, BATCHES, "campaign", campaign)
+            if seen[BATCHES] and has_batches(campaign)
+            else "",
+            "edit": reverse("admin:campaigns_campaign_change", args=[pk]) if may_change else "",
+            "duplicate": self.may_duplicate(request, campaign),
+        }
+        has_begun = True
+        if seen[PROGRESS] and seen[CLAIMS]:
+            results, counted_at = saved_results.latest(campaign, at=at)
+            has_begun = bool(results.participants)
+            context |= {
+                "cards": self.cards(request, campaign, results, sees_till=seen[REDEMPTIONS]),
+                "milestones": figures.milestone_lines(campaign, results, at=at),
+                "sees_till": seen[REDEMPTIONS],
+                "budget": figures.budget_of(campaign, results, with_money=seen[COSTS]),
+                "chart": figures.days_chart(campaign, results, at=at),
+                "days": figures.day_lines(results),
+                "counted_at": counted_at if counted_at != at else None,
+                "claims": self.rows(request, CLAIMS, "milestone__campaign", campaign),
+            }
+        is_new = state is State.OFF and not has_begun
+        context["badge"] = figures.state_badge(state, is_new=is_new)
+        context["plan"] = plan_address(pk) if may_change and is_new else ""
+        context["acts"] = self.acts(campaign, state, is_new=is_new) if may_change else []
+        if seen[REPLAYS]:
+            context |= trial_context(campaign, may_try=may_change)
+        with timezone.override(campaign.brand.zone):
+            return TemplateResponse(request, "admin/campaigns/campaign/page.html", context).render()
+
+    def may_duplicate(self, request: HttpRequest, campaign: Campaign) -> str:
+        may = self.has_add_permission(request, campaign)
+        return reverse("admin:campaigns_campaign_duplicate", args=[campaign.pk]) if may else ""
+
+    def acts(self, campaign: Campaign, state: State, *, is_new: bool) -> list[dict[str, Any]]:
+        """What may be done in its state, with the words of the buttons."""
+        return [
+            {
+                "name": name,
+                "label": LAUNCH if is_new and name == "resume" else BUTTONS[name],
+                "icon": ICONS[name],
+                "address": reverse(f"admin:campaigns_campaign_{name}", args=[campaign.pk]),
+            }
+            for name, states in lifecycle.ACTS.items()
+            if state in states
+        ]
+
+    def rows(self, request: HttpRequest, label: str, way: str, campaign: Campaign, **more: Any) -> str:
+        """The list of rows that belong to the campaign."""
+        return cards.address(request, label, {f"{way}__campaign_id__exact": campaign.pk, **more}) or ""
+
+    def cards(
+        self, request: HttpRequest, campaign: Campaign, results: CampaignResults, *, sees_till: bool
+    ) -> list[Card]:
+        reached = share(results.reached, results.participants)
+        claimed = results.claimed + results.waiting
+        rounds = _("%(times)s times in all") % {"times": f"{results.rounds:,}"}
+        again = campaign.is_repeatable or results.rounds != results.reached
+        result = [
+            Card(
+                _("Members taking part"),
+                f"{results.participants:,}",
+                _("%(members)s on their way to the goal") % {"members": f"{results.in_progress:,}"},
+                link=self.rows(request, PROGRESS, "campaign", campaign) or None,
+            ),
+            Card(
+                _("Reached the goal"),
+                f"{results.reached:,}",
+                rounds if again else _("of those who take part"),
+                percent=reached if results.participants else None,
+            ),
+            Card(
+                _("Rewards won"),
+                f"{claimed:,}",
+                _("%(waiting)s to be claimed") % {"waiting": f"{results.waiting:,}"},
+                link=self.rows(request, CLAIMS, "milestone__campaign", campaign) or None,
+            ),
+        ]
+        if sees_till:
+            issued = sum(each.issued for each in results.milestones.values())
+            note = _("of %(issued)s codes for the till") % {"issued": f"{issued:,}"}
+            percent = share(results.used, issued) if issued else None
+            result.append(Card(_("Used at the till"), f"{results.used:,}", note, percent=percent))
+        return result
+
+
+def has_batches(campaign: Any) -> bool:
+    """Batches live in a higher app."""
+    result: bool = campaign.batches.exists()
+    return result
+
+
+SEEN = (PROGRESS, CLAIMS, REDEMPTIONS, COSTS, REPLAYS, BATCHES)

@@ -1,0 +1,53 @@
+"""A campaign on past actions: how far the job is that tries it, and what the last one found."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.urls import reverse
+
+from campaigns.admin.replay_figures import ReplayFigures
+from campaigns.models.campaigns import Campaign
+from campaigns.models.replays import Replay
+from portal.lists.number_columns import format_points
+from portal.pages.jobs import job_context
+
+
+def trial_context(campaign: Campaign, *, may_try: bool) -> dict[str, Any]:
+    """How far the last trial on past actions is, and what the last finished one found."""
+    rows = Replay.objects.select_related("brand", "job").filter(campaign=campaign).order_by("-pk")
+    last, finished = rows.first(), rows.filter(result__isnull=False).first()
+    context: dict[str, Any] = {
+        "try_address": reverse("admin:campaigns_campaign_try_month", args=[campaign.pk]) if may_try else ""
+    }
+    if last is not None and last.job is not None and last.job.is_unfinished:
+        context["job"] = job_context(last.job)
+    if finished is not None:
+        context["trial"] = trial_of(finished)
+    return context
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What the campaign would have brought on past days, by its last replay."""
+
+    address: str
+    period: str
+    participants: str
+    finishers: str
+    points: str
+    things: str
+
+
+def trial_of(replay: Replay) -> Trial:
+    figures = ReplayFigures(replay)
+    campaign: Any = figures.campaign or {"participants": 0, "finishers": 0, "milestones": ()}
+    points = sum((Decimal(each["points"]) for each in campaign["milestones"]), Decimal(0))
+    return Trial(
+        address=reverse("admin:campaigns_replay_change", args=[replay.pk]),
+        period=figures.period,
+        participants=f"{campaign['participants']:,}",
+        finishers=f"{campaign['finishers']:,}",
+        points=format_points(points),
+        things=f"{sum(each['things'] for each in campaign['milestones']):,}",
+    )

@@ -1,0 +1,43 @@
+"""Who and what counts in a campaign, as the wizard asks it, and the conditions that this is; and back."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+EVERYBODY, LEVELS, SEGMENTS = "all", "level", "segment"
+# The wizard's field of each condition it makes; all of them must hold.
+FIELDS = {"level": "levels", "segment": "segments", "product": "products", "batch": "batches", "city": "places"}
+OF_ROWS = {"segment", "product", "batch"}
+
+
+def conditions_of(cleaned: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the wizard's answers; empty where everything counts for everybody."""
+    chosen = {
+        "level": cleaned["levels"] if cleaned["audience"] == LEVELS else (),
+        "segment": cleaned["segments"] if cleaned["audience"] == SEGMENTS else (),
+        "product": cleaned["products"],
+        "batch": cleaned["batches"],
+        "city": cleaned["places"],
+    }
+    rows = [
+        {"field": name, "operator": "in", "value": [int(each) if name in OF_ROWS else each for each in values]}
+        for name, values in chosen.items()
+        if values
+    ]
+    return {"all": rows} if rows else {}
+
+
+def initial_of(conditions: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The wizard's answers that make these conditions; None where the wizard asks too little for them."""
+    rows: Sequence[Any] = conditions.get("all", ()) if conditions else ()
+    if conditions and set(conditions) != {"all"}:
+        return None
+    initial: dict[str, Any] = {"audience": EVERYBODY}
+    for row in rows:
+        name = FIELDS.get(row.get("field", ""))
+        if name is None or row.get("operator") != "in" or name in initial or not isinstance(row.get("value"), list):
+            return None
+        initial[name] = ", ".join(row["value"]) if name == "places" else [str(each) for each in row["value"]]
+    if "levels" in initial and "segments" in initial:
+        return None
+    initial["audience"] = LEVELS if "levels" in initial else SEGMENTS if "segments" in initial else EVERYBODY
+    return initial

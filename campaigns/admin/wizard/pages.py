@@ -1,0 +1,282 @@
+"""The pages of the wizard: the cards that a new campaign begins with, the form in steps, and its launch."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+
+from brands import audit_log
+from brands.audit_log import AuditedChange
+from brands.identity import roles
+from brands.identity.roles import ADD
+from brands.models.tenants import Brand
+from campaigns.admin.campaign_form import problems_of
+from campaigns.admin.live.acts import CampaignActs, page_address, plan_address
+from campaigns.admin.live.trials import trial_context
+from campaigns.admin.wizard import preview
+from campaigns.admin.wizard.form import WizardForm, initial_of
+from campaigns.admin.wizard.templates import CARDS, Card
+from campaigns.models.campaigns import Campaign, Milestone
+from campaigns.progress import lifecycle
+from core.errors import DomainError
+from loyalty.models.rewards import Reward
+from portal.base.audit_mixin import audit_context
+
+RULE, REWARD = "campaigns.earningrule", "loyalty.reward"
+MAX_BRANDS = 50  # that are offered by name
+TWICE = timedelta(minutes=2)  # in which the same name again is the same click again
+# What the campaign says by these fields, the wizard asks by others.
+FIELD_NAMES = {"conditions": "audience", "campaign_name": "name", "starts_at": "starts_on", "ends_at": "ends_on"}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A card with where it leads."""
+
+    card: Card
+    address: str
+
+
+class CampaignWizard(CampaignActs):
+    """Part of the page of campaigns."""
+
+    def get_urls(self) -> list[Any]:
+        return [
+            path("new/", self.admin_site.admin_view(self.new), name="campaigns_campaign_new"),
+            path("<id:pk>/plan/", self.admin_site.admin_view(self.plan), name="campaigns_campaign_plan"),
+            *super().get_urls(),
+        ]
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Cards first; the form with everything is one of them, and what its script and other pages ask for."""
+        if request.method == "POST" or {"form", "_popup"} & set(request.GET):
+            return super().add_view(request, form_url, extra_context)
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        brand = self.brand_chosen(request)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("New campaign"),
+            "choices": self.choices_of(request, brand),
+            "full_form": f"{reverse('admin:campaigns_campaign_add')}?form=all",
+            "brands": self.brand_links(request, brand, reverse("admin:campaigns_campaign_add")),
+        }
+        return TemplateResponse(request, "admin/campaigns/campaign/cards.html", context).render()
+
+    def brands_to_add_to(self, request: HttpRequest) -> list[Brand]:
+        within = self.brand_scope(request, ADD)
+        return list(within.of(Brand.objects.order_by("name", "pk"), "pk")[:MAX_BRANDS]) if within else []
+
+    def brand_chosen(self, request: HttpRequest) -> Brand:
+        """Of those that the person may make campaigns for; the first one where none is chosen. Raises Http404."""
+        chosen = request.POST.get("brand") or request.GET.get("brand", "")
+        within = self.brand_scope(request, ADD)
+        if not within:
+            raise PermissionDenied
+        rows = within.of(Brand.objects.order_by("name", "pk"), "pk")
+        if chosen and not (chosen.isascii() and chosen.isdigit() and len(chosen) < 19):
+            raise Http404
+        brand = (rows.filter(pk=int(chosen)) if chosen else rows).first()
+        if brand is None:
+            raise Http404
+        return brand
+
+    def brand_links(self, request: HttpRequest, brand: Brand, address: str, **more: str) -> list[dict[str, Any]]:
+        """To the same of other brands, for who works for several."""
+        rows = self.brands_to_add_to(request)
+        if len(rows) < 2:
+            return []
+        return [
+            {
+                "label": str(each),
+                "address": f"{address}?{urlencode({**more, 'brand': str(each.pk)})}",
+                "is_current": each == brand,
+            }
+            for each in rows
+        ]
+
+    def choices_of(self, request: HttpRequest, brand: Brand) -> list[Choice]:
+        """The cards that lead to a page where the person may make what they promise."""
+        may_add_rules = brand.pk in roles.brand_scope(request.user, ADD, RULE)
+        return [Choice(card, card_address(card, brand)) for card in CARDS.values() if not card.is_rule or may_add_rules]
+
+    # --- The form
+
+    def new(self, request: HttpRequest) -> HttpResponse:
+        brand = self.brand_chosen(request)
+        card = CARDS.get(request.GET.get("template", "collect"))
+        if card is None or card.is_rule:
+            raise Http404
+        initial = card.initial(timezone.now(), brand.zone)
+        return self.answered(request, Campaign(brand=brand, is_active=False), initial, kind=str(card.title))
+
+    def plan(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """A campaign that was saved for later; one that has begun has its page and its form."""
+        campaign = self.changeable(request, pk)
+        initial = initial_of(campaign)
+        if initial is None:
+            self.message_user(request, _("This campaign has more than the wizard asks. Change it here."), messages.INFO)
+            return redirect("admin:campaigns_campaign_change", pk)
+        if not may_be_planned(campaign):
+            self.message_user(request, _("This campaign was launched already. Change it in its form."), messages.INFO)
+            return redirect(page_address(pk))
+        return self.answered(request, campaign, initial, kind=_("Plan of %(campaign)s") % {"campaign": campaign})
+
+    def answered(self, request: HttpRequest, campaign: Campaign, initial: Any, *, kind: str) -> HttpResponse:
+        """The form; once it is right, what its button says."""
+        may_add_rewards = campaign.brand_id in roles.brand_scope(request.user, ADD, REWARD)
+        options: dict[str, Any] = {"brand": campaign.brand, "may_add_rewards": may_add_rewards}
+        form = WizardForm(request.POST if request.method == "POST" else None, initial=initial, **options)
+        if request.method == "POST" and form.is_valid():
+            response = self.saved(request, form, campaign)
+            if response is not None:
+                return response
+        return self.form_page(request, form, campaign, kind)
+
+    def form_page(self, request: HttpRequest, form: WizardForm, campaign: Campaign, kind: str) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "original": campaign if campaign.pk else None,
+            "title": kind,
+            "form": form,
+            "brand": campaign.brand,
+            "campaign": campaign,
+            "preview": preview.of_form(form),
+            "opened": request.POST.get("opened") or version_of(campaign),
+            "brands": []
+            if campaign.pk
+            else self.brand_links(
+                request, campaign.brand, request.path, template=request.GET.get("template", "collect")
+            ),
+            "back": page_address(campaign.pk) if campaign.pk else reverse("admin:campaigns_campaign_add"),
+            **(trial_context(campaign, may_try=False) if campaign.pk else {}),
+        }
+        with timezone.override(campaign.brand.zone):
+            return TemplateResponse(request, "admin/campaigns/campaign/wizard.html", context).render()
+
+    # --- Saving
+
+    def saved(self, request: HttpRequest, form: WizardForm, campaign: Campaign) -> HttpResponse | None:
+        """Campaign, milestones and new rewards together, or what is wrong at its field; None then."""
+        launches = "_launch" in request.POST
+        try:
+            with transaction.atomic():
+                Brand.objects.select_for_update(no_key=True).get(pk=campaign.brand_id)  # one after the other
+                twin = self.twin_of(campaign, form.cleaned_data["name"])
+                if twin is not None and not campaign.pk and twin.created_at > timezone.now() - TWICE:
+                    return redirect(page_address(twin.pk))  # a button that was pressed twice
+                if twin is not None:
+                    form.add_error("name", _("Another campaign has this name. Choose a name of its own."))
+                    return None
+                made = self.stored(request, form, campaign, launches=launches)
+        except ValidationError as error:
+            add_problems(form, error)
+            return None
+        except DomainError as error:
+            form.add_error(None, error.message)
+            return None
+        return self.went_on(request, made, launches=launches)
+
+    def twin_of(self, campaign: Campaign, name: str) -> Campaign | None:
+        rows = Campaign.objects.filter(brand=campaign.brand_id, campaign_name=name).exclude(pk=campaign.pk)
+        return rows.order_by("-pk").first()
+
+    def stored(self, request: HttpRequest, form: WizardForm, campaign: Campaign, *, launches: bool) -> Campaign:
+        """Raises ValidationError by the campaign's fields."""
+        before = lifecycle.locked(campaign.pk) if campaign.pk else None
+        made = before or Campaign(brand=campaign.brand)
+        if before is not None:
+            if not may_be_planned(before):
+                raise ValidationError(_("Somebody has launched this campaign in the meantime."))
+            if request.POST.get("opened") != version_of(before):
+                text = _("Somebody else changed this after you opened it. Copy what you typed, and reload the page.")
+                raise ValidationError(text)
+            self.remember(request, [before])
+        step_before = made.step_by if before else None
+        form.fill(made)
+        made.is_active = launches
+        made.full_clean()
+        if problems := problems_of(made, step_before=step_before):
+            raise ValidationError(dict(problems))
+        made.save()
+        self._store_milestones(request, form, made)
+        if before is not None:
+            self.note(request, [made], audit_log.CHANGED)
+        else:
+            row = AuditedChange(made, made.brand_id, audit_log.changes(None, made))
+            audit_log.record(audit_context=audit_context(request), action=audit_log.ADDED, rows=[row])
+        return made
+
+    def _store_milestones(self, request: HttpRequest, form: WizardForm, campaign: Campaign) -> None:
+        """Nobody has reached any of those before: they go."""
+        campaign.milestones.all().delete()
+        noted: list[AuditedChange] = []
+        for milestone, new_reward in form.milestones_of(campaign):
+            if new_reward:
+                milestone.reward = Reward.objects.create(brand=campaign.brand, name=new_reward, cost=None)
+                milestone.reward_name = new_reward
+                changes = audit_log.changes(None, milestone.reward)
+                noted.append(AuditedChange(milestone.reward, campaign.brand_id, changes))
+            milestone.save()
+        if noted:
+            audit_log.record(audit_context=audit_context(request), action=audit_log.ADDED, rows=noted)
+
+    def went_on(self, request: HttpRequest, made: Campaign, *, launches: bool) -> HttpResponse:
+        if "_try" in request.POST:
+            self.start_trial(request, made)
+            return redirect(f"{plan_address(made.pk)}#limits")
+        if not launches:
+            text = _("Saved for later. Nothing counts in it until you launch it.")
+        elif lifecycle.state_of(made, at=timezone.now()) is lifecycle.State.PLANNED:
+            text = _("Scheduled. It begins by itself on its first day.")
+        else:
+            text = _("Launched. Actions count in it from now on.")
+        self.message_user(request, text, messages.SUCCESS)
+        return redirect(page_address(made.pk))
+
+
+def card_address(card: Card, brand: Brand) -> str:
+    name = "admin:campaigns_earningrule_add" if card.is_rule else "admin:campaigns_campaign_new"
+    return f"{reverse(name)}?{urlencode({'template': card.name, 'brand': str(brand.pk)})}"
+
+
+def may_be_planned(campaign: Campaign) -> bool:
+    """As long as it was never launched: it is off, and nobody takes part in it."""
+    is_off = not campaign.is_active
+    return is_off and not campaign.progress_rows.exists() and not milestones_won(campaign)
+
+
+def version_of(campaign: Campaign) -> str:
+    """What the plan was like when a form of it was opened; a new one has no version."""
+    if not campaign.pk:
+        return ""
+    text = repr(sorted((initial_of(campaign) or {}).items(), key=str))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def milestones_won(campaign: Campaign) -> bool:
+    return Milestone.objects.filter(campaign=campaign, claims__isnull=False).exists()
+
+
+def add_problems(form: WizardForm, error: ValidationError) -> None:
+    """What the campaign's own rules say, at the fields by which the wizard asks it."""
+    by_field = error.message_dict if hasattr(error, "error_dict") else {"": error.messages}
+    for name, texts in by_field.items():
+        field = FIELD_NAMES.get(name, name)
+        for text in texts:
+            form.add_error(field if field in form.fields else None, text)

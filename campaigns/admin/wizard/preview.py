@@ -1,0 +1,83 @@
+"""What a member will see of a campaign that is being made, as far as the form says it already."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from campaigns.admin.wizard.milestone_rows import NEW, NOTHING, POINTS, ROWS, points_texts
+from portal.lists.number_columns import format_number
+
+ZERO = Decimal(0)
+MAX_POINTS = 10**8  # that the column of points holds
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A milestone on the line: its number, where it lies in percent of the way, and what it gives."""
+
+    at: int
+    percent: float
+    reward: str
+    points: Decimal = ZERO
+    is_thing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    name: str
+    goal: int
+    stops: Sequence[Stop]
+
+    @property
+    def worth(self) -> str:
+        """What a member gets who reaches all of it once."""
+        counted = {
+            "[points]": format_number(sum((stop.points for stop in self.stops), ZERO)),
+            "[rewards]": str(sum(stop.is_thing for stop in self.stops)),
+        }
+        text = _("[points] points and [rewards] rewards")
+        for name, value in counted.items():
+            text = text.replace(name, value)
+        return text
+
+
+def of_form(form: Any) -> Preview:
+    """By what was typed or, on a new page, what the fields begin with; whatever cannot be read is left out."""
+    goal = _number(form["target_value"].value()) or 1
+    stops = []
+    for number in range(1, ROWS + 1):
+        at = _number(form[f"at_{number}"].value())
+        if at is not None:
+            percent = round(min(100.0, 100 * at / goal), 1)
+            gives, points = str(form[f"gives_{number}"].value() or NOTHING), _points(form, number)
+            reward = _reward(form, number, gives, points)
+            is_thing = gives not in {NOTHING, POINTS}
+            stops.append(Stop(at, percent, reward, points if gives == POINTS else ZERO, is_thing))
+    return Preview(str(form["name"].value() or ""), goal, sorted(stops, key=lambda stop: stop.at))
+
+
+def _number(value: Any) -> int | None:
+    text = str(value or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 8 and int(text) else None
+
+
+def _points(form: Any, number: int) -> Decimal:
+    field: Any = form.fields[f"points_{number}"]
+    try:
+        points: Decimal | None = field.to_python(form[f"points_{number}"].value())
+    except ValidationError:
+        return ZERO
+    return points if points is not None and points.is_finite() and abs(points) < MAX_POINTS else ZERO
+
+
+def _reward(form: Any, number: int, gives: str, points: Decimal) -> str:
+    if gives == POINTS:
+        return points_texts(points)[0] if points else ""
+    if gives == NEW:
+        return str(form[f"new_{number}"].value() or "")
+    reward = form.rewards.get(gives.removeprefix("r"))
+    return reward.name if reward else ""

@@ -1,0 +1,50 @@
+"""The states of a campaign: not running, planned, running, over; and what leads from one to another."""
+
+from datetime import datetime
+from enum import Enum
+
+from campaigns.models.campaigns import Campaign
+
+
+class State(Enum):
+    """As its dates and its switch say at a moment. The budget has no state: without points, milestones pay nothing."""
+
+    OFF = "off"
+    PLANNED = "planned"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+# In which states each act may be done.
+ACTS: dict[str, set[State]] = {
+    "resume": {State.OFF},
+    "pause": {State.PLANNED, State.RUNNING},
+    "end": {State.RUNNING},
+}
+
+
+def state_of(campaign: Campaign, *, at: datetime) -> State:
+    """What is over is over, switched off or not."""
+    if campaign.ends_at is not None and campaign.ends_at <= at:
+        return State.ENDED
+    if not campaign.is_active:
+        return State.OFF
+    return State.PLANNED if campaign.starts_at is not None and campaign.starts_at > at else State.RUNNING
+
+
+def locked(campaign_id: int) -> Campaign:
+    """As it is now; nobody else changes it until the transaction ends."""
+    return Campaign.objects.select_for_update(no_key=True, of=("self",)).select_related("brand").get(pk=campaign_id)
+
+
+def act(campaign: Campaign, name: str, *, at: datetime) -> bool:
+    """Do it, if the state at `at` allows it; False where it does not. Call with the campaign locked."""
+    if state_of(campaign, at=at) not in ACTS[name]:
+        return False
+    if name == "end":
+        campaign.ends_at = at
+        campaign.save(update_fields=["ends_at"])
+    else:
+        campaign.is_active = name == "resume"
+        campaign.save(update_fields=["is_active"])
+    return True

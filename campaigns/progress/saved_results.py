@@ -1,0 +1,63 @@
+"""Results of campaigns that take long to count, kept in Redis for a few minutes: a page shows them at once."""
+
+import json
+from dataclasses import asdict
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from time import monotonic
+from typing import Any
+
+from campaigns.models.campaigns import Campaign
+from campaigns.progress import results
+from campaigns.progress.results import CampaignResults, DayResults, MilestoneResults
+from core.json_values import iso
+from core.redis import client
+
+# What is counted faster is counted anew for each page.
+SLOW_SECONDS = 0.3
+# Kept for so many times as long as counting takes: it costs no more than this share of a processor.
+TIMES, MAX_SECONDS = 120, 600
+
+
+def latest(campaign: Campaign, *, at: datetime) -> tuple[CampaignResults, datetime]:
+    """The results, and when they were counted: at `at`, or a few minutes before where counting takes long."""
+    key = f"campaign-results:{campaign.pk}:{campaign.target_value}"
+    stored = client.ask(lambda: client.client().get(key))
+    if isinstance(stored, bytes):
+        data = json.loads(stored)
+        counted_at = datetime.fromisoformat(data.pop("at"))
+        if counted_at <= at + timedelta(seconds=1):
+            return _read(data), counted_at
+    began = monotonic()
+    counted = results.results_of(campaign)
+    seconds = monotonic() - began
+    if seconds >= SLOW_SECONDS:
+        text = json.dumps({**asdict(counted), "days": _days(counted), "at": iso(at.astimezone(UTC))}, default=str)
+        life = min(MAX_SECONDS, max(1, int(seconds * TIMES)))
+        client.ask(lambda: client.client().set(key, text, ex=life))
+    return counted, at
+
+
+def reset(campaign: Campaign) -> None:
+    """So that the next page counts anew, after somebody has changed what the results say."""
+    client.ask(lambda: client.client().delete(f"campaign-results:{campaign.pk}:{campaign.target_value}"))
+
+
+def _days(counted: CampaignResults) -> dict[str, Any]:
+    return {day.isoformat(): asdict(each) for day, each in counted.days.items()}
+
+
+def _read(data: dict[str, Any]) -> CampaignResults:
+    numbers: dict[str, Any] = {
+        name: None if data[name] is None else Decimal(data[name]) for name in ("points", "points_waiting", "cost")
+    }
+    milestones = {
+        int(key): MilestoneResults(**{**each, "points": Decimal(each["points"])})
+        for key, each in data["milestones"].items()
+    }
+    days = {
+        date.fromisoformat(key): DayResults(**{**each, "points": Decimal(each["points"])})
+        for key, each in data["days"].items()
+    }
+    whole = {name: data[name] for name in ("participants", "reached", "rounds", "claimed", "waiting")}
+    return CampaignResults(**whole, **numbers, milestones=milestones, days=days)

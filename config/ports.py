@@ -105,13 +105,23 @@ PERSONAL_DATA = {
 }
 # Name -> `loyalty.merges.parts.Part`: what else goes over when two accounts of one person are merged, in this order.
 ACCOUNT_MERGES = {"progress": "campaigns.progress.merging.PROGRESS"}
-CUSTOMER_PANELS = {
-    "loyalty.loyaltytransaction": "loyalty.admin.ledger.panel",
-    "loyalty.levelchange": "loyalty.admin.levels.changes.panel",
-    "loyalty.referral": "loyalty.admin.programme.referrals.panel",
-    "campaigns.userloyaltycampaign": "campaigns.admin.progress.panel",
-    "authcodes.scan": "authcodes.admin.scans.panel",
-}
+# `portal.timeline.sources.Source`: what a customer's page tells of, in the order of its chips.
+CUSTOMER_TIMELINE = [
+    "loyalty.admin.member_page.points_lines.POINTS",
+    "authcodes.admin.codes.customer_scans.SCANS",
+    "loyalty.admin.member_page.other_lines.REWARDS",
+    "campaigns.admin.reward_claims.WINS",
+    "loyalty.admin.member_page.points_lines.LEVELS",
+    "loyalty.admin.member_page.other_lines.MESSAGES",
+    "loyalty.admin.member_page.other_lines.CARDS",
+    "loyalty.admin.member_page.other_lines.REFERRALS",
+    "loyalty.admin.member_page.other_lines.MERGES",
+    "portal.timeline.staff_acts.STAFF_ACTS",
+]
+# How far a customer is in a brand's campaigns, for the customer's page.
+CUSTOMER_CAMPAIGNS = "campaigns.admin.progress.of_customer"
+# A CTE of whoever scanned since a moment, for the orders of the list of members.
+MEMBERS_SEEN = "authcodes.rollups.seen.SEEN"
 
 # --- Jobs ------------------------------------------------------------------------------------------------------------
 # Called with each job that ends, in the transaction in which it does.

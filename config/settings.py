@@ -10,7 +10,8 @@ from config import environment as env
 from config.ports import (  # noqa: F401 - settings
     ACCOUNT_MERGES,
     CELERY_TASK_ROUTES,
-    CUSTOMER_PANELS,
+    CUSTOMER_CAMPAIGNS,
+    CUSTOMER_TIMELINE,
     EVENT_BATCH_HANDLERS,
     EVENT_CONTEXTS,
     EVENT_HANDLERS,
@@ -18,6 +19,7 @@ from config.ports import (  # noqa: F401 - settings
     IMPORT_RESOURCES,
     JOB_END_HANDLERS,
     JOB_KINDS,
+    MEMBERS_SEEN,
     OWN_KIND_HANDLER,
     OWN_KIND_NAMES,
     PERSONAL_DATA,
@@ -248,6 +250,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "celebrate-birthdays": {
         "task": "campaigns.tasks.celebrate_birthdays",
+        "schedule": 60,
+        "options": {"expires": 60},
+    },
+    "refresh-member-lists": {
+        "task": "loyalty.tasks.refresh_member_lists",
         "schedule": 60,
         "options": {"expires": 60},
     },

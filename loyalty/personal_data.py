@@ -14,6 +14,7 @@ from core.personal_data import Topic, rows, table
 from events import publishing
 from loyalty.integrations import webhook_delivery, webhook_events
 from loyalty.members import confirmations
+from loyalty.members.listing import refresh
 from loyalty.members.moving_in import opening_balances
 from loyalty.models.accounts import OpeningBalance, UserPoints
 from loyalty.models.consents import Consent
@@ -22,6 +23,7 @@ from loyalty.models.levels import LevelChange
 from loyalty.models.notifications import Channel, Device, NotificationDelivery
 from loyalty.models.orders import CreditedOrder, OrderReturn
 from loyalty.models.programme.birthdays import Birthday
+from loyalty.models.programme.member_notes import MemberNote
 from loyalty.models.programme.referrals import Referral, ReferralCode
 from loyalty.models.rewards import Redemption
 from loyalty.models.wallets import WalletPass
@@ -172,8 +174,12 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
 def erase_account(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """The account, with its ledger, orders and redemptions, is the pseudonym's, and closed."""
     confirmations.erase_user(user_id, brand_id)
+    refresh.erase(user_id=user_id, brand_id=brand_id)
     merges = AccountMerge.objects.filter(Q(target__user=user_id) | Q(source__user=user_id), brand_id=brand_id)
     merges.update(note="")
+    # What staff wrote about the person, also before an account of theirs was merged into this one.
+    own = accounts.account_of(brand_id=brand_id, user_id=user_id)
+    MemberNote.objects.filter(account__in=own.ledger_accounts if own else []).delete()
     opening_balances.erase(user_id=user_id, brand_id=brand_id)
     orders.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to)
     accounts.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to, at=at)

@@ -9,6 +9,7 @@ from django.utils import timezone
 from core.db.connections import with_fresh_connection
 from loyalty.integrations import webhook_events
 from loyalty.members import confirmations
+from loyalty.members.listing import refresh
 from loyalty.members.moving_in import opening_balances
 from loyalty.notifications import sender_domains
 from loyalty.orders import releases
@@ -62,6 +63,12 @@ def expire_points() -> int:
 def settle_levels() -> int:
     """Every minute: levels that end, and the warnings before, where levels have periods; returns how many accounts."""
     return with_fresh_connection(lambda: run.catch_up(at=timezone.now()))
+
+
+@shared_task
+def refresh_member_lists() -> int:
+    """Every minute: what the lists of members are sorted by; returns how many members' changed."""
+    return with_fresh_connection(lambda: refresh.refresh(at=timezone.now()))
 
 
 @shared_task

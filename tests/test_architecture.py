@@ -143,6 +143,7 @@ def by_topic(paths: set[str], writers: set[str]) -> set[str]:
             },
         ),
         ("authcodes_codechange", {"authcodes/codes/sql/insert_import_runs.sql"}),
+        ("loyalty_listedmember", {"loyalty/members/listing/sql/"}),
     ],
 )
 def test_a_table_is_written_by_its_own_topic_only(table, writer):
@@ -188,6 +189,8 @@ def test_a_table_is_written_by_its_own_topic_only(table, writer):
         ("CodeChange", {"authcodes/codes/history.py"}),
         ("PrintRun", {"authcodes/printing/runs.py"}),
         ("Consent", {"loyalty/members/consents.py"}),
+        ("ListedMember", {"loyalty/members/listing/"}),
+        ("MemberNote", {"loyalty/admin/member_page/notes.py", "loyalty/personal_data.py"}),
         ("FakeReport", {"authcodes/fraud/fake_reports.py"}),
         ("WithdrawnRecall", {"authcodes/recalls/recalls.py"}),
         ("Recall", {"authcodes/recalls/recalls.py"}),

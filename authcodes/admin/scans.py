@@ -16,14 +16,9 @@ from authcodes.models.scans import Scan
 from authcodes.places import names
 from authcodes.reports.columns import CUSTOMER_IS_OURS
 from brands.identity.roles import VIEW
-from brands.models.people import User
-from brands.models.tenants import Brand
-from portal.base import customer_panels
 from portal.base.badges import badge
-from portal.base.customer_panels import Line, Panel
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
-from portal.lists import local_time
 from portal.lists.filters import OwnRowsFilter
 from portal.lists.queries import report_search_error
 from portal.unfold import ChoicesFilter, display
@@ -111,28 +106,3 @@ class ScanAdmin(ExportingAdmin):
 
 def result_of(scan: Scan) -> SafeString:
     return badge(COLOURS[scan.outcome], scan.get_outcome_display())
-
-
-def detail_of(scan: Scan) -> str:
-    parts = (scan.product, scan.get_reason_display(), names.short(scan.location))
-    return ", ".join(str(part) for part in parts if part)
-
-
-def panel(customer: User, brand: Brand) -> Panel:
-    """A customer's last scans of a brand's codes, where the brand knows who it was."""
-    scans = Scan.objects.filter(CUSTOMER_IS_OURS, user=customer, brand=brand).select_related("product")
-    return Panel(
-        gettext("Scans"),
-        [
-            Line(
-                local_time.display_moment(scan.scanned_at, brand.zone),
-                result_of(scan),
-                scan.code,
-                detail_of(scan),
-                customer_panels.address_of(scan),
-            )
-            for scan in scans.order_by("-scanned_at", "-scan_id")[: customer_panels.MOST]
-        ],
-        gettext("No scans yet."),
-        customer_panels.list_of(Scan, customer),
-    )

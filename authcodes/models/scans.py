@@ -90,6 +90,12 @@ class Scan(models.Model):
         indexes = [
             models.Index(fields=["auth_code", "-scanned_at"], name="scan_of_code"),
             models.Index(fields=["user", "auth_code"], name="scan_of_user"),
+            # A customer's page, however much the customer scanned. Scans of guests do not pay for it.
+            models.Index(
+                fields=["user", "brand", "-scanned_at", "-scan_id"],
+                name="scan_of_customer",
+                condition=Q(user__isnull=False),
+            ),
             # Lists are filtered inside of it. Not by what becomes of points: settling a scan then touches no index.
             models.Index(
                 fields=["brand", "-scanned_at", "-scan_id"],

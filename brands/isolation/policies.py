@@ -28,6 +28,7 @@ UNGUARDED: dict[str, tuple[str, tuple[str, ...]]] = {
     "staff_login_recoverycode": ("As staff_login_factor.", ()),
     "staff_login_staffsession": ("As staff_login_factor.", ()),
     "staff_login_staffmail": ("As staff_login_factor.", ()),
+    "loyalty_listedmembersmark": ("How far the lists of members are up to date; the same for everybody.", ()),
     "django_content_type": ("Names of models; the same for everybody.", ("SELECT",)),
     "auth_permission": ("Names of permissions; the same for everybody.", ("SELECT",)),
     "auth_group": ("Django's groups, which nobody uses: roles.TABLE stands instead.", ("SELECT",)),

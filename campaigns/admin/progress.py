@@ -1,21 +1,33 @@
 """Page: how far customers are in a campaign. For reading: accrual writes it."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from django.contrib import admin
+from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from brands.models.people import User
+from brands.identity.roles import VIEW, brand_scope
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import UserLoyaltyCampaign
-from portal.base import customer_panels
-from portal.base.customer_panels import Line, Panel
 from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
-from portal.lists import local_time
 from portal.lists.filters import OwnRowsFilter
+from portal.timeline.sources import address_of
 from portal.unfold import display
+
+MAX_DISPLAYED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignProgress:
+    """How far a customer is in a campaign, as the customer's page shows it; `percent` of the goal."""
+
+    name: str
+    text: str
+    percent: float
+    address: str
 
 
 @admin.register(UserLoyaltyCampaign)
@@ -49,21 +61,17 @@ def reached(row: UserLoyaltyCampaign) -> str:
     return gettext("%(progress)s, round %(round)d") % {"progress": text, "round": row.round}
 
 
-def panel(customer: User, brand: Brand) -> Panel:
-    """The campaigns of a brand that a customer got ahead in last."""
+def of_customer(request: HttpRequest, customer: int, brand: Brand) -> list[CampaignProgress] | None:
+    """The campaigns of a brand that a customer got ahead in last; None for who may not see that."""
+    if brand.pk not in brand_scope(request.user, VIEW, "campaigns.userloyaltycampaign"):
+        return None
     rows = UserLoyaltyCampaign.objects.filter(user=customer, campaign__brand=brand).select_related("campaign")
-    return Panel(
-        gettext("Campaigns"),
-        [
-            Line(
-                local_time.display_moment(row.updated_at, brand.zone),
-                "",
-                row.campaign.campaign_name,
-                reached(row),
-                customer_panels.address_of(row),
-            )
-            for row in rows.order_by("-updated_at", "-id")[: customer_panels.MOST]
-        ],
-        gettext("No campaign started yet."),
-        customer_panels.list_of(UserLoyaltyCampaign, customer),
-    )
+    return [
+        CampaignProgress(
+            row.campaign.campaign_name,
+            reached(row),
+            float(100 * row.displayed_progress / row.campaign.target_value),
+            address_of(row),
+        )
+        for row in rows.order_by("-updated_at", "-id")[:MAX_DISPLAYED]
+    ]

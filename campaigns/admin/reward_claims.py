@@ -1,16 +1,21 @@
 """Page: the rewards that customers reached. For reading: accrual and the customer's claim write them."""
 
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from django.contrib import admin
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.models.campaigns import RewardClaim
+from core.db import statements
 from portal.base.badges import badge
 from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
+from portal.lists import local_time
 from portal.lists.filters import OwnRowsFilter
+from portal.timeline.sources import Line, Source, Subject, address_of
 from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"available": "info", "claimed": "success"}
@@ -41,3 +46,28 @@ class RewardClaimAdmin(ExportingAdmin):
     @display(description=_("status"), ordering="status")
     def state(self, claim: RewardClaim) -> SafeString:
         return badge(COLOURS[claim.status], claim.get_status_display())
+
+
+def wins(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+    """In a customer's timeline: the rewards that they reached."""
+    rows = RewardClaim.objects.filter(pk__in=ids).select_related("milestone__campaign")
+    return {
+        str(row.pk): Line(
+            when=local_time.display_moment(row.created_at, subject.brand.zone),
+            icon="emoji_events",
+            title=gettext("Won: %(reward)s") % {"reward": row.milestone.reward_name},
+            address=address_of(row),
+            state=badge(COLOURS[row.status], row.get_status_display()),
+            details=[row.milestone.campaign.campaign_name],
+        )
+        for row in rows
+    }
+
+
+WINS = Source(
+    name="wins",
+    title=_("Wins"),
+    label="campaigns.rewardclaim",
+    branch=statements.part("campaigns/admin/sql/wins_of_customer.sql"),
+    describe=wins,
+)

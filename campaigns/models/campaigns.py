@@ -252,7 +252,7 @@ class RewardClaim(models.Model):
         CLAIMED = "claimed", _("Claimed")
 
     milestone = models.ForeignKey(Milestone, on_delete=models.PROTECT, related_name="claims", db_index=False)
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="reward_claims")
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="reward_claims", db_index=False)
     round = models.PositiveIntegerField(default=1, db_default=1)
     points = models.DecimalField(max_digits=10, decimal_places=2, null=True, editable=False)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.AVAILABLE)
@@ -261,6 +261,7 @@ class RewardClaim(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-id"]
+        indexes = [models.Index(fields=["user", "-id"], name="claims_of_customer")]
         constraints = [
             models.UniqueConstraint(fields=["milestone", "user", "round"], name="reward_given_once_in_a_round"),
             models.CheckConstraint(

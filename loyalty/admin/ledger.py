@@ -20,14 +20,12 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import explanations, ledger
 from loyalty.programme.movements import BY_NAME, CHOICES
-from portal.base import customer_panels
 from portal.base.badges import badge
-from portal.base.customer_panels import Line, Panel
 from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
 from portal.lists.filters import DayFilter, StateFilter
-from portal.lists.number_columns import format_number, format_points
+from portal.lists.number_columns import format_number
 from portal.unfold import ChoicesFilter, display
 
 COLOURS = {
@@ -103,7 +101,7 @@ class LedgerAdmin(ExportingAdmin):
 
     @display(description=_("adjusted by"))
     def adjusted_by(self, line: LoyaltyTransaction) -> str:
-        return adjusters(line.user_point_id, [line]).get(line.pk, "-")
+        return adjusters([line.user_point_id], [line]).get(line.pk, "-")
 
     @display(description=_("why so many"))
     def why(self, line: LoyaltyTransaction) -> SafeString | str:
@@ -131,12 +129,14 @@ def is_adjustment(line: LoyaltyTransaction) -> bool:
     return line.reason_id.startswith(ledger.ADJUSTED)
 
 
-def adjusters(account: int, lines: Sequence[LoyaltyTransaction]) -> dict[int, str]:
-    """By line of an account, who adjusted it, as the audit log has it."""
+def adjusters(accounts: Sequence[int], lines: Sequence[LoyaltyTransaction]) -> dict[int, str]:
+    """By line of these accounts, who adjusted it, as the audit log has it."""
     numbers = [line.pk for line in lines if is_adjustment(line)]
     if not numbers:
         return {}
-    entries = AuditLogEntry.objects.filter(kind="loyalty.userpoints", row_id=str(account), user__isnull=False)
+    entries = AuditLogEntry.objects.filter(
+        kind="loyalty.userpoints", row_id__in=[str(each) for each in accounts], user__isnull=False
+    )
     named = entries.filter(**{"changes__ledger line__1__in": numbers}).select_related("user")
     return {entry.changes["ledger line"][1]: entry.user.get_full_name() for entry in named if entry.user}
 
@@ -145,48 +145,3 @@ def points_of(line: LoyaltyTransaction) -> Decimal:
     """Negative where they went. Pending points are shown as they come and go, though they change no balance."""
     sign = 1 if line.points_earned or line.points_pending else -1
     return sign * line.amount
-
-
-def panel(customer: User, brand: Brand) -> Panel:
-    """A customer's last lines at a brand."""
-    account = UserPoints.objects.filter(user=customer, brand=brand).first()
-    rows = LoyaltyTransaction.objects.filter(user_point=account).order_by("-loyalty_transaction_id")
-    lines = list(rows[: customer_panels.MOST]) if account else []
-    people = adjusters(account.pk, lines) if account else {}
-    balances = balances_after(account.points, lines) if account else []
-    return Panel(
-        gettext("Points"),
-        [
-            Line(
-                local_time.display_moment(line.created_at, brand.zone),
-                state_of(line),
-                line.note or line.reason_id,
-                detail_of(line, balance, people.get(line.pk, "")),
-                customer_panels.address_of(line),
-            )
-            for line, balance in zip(lines, balances, strict=True)
-        ],
-        gettext("No points earned or redeemed yet."),
-        customer_panels.list_of(LoyaltyTransaction, customer),
-    )
-
-
-def balances_after(balance: Decimal, lines: Sequence[LoyaltyTransaction]) -> list[Decimal]:
-    """The balance after each line, the newest first: back from the balance now."""
-    balances = []
-    for line in lines:
-        balances.append(balance)
-        balance -= line.change
-    return balances
-
-
-def detail_of(line: LoyaltyTransaction, balance: Decimal, adjuster: str) -> str:
-    """Points, what earned them or who adjusted them, and the balance after."""
-    parts = [format_points(points_of(line))]
-    if is_adjustment(line):
-        parts += [gettext("by %(person)s") % {"person": adjuster}] if adjuster else []
-    elif line.note:
-        parts.append(line.reason_id)
-    parts += why_of(line)
-    parts.append(gettext("balance %(balance)s") % {"balance": format_number(balance)})
-    return " · ".join(parts)

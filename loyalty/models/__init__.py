@@ -28,6 +28,8 @@ from loyalty.models.pending import PendingPoints
 from loyalty.models.programme.birthdays import Birthday
 from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.models.programme.costs import PointCost
+from loyalty.models.programme.listed_members import ListedMember, ListedMembersMark
+from loyalty.models.programme.member_notes import MemberNote
 from loyalty.models.programme.notification_segments import NotificationSegment
 from loyalty.models.programme.referrals import Referral, ReferralCode, ReferralProgramme
 from loyalty.models.programme.rollups import (
@@ -72,7 +74,10 @@ __all__ = [
     "LevelChange",
     "LevelPeriodState",
     "LevelRollup",
+    "ListedMember",
+    "ListedMembersMark",
     "LoyaltyTransaction",
+    "MemberNote",
     "MembersRollup",
     "Notification",
     "NotificationDelivery",

@@ -19,6 +19,8 @@ from loyalty.models.ledger import LoyaltyTransaction
 # What reason_ids begin with: of points that came back, that staff added or took, that a milestone paid, and that
 # members brought along from another programme.
 RETURNED, ADJUSTED, WON, OPENING = "redeem-undo:", "adjust:", "milestone:", "opening:"
+# Of a reward that was taken, followed by the redemption.
+TAKEN = "redeem:"
 # Of what a brand's own event earned, followed by its kind; and of what one member gave to another, on both sides.
 OWN_EVENT, TRANSFERRED = "event:", "transfer:"
 # Of what went from an account to the one that it was merged into, or came back by the undo: on either side.

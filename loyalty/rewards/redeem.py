@@ -20,6 +20,7 @@ from loyalty.models.rewards import Redemption, Reward
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import accounts
 from loyalty.points.balance_events import balance_changed
+from loyalty.points.ledger import TAKEN
 from loyalty.rewards import codes, pools, rules
 from loyalty.rewards.returns import EVENT_ID_NAMESPACE, ZERO, following_id
 from loyalty.rewards.rules import MemberState, RewardTerms
@@ -198,7 +199,7 @@ def the_same(earlier: Redemption, request: RedemptionRequest) -> Redemption:
 def write(account: int, snapshot: RedemptionSnapshot, offer: RewardTerms, request: RedemptionRequest) -> None:
     """Raises OutOfStock where others were faster; nothing is written then."""
     balance = snapshot.holder.balance - offer.cost
-    cause = f"redeem:{snapshot.redemption_id}"
+    cause = f"{TAKEN}{snapshot.redemption_id}"
     following = consequences(account, snapshot, offer, request, cause)
     parameters = {
         "account": account,

@@ -103,6 +103,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     customer_path = ""  # to the customer, for pages where the search box finds customers
     pages_by_key = False  # for lists that grow without end; their order is of columns that are never NULL
     form = TenantForm
+    other_parameters: ClassVar[tuple[str, ...]] = ()  # of the list's address, which are no filters
     paginator = EstimatingPaginator
     show_full_result_count = False
     show_facets = ShowFacets.NEVER  # they count every choice of every filter
@@ -122,6 +123,10 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     def known_count(self, request: HttpRequest, changes: CountedChangeList) -> Count | None:  # noqa: ARG002 - for those who override it
         """How many rows a list by key has, where something else has counted them."""
         return None
+
+    def with_sort_keys(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002 - as known_count
+        """Joined with the rows beside them by which a list by key is sorted, for pages that have such."""
+        return rows
 
     def with_related(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """With whatever a page of the list shows beside the columns; left out while its rows are looked for."""

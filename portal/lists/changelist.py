@@ -112,6 +112,9 @@ class CountedChangeList(ChangeList):
     def get_filters_params(self, params: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
         """What makes PostgreSQL fail can only be mistyped."""
         result: dict[str, list[str]] = super().get_filters_params(params)
+        page: Any = self.model_admin
+        for name in page.other_parameters:
+            result.pop(name, None)
         if any(is_beyond_every_column(value) for values in result.values() for value in values):
             raise IncorrectLookupParameters
         return result

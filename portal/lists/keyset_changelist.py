@@ -11,7 +11,8 @@ from typing import Any
 
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR
 from django.core.exceptions import FieldDoesNotExist, ValidationError
-from django.db.models import F, Field, Model, OrderBy, Q, QuerySet
+from django.db.models import BooleanField, F, Field, Func, Model, OrderBy, Q, QuerySet, Value
+from django.db.models.constants import LOOKUP_SEP
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
@@ -32,30 +33,67 @@ class Cursor:
     values: tuple[Any, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A column of an order; `path` leads to it, over a row of its own that each row has, such as its sort keys."""
+
+    path: str
+    field: "Field[Any, Any]"
+    descending: bool
+
+    def value_of(self, row: Any) -> Any:
+        *way, last = self.path.split(LOOKUP_SEP)
+        for step in way:
+            row = getattr(row, step)
+        return getattr(row, last)
+
+
+class RowComparison(Func):
+    """Whether two columns, as a row, come before or after two values: PostgreSQL enters an index by both of them."""
+
+    output_field = BooleanField()
+
+    def as_sql(self, compiler: Any, connection: Any, *_more: Any, **_extra: Any) -> Any:  # noqa: ARG002 - Django's
+        parts = [compiler.compile(expression) for expression in self.get_source_expressions()]
+        one, two, first, second = (sql for sql, _ in parts)
+        parameters = [value for _, values in parts for value in values]
+        return f"({one}, {two}) {self.extra['operator']} ({first}, {second})", parameters
+
+
 class Key:
-    """What a list is ordered by: its own columns, never NULL, which together name one row."""
+    """What a list is ordered by: columns that are never NULL, which together name one row."""
 
     def __init__(self, model: type[Model], ordering: Sequence[Any]) -> None:
         """Raises ValueError where rows cannot be told apart, or compared, by this order."""
-        self.parts = [(self.column(model, each), each.startswith("-")) for each in ordering]
+        self.parts = [self.part(model, each) for each in ordering]
 
     @staticmethod
-    def column(model: type[Model], name: Any) -> "Field[Any, Any]":
-        bare = str(name).removeprefix("-")
+    def part(model: type[Model], name: Any) -> Part:
+        *way, last = str(name).removeprefix("-").split(LOOKUP_SEP)
         try:
-            result = model._meta.pk if bare == "pk" else model._meta.get_field(bare)  # noqa: SLF001 - Django's public API
+            for step in way:
+                relation = model._meta.get_field(step)  # noqa: SLF001 - Django's public API
+                if not relation.one_to_one:
+                    raise ValueError(name)
+                model = relation.related_model  # type: ignore[assignment] # never generic, which is no one_to_one
+            result = model._meta.pk if last == "pk" else model._meta.get_field(last)  # noqa: SLF001
         except FieldDoesNotExist as error:
             raise ValueError(name) from error
         if not isinstance(result, Field) or not result.concrete or result.null or result.is_relation:
             raise ValueError(name)
-        return result
+        return Part(LOOKUP_SEP.join([*way, result.name]), result, str(name).startswith("-"))
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether another table has its columns."""
+        return any(LOOKUP_SEP in part.path for part in self.parts)
 
     def ordering(self, *, back: bool, sort: bool = False) -> list[OrderBy]:
         """`sort`: by expressions that no index knows, so that all rows are found first, by whatever finds them best."""
-        columns = [Coalesce(field.name, field.name) if sort else F(field.name) for field, _ in self.parts]
+        columns = [Coalesce(part.path, part.path) if sort else F(part.path) for part in self.parts]
         return [
-            OrderBy(column, descending=descending != back)
-            for column, (_, descending) in zip(columns, self.parts, strict=True)
+            OrderBy(column, descending=part.descending != back)
+            for column, part in zip(columns, self.parts, strict=True)
         ]
 
     def merged(self, keyset_partitions: Sequence[QuerySet[Any]], *, back: bool) -> QuerySet[Any]:
@@ -63,23 +101,33 @@ class Key:
         one, *remaining = keyset_partitions
         if not remaining:
             return one
-        order = (f"{'-' if descending != back else ''}{field.name}" for field, descending in self.parts)
+        order = (f"{'-' if part.descending != back else ''}{part.path}" for part in self.parts)
         return one.union(*remaining, all=True).order_by(*order)
 
     def beyond(self, place: Cursor) -> Q:
         """The rows that follow the place, in the direction that it looks."""
         rows, same = Q(), Q()
-        for (field, descending), value in zip(self.parts, place.values, strict=True):
-            comparison = "lt" if descending != place.back else "gt"
+        for part, value in zip(self.parts, place.values, strict=True):
+            comparison = "lt" if part.descending != place.back else "gt"
             if not rows:
-                nearest = Q(**{f"{field.name}__{comparison}e": value})
-            rows |= same & Q(**{f"{field.name}__{comparison}": value})
-            same &= Q(**{field.name: value})
+                nearest = Q(**{f"{part.path}__{comparison}e": value})
+            rows |= same & Q(**{f"{part.path}__{comparison}": value})
+            same &= Q(**{part.path: value})
+        if self.is_joined and len(self.parts) == 2 and len({part.descending for part in self.parts}) == 1:
+            return Q(self.row_beyond(place))
         # The index is entered by its first column alone; PostgreSQL would not do so for the OR.
         return nearest & rows if len(self.parts) > 1 else rows
 
+    def row_beyond(self, place: Cursor) -> RowComparison:
+        """By the key that the table beside has of the row, which is in its indexes: many rows may have one value."""
+        one = self.parts[0]
+        way = one.path.rpartition(LOOKUP_SEP)[0]
+        values = [Value(value, part.field) for part, value in zip(self.parts, place.values, strict=True)]
+        operator = "<" if one.descending != place.back else ">"
+        return RowComparison(F(one.path), F(f"{way}{LOOKUP_SEP}pk"), *values, operator=operator)
+
     def cursor_at(self, row: Any, *, back: bool) -> Cursor:
-        return Cursor(back, tuple(getattr(row, field.attname) for field, _ in self.parts))
+        return Cursor(back, tuple(part.value_of(row) for part in self.parts))
 
     def write(self, place: Cursor, mark: str) -> str:
         values = json.dumps([place.back, *place.values], default=str).encode()
@@ -95,7 +143,7 @@ class Key:
             if values and len(values) != len(self.parts):
                 return None
             fitting = zip(self.parts, values, strict=False)
-            read = tuple(field.to_python(value) for (field, _), value in fitting)
+            read = tuple(part.field.to_python(value) for part, value in fitting)
             return None if any(is_no_key(value) for value in read) else Cursor(bool(back), read)
         except (ValueError, TypeError, OverflowError, ValidationError, binascii.Error):
             return None
@@ -141,13 +189,16 @@ class KeysetChangeList(CountedChangeList):
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         result = super().get_ordering(request, queryset)
         try:
-            Key(self.model, result)
+            key = Key(self.model, result)
         except ValueError:  # a column that has no index, asked for by hand
             self.params.pop(ORDER_VAR, None)
             return super().get_ordering(request, queryset)
+        if key.is_joined and result[-1] == "-pk" and not key.parts[0].descending:
+            result = [*result[:-1], "pk"]  # an index serves two columns that go the same way
         return result
 
     def get_results(self, request: HttpRequest) -> None:
+        self.request = request
         key = Key(self.model, self.queryset.query.order_by)
         place = key.read(request.GET.get(PAGE_VAR, ""), self.mark)
         page: Any = self.model_admin
@@ -177,6 +228,8 @@ class KeysetChangeList(CountedChangeList):
         more = len(ids) > self.list_per_page
         chosen = self.apply_select_related(self.root_queryset).filter(pk__in=ids[: self.list_per_page])
         page: Any = self.model_admin
+        if key.is_joined:
+            chosen = page.with_sort_keys(self.request, chosen)
         by_id = {row.pk: row for row in page.with_related(chosen)}
         rows = [by_id[it] for it in ids if it in by_id]
         return rows[::-1] if back else rows, more
@@ -184,8 +237,10 @@ class KeysetChangeList(CountedChangeList):
     def ids(self, key: Key, place: Cursor | None) -> list[Any]:
         """Of the page's rows and one more, in the direction that it looks."""
         back, most = bool(place and place.back), self.list_per_page + 1
-        columns = [self.lookup_opts.pk.name, *(field.name for field, _ in key.parts if not field.primary_key)]
-        beyond = self.queryset.filter(key.beyond(place)) if place and place.values else self.queryset
+        columns = [self.lookup_opts.pk.name, *(part.path for part in key.parts if not part.field.primary_key)]
+        page: Any = self.model_admin
+        rows = page.with_sort_keys(self.request, self.queryset) if key.is_joined else self.queryset
+        beyond = rows.filter(key.beyond(place)) if place and place.values else rows
         result = beyond.order_by(*key.ordering(back=back, sort=True)).values_list(*columns)[:most]
         if self.count.number > changelist.EXACT_UP_TO or not self.count.exact:
             keyset_partitions = [beyond.filter(part).order_by(*key.ordering(back=back)) for part in self.parts]

@@ -23,6 +23,12 @@ def display_moment(moment: datetime, zone: Any) -> SafeString:
     )
 
 
+def moment_text(moment: datetime, zone: Any) -> str:
+    """The same within a sentence."""
+    local = moment.astimezone(zone)
+    return f"{date_format(local, 'j M Y, H:i')} {local.tzname()}"
+
+
 class MomentColumn:
     """A list's column of moments, each in the zone of its row's brand; `zones` by the brand's id.
 

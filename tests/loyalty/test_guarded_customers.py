@@ -40,6 +40,7 @@ NOT_PERSONAL = {"customer/wallet"}  # the same for every customer
 FOREIGN_KEYS_OF_STAFF = {
     "campaigns.Replay",
     "loyalty.Broadcast",
+    "loyalty.MemberNote",
     "authcodes.AuthCode",
     "authcodes.BatchRange",
     "authcodes.CodeChange",
@@ -62,7 +63,8 @@ FIGURES = {
     "authcodes.UniqueScanner",
     "authcodes.UniqueScannerRollup",
     "loyalty.ActiveMember",
-}  # sums for the dashboard and the programme, which customers never read
+    "loyalty.ListedMember",
+}  # for the dashboard, the programme and lists, which customers never read
 
 
 def reads():

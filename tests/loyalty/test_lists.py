@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from brands.models.tenants import Brand
+from loyalty.members.listing import refresh
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from portal.base.tenant_admin import TenantAdmin
@@ -22,6 +24,7 @@ def members(brand: Brand, *points: int) -> list[UserPoints]:
     accounts = [factories.account(factories.customer(brand), brand) for _ in points]
     for account, earned in zip(accounts, points, strict=True):
         UserPoints.objects.filter(pk=account.pk).update(points=earned, points_earned=earned)
+    refresh.refresh(at=timezone.now())
     return accounts
 
 
@@ -35,7 +38,7 @@ def pages(client: Client, label: str, **query: str) -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("walks", [True, False])
-@pytest.mark.parametrize("column", ["2", "3"])
+@pytest.mark.parametrize("column", ["4"])
 def test_the_best_members_come_first(brand: Brand, monkeypatch: pytest.MonkeyPatch, column: str, walks: bool) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 3)
     if walks:
@@ -68,7 +71,7 @@ def test_transactions_are_sorted_by_time(brand: Brand, monkeypatch: pytest.Monke
     assert [row for page in pages(client, LEDGER, o="-0") for row in page] == lines[::-1]
 
 
-@pytest.mark.parametrize(("label", "column"), [(MEMBERS, 2), (MEMBERS, 7), (LEDGER, 0), ("authcodes.scan", 0)])
+@pytest.mark.parametrize(("label", "column"), [(MEMBERS, 1), (MEMBERS, 4), (LEDGER, 0), ("authcodes.scan", 0)])
 def test_lists_offer_to_sort(brand: Brand, label: str, column: int) -> None:
     (account,) = members(brand, 3)
     account.transactions.create(points_earned=1, reason="earned", reason_id="order:1")

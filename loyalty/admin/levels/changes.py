@@ -3,21 +3,13 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.utils.formats import date_format
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from brands.models.people import User
-from brands.models.tenants import Brand
-from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import LevelChange
-from portal.base import customer_panels
-from portal.base.customer_panels import Line, Panel
 from portal.base.sidebar import MEMBERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.lists import local_time
 from portal.lists.filters import DayFilter
-from portal.lists.number_columns import format_points
 from portal.unfold import ChoicesFilter, display
 
 
@@ -45,31 +37,3 @@ class LevelChangeAdmin(TenantAdmin):
     @display(description=_("to"))
     def after(self, change: LevelChange) -> str:
         return change.level_after or gettext("No level")
-
-
-def panel(customer: User, brand: Brand) -> Panel:
-    """How a customer's level changed at a brand, last first."""
-    account = UserPoints.objects.filter(user=customer, brand=brand).first()
-    rows = LevelChange.objects.filter(user_point=account).order_by("-id")[: customer_panels.MOST] if account else []
-    return Panel(
-        gettext("Levels"),
-        [
-            Line(
-                local_time.display_moment(row.created_at, brand.zone),
-                row.get_reason_display(),
-                " > ".join(dict.fromkeys(each or gettext("No level") for each in (row.level_before, row.level_after))),
-                detail_of(row),
-                customer_panels.address_of(row),
-            )
-            for row in rows
-        ],
-        gettext("No changes of a level that ends."),
-        customer_panels.list_of(LevelChange, customer),
-    )
-
-
-def detail_of(row: LevelChange) -> str:
-    parts = [format_points(row.points)]
-    if row.level_until:
-        parts.append(gettext("until %(day)s") % {"day": date_format(row.level_until, "DATE_FORMAT")})
-    return " · ".join(parts)

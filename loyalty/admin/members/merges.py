@@ -8,7 +8,6 @@ from uuid import uuid4
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -69,15 +68,6 @@ def page_of(member: UserPoints, page: str = "change") -> str:
 
 class Merging(TenantAdmin):
     """Merges on the page of members."""
-
-    change_form_outer_before_template = "admin/loyalty/merged.html"
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        member = self.get_object(request, unquote(object_id))
-        merges = {"merges": self.merges_of(request, member)} if member else {}
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **merges})
 
     def has_merge_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return self.may_with_status(request, object_id, UserPoints.Status.ACTIVE)

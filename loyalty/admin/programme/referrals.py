@@ -1,5 +1,6 @@
 """Pages: what a brand gives for friends who join, and the referrals that came of it."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -9,17 +10,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.models.people import User
-from brands.models.tenants import Brand
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
-from portal.base import customer_panels
 from portal.base.badges import badge
-from portal.base.customer_panels import Line, Panel
 from portal.base.forms import TenantForm
 from portal.base.sidebar import MEMBERS, PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.import_export.exportable import ExportingAdmin
-from portal.lists import local_time
 from portal.lists.filters import DayFilter
 from portal.lists.number_columns import format_number
 from portal.unfold import ChoicesFilter, display
@@ -130,28 +126,8 @@ def points_of(row: Referral) -> str:
     return f"{format_number(row.referrer_points)} + {format_number(row.friend_points)}"
 
 
-def panel(customer: User, brand: Brand) -> Panel:
-    """The referrals of a brand that a customer has part in, on either side."""
-    either = Q(referrer__user=customer) | Q(friend__user=customer)
-    rows = Referral.objects.filter(either, brand=brand).select_related("referrer__user", "friend__user")
-    return Panel(
-        _("Referrals"),
-        [
-            Line(
-                local_time.display_moment(row.created_at, brand.zone),
-                state_of(row),
-                line_of(row, customer),
-                row.get_why_display() if row.why else points_of(row),
-                customer_panels.address_of(row),
-            )
-            for row in rows.order_by("-id")[: customer_panels.MOST]
-        ],
-        _("No friends joined yet."),
-        customer_panels.list_of(Referral, customer),
-    )
-
-
-def line_of(row: Referral, customer: User) -> str:
-    if row.referrer.user_id == customer.pk:
+def line_of(row: Referral, accounts: Sequence[int]) -> str:
+    """As the page of one side says it: of the member who has these accounts."""
+    if row.referrer_id in accounts:
         return _("Brought %(friend)s") % {"friend": row.friend.user}
     return _("Brought by %(member)s") % {"member": row.referrer.user}

@@ -149,7 +149,7 @@ class Referral(models.Model):
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     referrer = models.ForeignKey(
-        UserPoints, on_delete=models.PROTECT, related_name="referrals", verbose_name=_("member")
+        UserPoints, on_delete=models.PROTECT, related_name="referrals", db_index=False, verbose_name=_("member")
     )
     friend = models.OneToOneField(
         UserPoints, on_delete=models.PROTECT, related_name="referral", verbose_name=_("friend")
@@ -171,6 +171,7 @@ class Referral(models.Model):
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["brand", "-id"], name="referrals_of_brand"),
+            models.Index(fields=["referrer", "-id"], name="referrals_of_member"),
             models.Index(fields=["brand", "id"], name="referrals_waiting", condition=Q(state="waiting")),
         ]
         constraints = [

@@ -1,0 +1,100 @@
+"""A member's balance over time, drawn from the last ledger entries: a line, and the months as a table behind it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from loyalty.models.ledger import LoyaltyTransaction
+from portal.lists.number_columns import format_number
+
+MAX_ENTRIES = 500
+WIDTH, HEIGHT = 600, 140
+FIELDS = ("created_at", "reason", "reason_id", "points_earned", "points_redeemed", "points_expired", "points_reversed")
+
+
+@dataclass(frozen=True, slots=True)
+class MonthRow:
+    """`earned` and `gone` of the balance, and what it was at the end."""
+
+    month: str
+    earned: str
+    gone: str
+    balance: str
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceChart:
+    """`line` is an SVG polyline's points in a box of WIDTH x HEIGHT; `note` says where older entries are left out."""
+
+    line: str
+    highest: str
+    first: str
+    last: str
+    months: list[MonthRow]
+    note: str
+
+
+def last_entries(accounts: Sequence[int]) -> list[LoyaltyTransaction]:
+    """The newest first, of all accounts together; one query each, along the index."""
+    entries = [
+        entry
+        for account in accounts
+        for entry in LoyaltyTransaction.objects.filter(user_point=account)
+        .only(*FIELDS)
+        .order_by("-loyalty_transaction_id")[:MAX_ENTRIES]
+    ]
+    entries.sort(key=lambda entry: -entry.pk)
+    return entries[:MAX_ENTRIES]
+
+
+def chart_of(entries: Sequence[LoyaltyTransaction], *, balance: Decimal, zone: Any) -> BalanceChart | None:
+    """Back from the balance now; None with too few entries to draw a line."""
+    if len(entries) < 2:
+        return None
+    steps: list[tuple[datetime, Decimal, Decimal]] = []  # moment, change, balance after it
+    for entry in entries:
+        steps.append((entry.created_at, entry.change, balance))
+        balance -= entry.change
+    steps.reverse()
+    highest = max(after for _at, _change, after in steps)
+    return BalanceChart(
+        line=line_of(steps, highest),
+        highest=format_number(highest),
+        first=date_format(steps[0][0].astimezone(zone), "j M Y"),
+        last=date_format(steps[-1][0].astimezone(zone), "j M Y"),
+        months=months_of(steps, zone),
+        note=_("The last %(number)d ledger entries.") % {"number": MAX_ENTRIES} if len(entries) == MAX_ENTRIES else "",
+    )
+
+
+def line_of(steps: Sequence[tuple[datetime, Decimal, Decimal]], highest: Decimal) -> str:
+    """In steps: the balance stays until the next entry."""
+    begin, end = steps[0][0], max(steps[-1][0], steps[0][0])
+    seconds = (end - begin).total_seconds() or 1
+
+    def place(at: datetime, points: Decimal) -> str:
+        x = WIDTH * (at - begin).total_seconds() / seconds
+        y = HEIGHT - HEIGHT * float(points / highest) if highest else HEIGHT
+        return f"{min(max(x, 0), WIDTH):.1f},{y:.1f}"
+
+    line = [place(steps[0][0], steps[0][2])]
+    for (_at, _change, before), (at, _own, after) in pairwise(steps):
+        line += [place(at, before), place(at, after)]
+    return " ".join(line)
+
+
+def months_of(steps: Sequence[tuple[datetime, Decimal, Decimal]], zone: Any) -> list[MonthRow]:
+    """The newest first."""
+    months: dict[str, tuple[Decimal, Decimal, Decimal]] = {}
+    for at, change, after in steps:
+        month = date_format(at.astimezone(zone), "F Y")
+        earned, gone, _balance = months.get(month, (Decimal(0), Decimal(0), after))
+        months[month] = (earned + max(change, Decimal(0)), gone - min(change, Decimal(0)), after)
+    rows = [MonthRow(month, *(format_number(points) for points in figures)) for month, figures in months.items()]
+    return rows[::-1]

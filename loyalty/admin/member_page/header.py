@@ -1,0 +1,102 @@
+"""The head of a member's page: who it is, the level with what is missing to the next, and the balance."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from loyalty.admin.members.level_ends import LevelEnds
+from loyalty.models.accounts import UserPoints
+from loyalty.points import birthdays, levels
+from loyalty.points.level_periods.ends import counted_points
+from loyalty.points.levels import Level
+from portal.base.badges import badge
+from portal.lists import local_time
+from portal.lists.number_columns import format_number, format_points
+
+COLOURS = {"active": "success", "blocked": "danger", "merged": ""}
+AROUND = 100  # of the ring's line, which its template says by pathLength
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """The level as a ring: `filled` of AROUND; `missing` is what is missing to the next one, in words."""
+
+    level: str
+    filled: int
+    missing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    name: str
+    email: str
+    status: SafeString
+    ring: Ring | None
+    balance: str
+    figures: list[tuple[str, Any]]
+    details: list[tuple[str, Any]]
+
+
+def header_of(member: UserPoints, *, name: str, last_seen: datetime | None) -> Header:
+    zone = member.brand.zone
+    seen = local_time.display_moment(last_seen, zone) if last_seen else _("not yet")
+    optional = ((_("Pending"), member.points_pending), (_("Owed"), member.points_owed))
+    return Header(
+        name=name,
+        email=member.user.email,
+        status=badge(COLOURS[member.status], member.get_status_display()),
+        ring=ring_of(member),
+        balance=format_points(member.points),
+        figures=[
+            *((label, format_number(points)) for label, points in optional if points),
+            (_("Spent"), format_number(member.redeemed)),
+            (_("Joined"), local_time.display_moment(member.enrolled_at, zone)),
+            (_("Last seen"), seen),
+        ],
+        details=list(details_of(member)),
+    )
+
+
+def ring_of(member: UserPoints) -> Ring | None:
+    """None at a brand without levels."""
+    ladder = levels.levels_of(member.brand)
+    if not ladder:
+        return None
+    own = levels.level_named(levels=ladder, name=member.current_level)
+    counted = counted_points(brand=member.brand, account=member)
+    following = levels.following(levels=ladder, lifetime=max(counted, own.threshold if own else Decimal(0)))
+    level = member.current_level or _("No level")
+    if following is None:
+        return Ring(level, AROUND, _("the highest level"))
+    missing = _("%(points)s to %(level)s") % {
+        "points": format_points(following.threshold - counted),
+        "level": following.name,
+    }
+    return Ring(level, filled_of(counted, own, following), missing)
+
+
+def filled_of(counted: Decimal, own: Level | None, following: Level) -> int:
+    begins = own.threshold if own else Decimal(0)
+    way = following.threshold - begins
+    return int(max(Decimal(0), min(Decimal(AROUND), AROUND * (counted - begins) / way))) if way else 0
+
+
+def details_of(member: UserPoints) -> list[tuple[str, Any]]:
+    """What is seldom asked for; what is empty is left out."""
+    rows: list[tuple[str, Any]] = [
+        (_("Level kept until"), LevelEnds().level_end(member)),
+        (_("Birthday"), birthdays.read(member.user_id, member.brand_id)),
+        (_("Number in your systems"), member.external_id),
+        (_("Earned in all"), format_number(member.points_earned)),
+        (_("Expired"), format_number(member.points_expired) if member.points_expired else ""),
+        (_("Returned orders"), format_number(member.points_reversed) if member.points_reversed else ""),
+        (_("Brand"), member.brand),
+        (_("Changed"), local_time.display_moment(member.updated_at, member.brand.zone)),
+        (_("Time zone"), timezone.get_current_timezone_name()),
+    ]
+    return [(label, value) for label, value in rows if value]

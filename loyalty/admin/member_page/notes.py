@@ -1,0 +1,82 @@
+"""Notes of staff on a member: whoever sees the member writes and reads them, and only the author deletes one."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.identity.roles import VIEW
+from loyalty.models.accounts import UserPoints
+from loyalty.models.programme.member_notes import MAX_LENGTH, MemberNote
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import staff_user
+from portal.lists.live import is_id
+from portal.unfold import TextareaWidget
+
+MAX_DISPLAYED = 50
+
+
+class NoteForm(forms.Form):
+    text = forms.CharField(
+        label=gettext_lazy("Note"),
+        max_length=MAX_LENGTH,
+        widget=TextareaWidget(attrs={"rows": 3}),
+        help_text=gettext_lazy("For colleagues who may see this member. The member does not see it."),
+    )
+
+
+class Notes(TenantAdmin):
+    """Notes on the page of members."""
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.note_view)
+        return [path("<id:pk>/note/", view, name="loyalty_userpoints_note"), *super().get_urls()]
+
+    def note_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Writes a note, or deletes one of one's own; what cannot be saved is shown again with what is wrong."""
+        member: UserPoints = self.get_object(request, str(pk))
+        if not self.may(request, VIEW, member):
+            raise PermissionDenied
+        if request.method == "POST" and "delete" in request.POST:
+            self.delete_note(request, member, request.POST["delete"])
+            return redirect("admin:loyalty_userpoints_change", member.pk)
+        form = NoteForm(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            MemberNote.objects.create(
+                brand_id=member.brand_id, account=member, author=staff_user(request), text=form.cleaned_data["text"]
+            )
+            self.message_user(request, _("The note is saved."), messages.SUCCESS)
+            return redirect("admin:loyalty_userpoints_change", member.pk)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "original": member,
+            "title": _("Write a note"),
+            "row": member,
+            "form": form,
+            "button": _("Save note"),
+            "cancel": _("Cancel"),
+        }
+        return TemplateResponse(request, "admin/portal/confirm.html", context)
+
+    def delete_note(self, request: HttpRequest, member: UserPoints, number: str) -> None:
+        own = MemberNote.objects.filter(account__in=member.ledger_accounts, author=staff_user(request))
+        deleted, _rows = own.filter(pk=number).delete() if is_id(number) else (0, {})
+        if deleted:
+            self.message_user(request, _("The note is deleted."), messages.SUCCESS)
+        else:
+            self.message_user(request, _("Only its author can delete a note."), messages.ERROR)
+
+
+def notes_of(member: UserPoints) -> "QuerySet[MemberNote]":
+    """The newest first, also those on accounts that were merged into the member's."""
+    rows = MemberNote.objects.filter(account__in=member.ledger_accounts).select_related("author")
+    return rows.order_by("-pk")[:MAX_DISPLAYED]

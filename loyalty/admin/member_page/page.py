@@ -1,0 +1,204 @@
+"""The page of a member, in place of Django's form: the numbers are the ledger's, so there is nothing to type."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+
+from brands.identity.roles import VIEW, brand_scope
+from loyalty.admin.member_page.balance_chart import HEIGHT, WIDTH, chart_of, last_entries
+from loyalty.admin.member_page.header import header_of
+from loyalty.admin.member_page.notes import NoteForm, Notes, notes_of
+from loyalty.admin.member_page.rewards import RewardsOfMember, may_use, open_codes
+from loyalty.admin.members.corrections import name_of
+from loyalty.admin.members.merges import Merging
+from loyalty.models.accounts import UserPoints
+from loyalty.models.consents import Consent
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.notifications import Channel, Language, Topic
+from loyalty.notifications import devices, preferences
+from loyalty.points import ledger
+from portal.lists import local_time
+from portal.timeline import reading
+from portal.timeline.sources import Source, Subject, visible_to
+
+KIND, OLDER = "kind", "older"
+LEDGER = "loyalty.loyaltytransaction"
+Reason = LoyaltyTransaction.Reason
+# Lists that are not searched by the customer, so no link leads to all rows of one.
+WITHOUT_LIST = {"loyalty.userpoints", "brands.auditlogentry"}
+# Buttons of the page; other acts are in a menu.
+FIRST = ("adjust", "give_reward", "block_one", "unblock_one")
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A kind of the timeline as a switch; `address` is the page with it switched."""
+
+    title: str
+    address: str
+    is_chosen: bool
+
+
+class MemberView(RewardsOfMember, Notes, Merging):
+    """The member's page, and what is done on it."""
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """While nothing changes it, the row is read once, however many buttons ask whether they may be shown."""
+        if request.method != "GET":
+            return super().get_object(request, object_id, from_field)
+        known: dict[str, Any] = vars(request).setdefault("members_read", {})
+        if str(object_id) not in known:
+            known[str(object_id)] = super().get_object(request, object_id, from_field)
+        return known[str(object_id)]
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",  # noqa: ARG002 - Django's signature
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        member: UserPoints = self.get_object(request, unquote(object_id))
+        if request.method == "POST" or not self.may(request, VIEW, member):
+            raise PermissionDenied
+        with timezone.override(member.brand.zone):
+            context = {
+                **self.admin_site.each_context(request),
+                "opts": self.opts,
+                "original": member,
+                "adminform": None,  # by this the breadcrumb knows a row's own page
+                "member": member,
+                **self.acts(request, member),
+                **self.sections(request, member),
+                "merges": self.merges_of(request, member),
+                **(extra_context or {}),
+            }
+            return TemplateResponse(request, "admin/loyalty/member/page.html", context).render()
+
+    def sections(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:
+        subject = subject_of(request, member)
+        kinds = list(visible_to(request.user, member.brand))
+        sees_ledger = any(source.label == LEDGER for source in kinds)
+        entries = last_entries(subject.accounts) if sees_ledger else []
+        return {
+            "header": header_of(member, name=name_of(member), last_seen=last_seen(subject, kinds, entries)),
+            "zone": member.brand.zone,
+            **timeline_of(request, member, subject, kinds),
+            "chart": chart_of(entries, balance=member.points, zone=member.brand.zone),
+            "chart_width": WIDTH,
+            "chart_height": HEIGHT,
+            "open_codes": open_codes(request, member),
+            "may_use": may_use(request, member),
+            "campaigns": campaigns_of(request, member),
+            "notes": notes_of(member),
+            "note_form": NoteForm(),
+            **preferences_of(request, member),
+        }
+
+    def acts(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:
+        """What the person may do with this member: the commonest as buttons, the others in a menu."""
+        permitted: list[tuple[str, Any, str]] = []
+        page: Any = self  # whose types do not say what django-unfold adds
+        for act in page.get_actions_detail(request, member.pk):
+            name = act.action_name.removeprefix("loyalty_userpoints_")
+            permitted.append((name, act, reverse(f"admin:{act.action_name}", args=[member.pk])))
+        history = reverse("admin:loyalty_userpoints_history", args=[member.pk])
+        return {
+            "acts": [(act, address) for name, act, address in permitted if name in FIRST],
+            "more_acts": [(act, address) for name, act, address in permitted if name not in FIRST],
+            "write_to": member.user.email if member.user.is_active else "",
+            "history": history,
+        }
+
+
+def subject_of(request: HttpRequest, member: UserPoints) -> Subject:
+    """With the accounts that were merged into this one."""
+    accounts = member.ledger_accounts
+    users = [member.user_id]
+    if len(accounts) > 1:
+        users += UserPoints.objects.filter(pk__in=accounts[1:]).values_list("user_id", flat=True)
+    return Subject(request, member.brand, accounts, users)
+
+
+def last_seen(subject: Subject, kinds: list[Source], entries: list[LoyaltyTransaction]) -> datetime | None:
+    """The newest scan or ledger entry that the member made, as far as the person may see them."""
+    seen = {source.name for source in kinds} & {"scans"}
+    scans = reading.fetch(subject, kinds=seen, place=reading.Place(), most=1) if seen else []
+    own = (entry.created_at for entry in entries if is_own(entry))
+    moments = [*(row.at for row in scans), *([first] if (first := next(own, None)) else [])]
+    return max(moments, default=None)
+
+
+def is_own(entry: LoyaltyTransaction) -> bool:
+    """Whether the member did something that made the entry, and not staff or the time."""
+    by_staff = entry.reason_id.startswith((ledger.ADJUSTED, ledger.OPENING, ledger.RETURNED))
+    return entry.reason in {Reason.EARNED, Reason.REDEEMED, Reason.PENDING} and not by_staff
+
+
+def timeline_of(request: HttpRequest, member: UserPoints, subject: Subject, kinds: list[Source]) -> dict[str, Any]:
+    """A page of the timeline, and the chips that choose what it tells of."""
+    requested = set(request.GET.getlist(KIND))
+    chosen = [source for source in kinds if source.name in requested] or kinds
+    page = reading.read(subject, kinds=chosen, balance=member.points, older=request.GET.get(OLDER, ""))
+    names = [source.name for source in chosen] if len(chosen) < len(kinds) else []
+
+    def switched(name: str) -> list[str]:
+        return [each for each in names if each != name] if name in names else [*names, name]
+
+    lists = [(source.title, list_address(source, member)) for source in chosen if source.label not in WITHOUT_LIST]
+    return {
+        "lines": page.lines,
+        "is_first": page.is_first,
+        "newest": address_with(names),
+        "older": address_with(names, page.older) if page.older else "",
+        "chips": [
+            Chip(_("All"), address_with([]), not names),
+            *(Chip(str(each.title), address_with(switched(each.name)), each.name in names) for each in kinds),
+        ],
+        "lists": lists,
+        "joined": local_time.display_moment(member.enrolled_at, member.brand.zone) if not names else "",
+    }
+
+
+def address_with(names: list[str], older: str = "") -> str:
+    """The page's own address with these kinds, at the timeline."""
+    query = urlencode([*((KIND, name) for name in names), *([(OLDER, older)] if older else [])])
+    return f"?{query}#timeline"
+
+
+def list_address(source: Source, member: UserPoints) -> str:
+    listed = reverse(f"admin:{source.label.replace('.', '_')}_changelist")
+    return f"{listed}?{urlencode({'q': member.user.email})}"
+
+
+def campaigns_of(request: HttpRequest, member: UserPoints) -> Any:
+    """None for who may not see them."""
+    return import_string(settings.CUSTOMER_CAMPAIGNS)(request, member.user_id, member.brand)
+
+
+def preferences_of(request: HttpRequest, member: UserPoints) -> dict[str, Any]:
+    """What the member agreed to and wants to hear; for those who may see what is sent."""
+    consents = list(Consent.objects.filter(user=member.user_id, brand=member.brand_id).order_by("-consented_at")[:5])
+    agreed = [(local_time.display_moment(each.consented_at, member.brand.zone), each) for each in consents]
+    if member.brand_id not in brand_scope(request.user, VIEW, "loyalty.notificationdelivery"):
+        return {"consents": agreed}
+    choices = preferences.read(member.user_id, member.brand_id)
+    return {
+        "consents": agreed,
+        "wishes": [
+            (topic.label, [channel.label for channel in Channel if choices.allows(topic, channel)]) for topic in Topic
+        ],
+        "language": Language(choices.language).label if choices.language else "",
+        "devices": len(devices.alive(user_id=member.user_id, brand_id=member.brand_id)),
+    }

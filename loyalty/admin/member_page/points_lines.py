@@ -1,0 +1,85 @@
+"""In a customer's timeline: ledger entries and changes of the level."""
+
+from collections.abc import Mapping, Sequence
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from core.db import statements
+from loyalty.admin import ledger as page
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.levels import LevelChange
+from loyalty.points import ledger
+from portal.lists import local_time
+from portal.lists.number_columns import format_points
+from portal.timeline.sources import Line, Source, Subject, address_of
+
+
+def entries(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+    rows = list(LoyaltyTransaction.objects.filter(pk__in=ids))
+    people = page.adjusters(subject.accounts, rows)
+    return {str(row.pk): entry_line(subject, row, people.get(row.pk, "")) for row in rows}
+
+
+def entry_line(subject: Subject, row: LoyaltyTransaction, adjuster: str) -> Line:
+    """What it earned by and why so many."""
+    details = [_("by %(person)s") % {"person": adjuster}] if adjuster else []
+    if row.note and not (page.is_adjustment(row) or row.reason_id.startswith(ledger.TAKEN)):
+        details.append(row.reason_id)
+    return Line(
+        when=local_time.display_moment(row.created_at, subject.brand.zone),
+        icon="toll",
+        title=row.note or row.reason_id,
+        address=address_of(row),
+        state=page.state_of(row),
+        details=[*details, *page.why_of(row)],
+        change=row.change,
+        points=format_points(page.points_of(row)),
+        about=about(row),
+    )
+
+
+def about(row: LoyaltyTransaction) -> str:
+    """Of a scan's entry the code, of a reward's the redemption; of one that staff made, the entry itself."""
+    if page.is_adjustment(row):
+        return f"entry:{row.pk}"
+    if ":" not in row.reason_id:
+        return f"scan:{row.reason_id}"
+    return row.reason_id if row.reason_id.startswith(ledger.TAKEN) else ""
+
+
+def changes(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+    return {str(row.pk): change_line(subject, row) for row in LevelChange.objects.filter(pk__in=ids)}
+
+
+def change_line(subject: Subject, row: LevelChange) -> Line:
+    names = dict.fromkeys(each or _("No level") for each in (row.level_before, row.level_after))
+    until = date_format(row.level_until, "DATE_FORMAT") if row.level_until else ""
+    return Line(
+        when=local_time.display_moment(row.created_at, subject.brand.zone),
+        icon="military_tech",
+        title=" > ".join(names),
+        address=address_of(row),
+        details=[
+            row.get_reason_display(),
+            format_points(row.points),
+            *([_("until %(day)s") % {"day": until}] if until else []),
+        ],
+    )
+
+
+POINTS = Source(
+    name="points",
+    title=gettext_lazy("Points"),
+    label="loyalty.loyaltytransaction",
+    branch=statements.part("loyalty/admin/member_page/sql/points_of_customer.sql"),
+    describe=entries,
+)
+LEVELS = Source(
+    name="levels",
+    title=gettext_lazy("Levels"),
+    label="loyalty.levelchange",
+    branch=statements.part("loyalty/admin/member_page/sql/levels_of_customer.sql"),
+    describe=changes,
+)

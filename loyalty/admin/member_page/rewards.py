@@ -1,0 +1,178 @@
+"""Rewards on a member's page: staff take one for the member, and mark an open code as used."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import path
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands import audit_log
+from brands.audit_log import AuditedChange
+from brands.identity.roles import ACT, USE, VIEW, brand_scope
+from core.errors import DomainError
+from loyalty.admin.members.corrections import name_of
+from loyalty.models.accounts import UserPoints
+from loyalty.models.rewards import Redemption, Reward
+from loyalty.rewards import codes, redeem, till
+from loyalty.rewards.redeem import RedemptionRequest
+from portal.base.audit_mixin import audit_context
+from portal.base.confirmation import ConfirmedAction, ReasonForm
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import staff_user
+from portal.lists import local_time
+from portal.lists.live import is_id
+from portal.lists.number_columns import format_points
+from portal.timeline.sources import address_of
+from portal.unfold import SelectWidget, action
+
+REDEMPTION = "loyalty.redemption"
+LAST = 200  # redemptions among which the open ones are looked for
+
+
+class RewardChoice(forms.ModelChoiceField):  # type: ignore[type-arg] # at run time it takes none
+    def label_from_instance(self, obj: Any) -> str:
+        return f"{obj.name}, {format_points(obj.cost)}"
+
+
+class RewardForm(ReasonForm):
+    """Which reward, and why. The key, new with each page, makes of two submits one redemption."""
+
+    reward = RewardChoice(label=gettext_lazy("Reward"), queryset=Reward.objects.none(), widget=SelectWidget)
+    key = forms.UUIDField(widget=forms.HiddenInput)
+    field_order = ("reward", "reason", "key")
+
+    def __init__(self, member: UserPoints, data: Any = None) -> None:
+        super().__init__(data, initial={"key": uuid4()})
+        rewards = Reward.objects.filter(brand=member.brand_id, is_active=True).order_by("cost", "pk")
+        self.fields["reward"].queryset = rewards  # type: ignore[attr-defined] # of a ModelChoiceField
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCode:
+    """A reward that waits to be handed over; `key` makes of two clicks one use."""
+
+    redemption: int
+    key: UUID
+    name: str
+    code: str
+    address: str
+    ends: SafeString | str
+
+
+class RewardsOfMember(TenantAdmin):
+    """What is done with rewards on the page of members."""
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.use_view)
+        return [path("<id:pk>/use/", view, name="loyalty_userpoints_use"), *super().get_urls()]
+
+    def has_give_reward_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        if object_id is None:
+            return False
+        member = self.get_object(request, str(object_id))
+        is_open = member.user.is_active and member.status == UserPoints.Status.ACTIVE
+        return is_open and self.may(request, ACT, member) and member.brand_id in rewards_seen(request)
+
+    @action(description=gettext_lazy("Give a reward"), url_path="reward", icon="redeem", permissions=["give_reward"])
+    def give_reward(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        member: UserPoints = self.get_object(request, object_id)
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=member,
+            title=_("Give %(member)s a reward") % {"member": name_of(member)},
+            paragraphs=[
+                _("The reward is paid from the balance, which is %(balance)s. The member gets a code for the till.")
+                % {"balance": format_points(member.points)},
+                _("To give it as a present, adjust the points first."),
+            ],
+            form=partial(RewardForm, member),
+            button=_("Give the reward"),
+        )
+        return action.respond(partial(self.reward_taken, request, member))
+
+    def reward_taken(self, request: HttpRequest, member: UserPoints, answers: dict[str, Any]) -> None:
+        context = audit_context(request, answers["reason"])
+        before = Redemption.objects.filter(user_point=member, request_key=answers["key"]).exists()
+        redemption = redeem.redeem(
+            RedemptionRequest(member.brand_id, member.user_id, answers["reward"].pk, answers["key"], context.at)
+        )
+        if not before:
+            changes = {"reward": (None, redemption.name)}
+            rows = [AuditedChange(member, member.brand_id, changes)]
+            audit_log.record(audit_context=context, action=_("Reward given"), rows=rows)
+        text = _("%(reward)s is the member's: the code is among the open codes.")
+        self.message_user(request, text % {"reward": redemption.name}, messages.SUCCESS)
+
+    def use_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Marks one of the member's codes as used, as the till does."""
+        member: UserPoints = self.get_object(request, str(pk))
+        if member.brand_id not in brand_scope(request.user, USE, REDEMPTION):
+            raise PermissionDenied
+        if request.method == "POST":
+            self.use(request, member, request.POST.get("redemption", ""), request.POST.get("key", ""))
+        return redirect("admin:loyalty_userpoints_change", member.pk)
+
+    def use(self, request: HttpRequest, member: UserPoints, number: str, key: str) -> None:
+        rows = Redemption.objects.filter(user_point__in=member.ledger_accounts).select_related("user_point", "brand")
+        redemption = rows.filter(pk=number).first() if is_id(number) else None
+        try:
+            request_key = UUID(key)
+        except ValueError:
+            redemption = None
+        if redemption is None:
+            self.message_user(request, _("This member has no such code. Load the page again."), messages.ERROR)
+            return
+        again = redemption.used_request == request_key
+        try:
+            till.use(redemption=redemption, at=timezone.now(), by=staff_user(request), request=request_key)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+            return
+        if not again:
+            self.note(request, [redemption], _("Used at the till"))
+        self.message_user(request, _("Used. Hand over: %(reward)s") % {"reward": redemption.name}, messages.SUCCESS)
+
+
+def rewards_seen(request: HttpRequest) -> Any:
+    """The brands whose rewards the person may see."""
+    return brand_scope(request.user, VIEW, "loyalty.reward")
+
+
+def open_codes(request: HttpRequest, member: UserPoints) -> list[OpenCode] | None:
+    """Codes that the till would take, the newest first, of the member's last LAST redemptions; None for who may not
+    see redemptions."""
+    if member.brand_id not in brand_scope(request.user, VIEW, REDEMPTION):
+        return None
+    last = [
+        row
+        for account in member.ledger_accounts
+        for row in Redemption.objects.filter(user_point=account).select_related("user_point").order_by("-pk")[:LAST]
+    ]
+    now = timezone.now()
+    return [
+        OpenCode(
+            redemption=row.pk,
+            key=uuid4(),
+            name=row.name,
+            code=codes.masked(row.code),
+            address=address_of(row),
+            ends=local_time.display_moment(row.expires_at, member.brand.zone) if row.expires_at else "",
+        )
+        for row in sorted(last, key=lambda row: -row.pk)
+        if till.state_of(row, now) == "good"
+    ]
+
+
+def may_use(request: HttpRequest, member: UserPoints) -> bool:
+    return member.brand_id in brand_scope(request.user, USE, REDEMPTION)

@@ -1,0 +1,79 @@
+"""The list of members: its columns, and what it is sorted by."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from loyalty.admin.member_page.header import COLOURS
+from loyalty.admin.members.level_filter import LevelFilter
+from loyalty.admin.members.segment_filter import SegmentFilter
+from loyalty.models.accounts import UserPoints
+from loyalty.models.programme.listed_members import ListedMember
+from portal.base.badges import badge
+from portal.lists import local_time
+from portal.lists.chosen_columns import ChoosesColumns
+from portal.lists.filters import DayFilter
+from portal.lists.number_columns import format_number
+from portal.unfold import ChoicesFilter, display
+
+LISTING = "listing"
+
+
+class MemberList(ChoosesColumns):
+    """What is shown is the account's own; what it is sorted by is a minute behind it."""
+
+    pages_by_key = True
+    list_display = ("name", "email", "current_level", "balance", "spent", "last_seen", "joined", "state")
+    columns_on_offer = ("points_earned", "points_expired", "points_pending", "points_owed", "external_id")
+    sortable_by = ("name", "email", "balance", "spent", "last_seen", "joined")
+    list_filter = (("status", ChoicesFilter), LevelFilter, SegmentFilter, ("enrolled_at", DayFilter))
+    list_select_related = ("user", "brand")
+
+    def with_sort_keys(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Of these brands, said of the keys too: their indexes begin with the brand."""
+        brand_ids = [brand.pk for brand in self.brands_seen(request)]
+        return rows.filter(listing__brand__in=brand_ids).select_related(LISTING)
+
+    def with_related(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        result: QuerySet[Any] = rows.select_related("user", "brand", LISTING)
+        return result
+
+    @display(description=gettext_lazy("name"), ordering="listing__name")
+    def name(self, member: UserPoints) -> str:
+        return " ".join(member.names).strip() or member.user.email
+
+    @display(description=gettext_lazy("e-mail address"), ordering="listing__email")
+    def email(self, member: UserPoints) -> str:
+        return member.user.email
+
+    @display(description=gettext_lazy("balance"), ordering="listing__points")
+    def balance(self, member: UserPoints) -> str:
+        return format_number(member.points)
+
+    @display(description=gettext_lazy("spent"), ordering="listing__spent")
+    def spent(self, member: UserPoints) -> str:
+        return format_number(member.redeemed)
+
+    @display(description=gettext_lazy("last seen"), ordering="listing__last_seen_at")
+    def last_seen(self, member: UserPoints) -> SafeString | str:
+        listing = listing_of(member)
+        if listing is None or listing.last_seen_at <= member.enrolled_at:
+            return _("not yet")
+        return local_time.display_moment(listing.last_seen_at, member.brand.zone)
+
+    @display(description=gettext_lazy("joined"), ordering="pk")
+    def joined(self, member: UserPoints) -> SafeString:
+        return local_time.display_moment(member.enrolled_at, member.brand.zone)
+
+    @display(description=gettext_lazy("status"), ordering="status")
+    def state(self, member: UserPoints) -> SafeString:
+        return badge(COLOURS[member.status], member.get_status_display())
+
+
+def listing_of(member: UserPoints) -> ListedMember | None:
+    """None for a member of the last minute."""
+    return getattr(member, LISTING, None)

@@ -1,0 +1,99 @@
+"""Support explains a customer's points: from the search box to the answer with one click; a code is handed over."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from loyalty.members.listing import refresh
+from tests.browser.window import PHONE
+from tests.support import factories
+from tests.support.portal import scan
+
+# Counts what a person clicks, over all pages of the window.
+COUNT = """
+addEventListener("click", (event) => {
+  if (event.isTrusted && event.detail) sessionStorage.clicks = Number(sessionStorage.clicks || 0) + 1;
+}, true);
+"""
+
+
+def lively(brand):
+    """A customer with points, a scan that somebody else was faster with, and a reward that waits."""
+    now = timezone.now()
+    customer = factories.customer(brand, email="anna@example.com", first_name="Anna", last_name="Adler")
+    for days in range(40, 0, -1):
+        factories.points(customer, brand, days % 7 + 1, at=now - timedelta(days=days))
+    code = factories.code(brand, scan_limit=5)
+    scan(code, user=factories.customer(brand), scanned_at=now - timedelta(days=20))
+    type(code).objects.filter(pk=code.pk).update(first_scan_at=now - timedelta(days=20), scan_count=1)
+    scan(code, user=customer, points_status="already_claimed", scan_count=2)
+    factories.redemption(customer, factories.reward(brand, name="Coffee mug", cost=5))
+    return customer
+
+
+def test_from_the_search_to_why_with_one_click(window, brand):
+    lively(brand)
+    support = window("support")
+    page = support.page
+    page.add_init_script(COUNT)
+    support.goto("")
+    page.keyboard.press("Control+k")
+    page.locator("#search-input-command").press_sequentially("adler")
+
+    page.locator("#command-results-list").get_by_role("link", name="anna@example.com").click()
+
+    support.reads("somebody else scanned the code first, on")
+    support.reads("balance 155")
+    assert page.evaluate("sessionStorage.clicks") == "1"
+    assert "Staff" not in page.locator(".member-chips").inner_text()
+
+
+def test_a_code_is_handed_over_and_a_note_written_on_a_phone(window, brand):
+    lively(brand)
+    support = window("support", PHONE)
+    support.goto("loyalty/userpoints/")
+    support.page.get_by_role("link", name="Anna Adler").first.click()
+
+    support.page.get_by_role("button", name="Hand over Coffee mug").click()
+    support.reads("Used. Hand over: Coffee mug")
+    support.reads("No reward waits to be handed over.")
+    support.page.locator("#id_text").fill("Called about the mug.")
+    support.page.get_by_role("button", name="Save note").click()
+    support.reads("Called about the mug.")
+    support.page.get_by_role("button", name="Delete your note").click()
+    support.reads("No notes yet.")
+
+
+def test_the_timeline_is_narrowed_and_goes_on(window, brand):
+    lively(brand)
+    manager = window("manager")
+    manager.goto("loyalty/userpoints/")
+    manager.page.get_by_role("link", name="Anna Adler").first.click()
+
+    manager.page.get_by_role("link", name="Points", exact=True).first.click()
+    manager.reads("balance")
+    assert manager.page.locator(".member-line .material-symbols-outlined", has_text="qr_code_scanner").count() == 0
+    manager.page.get_by_role("link", name="Older").click()
+    manager.reads("Back to the newest")
+
+
+def test_the_best_customers_come_first_with_the_columns_that_one_chose(window, brand):
+    lively(brand)
+    rich = factories.customer(brand, email="rich@example.com", first_name="Zoe")
+    factories.points(rich, brand, 9000)
+    refresh.refresh(at=timezone.now())
+    owner = window()
+    owner.goto("loyalty/userpoints/?status__exact=active")
+
+    owner.page.get_by_text("Columns", exact=False).first.click()
+    owner.page.get_by_label("Joined").uncheck()
+    owner.page.get_by_role("button", name="Show these columns").click()
+    owner.page.get_by_role("link", name="Balance").first.click()
+    owner.page.get_by_role("link", name="Balance").first.click()
+
+    first = owner.page.locator("#result_list tbody").first
+    first.get_by_text("Zoe").first.wait_for()
+    assert "Joined" not in owner.page.locator("#result_list thead").inner_text()
+    owner.page.get_by_role("link", name="status: Active: remove").click()
+    owner.page.wait_for_url(lambda url: "status__exact" not in url)
+    assert "column=" in owner.page.url

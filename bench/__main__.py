@@ -22,7 +22,7 @@ from django.apps import apps
 from bench import against, harness, part
 from bench.harness import PROJECT, Figure, Scale, say
 
-PARTS = ["scan", "pairs", "latency", "generate", "growth", "dashboard", "lists", "imports", "exports", "prints"]
+PARTS = ["scan", "pairs", "latency", "generate", "growth", "dashboard", "home", "lists", "imports", "exports", "prints"]
 PARTS += ["searches", "expiry", "notifications", "wallets", "timing", "guard", "neighbours", "brand_api"]
 PARTS += ["reference_imports", "member_imports", "rules", "programme", "segments", "replay", "members"]
 LOADED = {"scan", "pairs"}  # by wrk

@@ -15,7 +15,7 @@ from authcodes.fraud import fake_reports
 from authcodes.models.fake_reports import FakeReport
 from loyalty.points import accounts
 from portal.base.badges import badge
-from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
+from portal.base.sidebar import SCANS_AND_SAFETY, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
@@ -27,7 +27,7 @@ COLOURS = {"open": "warning", "closed": "success"}
 @admin.register(FakeReport)
 class FakeReportAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "support": "view act"}
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 6, "flag_circle")
+    sidebar = SidebarEntry(SCANS_AND_SAFETY, 3, "flag_circle")
     brand_path = "brand"
     list_display = ("reported_at", "code", "place", "remark_shortened", "state_badge")
     list_filter = (("state", ChoicesFilter), ("reported_at", DayFilter))

@@ -77,7 +77,7 @@ MENDABLE = (Import.Status.REJECTED, Import.Status.CHECKED, Import.Status.DISCARD
 @admin.register(Import)
 class ImportAdmin(LiveAdmin):
     role_permissions: ClassVar = {"owner": "view add act", "manager": "view add act", "printer": "view add act"}
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 10, "upload_file")
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 4, "upload_file")
     live_columns = ("state",)
     list_display = ("file_name", "state", "kind", "product", "rows", "bad_rows", "codes", "uploaded_by", "uploaded_at")
     list_filter = (("kind", ChoicesFilter), ("status", ChoicesFilter), ("uploaded_at", DayFilter))

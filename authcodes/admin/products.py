@@ -40,7 +40,7 @@ class ProductAdmin(ExportingAdmin, ImportingAdmin, TranslationsAdmin, CeilingAdm
         "printer": "view",
         "support": "view",
     }
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 5, "category")
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 1, "category")
     export_kind = "export-products"
     resource = ProductResource
     points_fields = ("redeem_point_value",)

@@ -41,7 +41,7 @@ from core.spreadsheets.report import Format
 from loyalty.models.notifications import Channel, Template
 from loyalty.notifications import test_sends
 from portal.base.confirmation import ConfirmedAction
-from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
+from portal.base.sidebar import SCANS_AND_SAFETY, SidebarEntry
 from portal.base.tenant_admin import page_of
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import within
@@ -73,7 +73,7 @@ def summary_of(batch: BatchRange) -> BatchSummary:
 @admin.register(Recall)
 class RecallAdmin(LiveAdmin):
     role_permissions: ClassVar = {"owner": "view add act", "manager": "view add", "printer": "view", "support": "view"}
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 7, "report")
+    sidebar = SidebarEntry(SCANS_AND_SAFETY, 2, "report")
     form = RecallForm
     brand_path = "batch__brand"
     list_display = ("recall_id", "batch", "contact", "recalled_at", "recalled_by")

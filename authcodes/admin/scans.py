@@ -17,7 +17,7 @@ from authcodes.places import names
 from authcodes.reports.columns import CUSTOMER_IS_OURS
 from brands.identity.roles import VIEW
 from portal.base.badges import badge
-from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
+from portal.base.sidebar import SCANS_AND_SAFETY, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import OwnRowsFilter
 from portal.lists.queries import report_search_error
@@ -34,7 +34,7 @@ CUSTOMER = Case(
 @admin.register(Scan)
 class ScanAdmin(ExportingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 4, "qr_code_scanner")
+    sidebar = SidebarEntry(SCANS_AND_SAFETY, 1, "qr_code_scanner")
     export_kind = "export-scans"
     list_display = ("scanned_at", "code", "result", "reason", "product", "customer", "place", "points_awarded")
     list_filter = (

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
 from authcodes.models.recalls import WithdrawnRecall
-from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
+from portal.base.sidebar import SCANS_AND_SAFETY, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter
 
@@ -14,7 +14,7 @@ from portal.lists.filters import DayFilter, OwnRowsFilter
 @admin.register(WithdrawnRecall)
 class WithdrawnRecallAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "printer": "view", "support": "view"}
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 8, "undo")
+    sidebar = SidebarEntry(SCANS_AND_SAFETY, 4, "undo", tab=False)
     brand_path = "batch__brand"
     list_display = ("recall_id", "batch", "withdrawal_reason", "recalled_at", "withdrawn_at", "withdrawn_by")
     list_filter = (("batch__product", OwnRowsFilter), ("withdrawn_at", DayFilter))

@@ -1,7 +1,7 @@
 """The status dashboard's figures; docs/dashboard.md defines them. Closed days come from rollups, today from scans."""
 # ruff: noqa: S608 - built from constants and names of parameters
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -18,6 +18,7 @@ from core.db.statements import part, query
 
 __all__ = ["Codes", "Delivery", "Figures", "Filters", "Scans", "Status", "codes", "delivery", "figures", "scans"]
 
+MAX_PLACES = 5
 PATIENCE_SECONDS = 0.3  # that a replica may take to catch up, while somebody waits for the page
 
 
@@ -109,8 +110,12 @@ def figures(*, brands: Iterable[Brand], filters: Filters = EVER) -> Figures:
 
 def codes(*, brands: Iterable[Brand], filters: Filters) -> Codes:
     """Two statements."""
+    return codes_of(groups(brands, timezone.now()), filters)
+
+
+def codes_of(result: Sequence[Group], filters: Filters) -> Codes:
+    """One statement."""
     parameters = Parameters()
-    result = groups(brands, timezone.now())
     if not result:
         return Codes()
     count = _deactivated_codes if filters.status == Status.DEACTIVATED else _codes
@@ -119,14 +124,19 @@ def codes(*, brands: Iterable[Brand], filters: Filters) -> Codes:
     return Codes(*(int(value) for value in _rows(statement, parameters)[0]))
 
 
-def scans(*, brands: Iterable[Brand], filters: Filters) -> Scans:
-    """Two statements."""
-    result = groups(brands, timezone.now())
+def scans(*, brands: Iterable[Brand], filters: Filters, max_places: int = MAX_PLACES) -> Scans:
+    """Two statements. `max_places`: how many of the busiest places."""
+    return scans_of(groups(brands, timezone.now()), filters, max_places=max_places)
+
+
+def scans_of(result: Sequence[Group], filters: Filters, *, max_places: int = MAX_PLACES) -> Scans:
+    """One statement."""
     if not result:
         return Scans()
     parameters = Parameters()
     sources = [Sources(group, filters, parameters) for group in result]
     statement = COUNT_SCANS.format(
+        max_places=int(max_places),
         single=_union([part for it in sources for part in it.single(["day", "product_id", "location", "user_id"])]),
         rolled=_also([part for it in sources for part in it.rolled(["day", "product_id"])]),
         rolled_places=_also([part for it in sources for part in it.rolled_places()]),
@@ -230,8 +240,12 @@ def _union(parts: Sequence[str]) -> str:
 
 
 def _rows(statement: str, parameters: Parameters) -> list[tuple[Any, ...]]:
+    return rows_of(statement, parameters.values)
+
+
+def rows_of(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """Bound by the client: the planner sees which place and which days, and chooses its way for them."""
     with connections[replica.alias(patience_seconds=PATIENCE_SECONDS)].cursor() as cursor:
-        cursor.execute(statement, parameters.values)
+        cursor.execute(statement, values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows

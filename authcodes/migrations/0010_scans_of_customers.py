@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("authcodes", "0008_statistics_of_places"),
+        ("authcodes", "0009_hours_and_returning_customers"),
     ]
 
     operations = [

@@ -83,7 +83,8 @@ class BatchRange(models.Model):
     )
 
     class Meta:
-        verbose_name = _("batch range")
+        verbose_name = _("batch")
+        verbose_name_plural = _("batches")
         ordering = ["-id"]
         indexes = [models.Index(fields=["first_code"], name="batch_first_code")]
         constraints = [

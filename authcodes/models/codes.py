@@ -60,7 +60,7 @@ class AuthCode(models.Model):
     objects = AuthCodeQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("auth code")
+        verbose_name = _("code")
         ordering = ["-id"]
         # Each gives a list's pages in their order, filtered inside of it. None has a column that a scan updates: that
         # update touches no index.

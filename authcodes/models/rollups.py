@@ -73,6 +73,19 @@ class PlaceRollup(DailyRollup, Counts):
         return f"{self.brand_id} on {self.day} in {self.location}"
 
 
+class HourRollup(DailyRollup):
+    """How many scans were attempted in an hour of a day, whatever their outcome."""
+
+    hour = models.PositiveSmallIntegerField(help_text=_("From 0 to 23, in the brand's time zone."))
+    scans = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["brand", "day", "hour"], name="hour_rollup_once")]
+
+    def __str__(self) -> str:
+        return f"{self.brand_id} on {self.day} at {self.hour}"
+
+
 class BatchPlaceRollup(DailyRollup, Counts):
     """The finest: batch, campaign, product and place."""
 
@@ -156,11 +169,18 @@ class UnscannedCodeAttempt(DailyRollup):
 
 
 class RollupWatermark(models.Model):
-    """How far a brand's scans are rolled up: every day up to `until`, cut in `time_zone`. What follows is read live."""
+    """How far a brand's scans are rolled up: every day up to `until`, cut in `time_zone`. What follows is read live.
+
+    `unique_scanners`, `returned`: the customers with attempts on the days up to `counted_until`, and those of them
+    with attempts on several days.
+    """
 
     brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
     time_zone = models.CharField(max_length=64)
     until = DayField(null=True)
+    counted_until = DayField(null=True)
+    unique_scanners = models.PositiveIntegerField(default=0)
+    returned = models.PositiveIntegerField(default=0)
 
     class Meta:
         verbose_name = _("rollup watermark")

@@ -78,7 +78,12 @@ class Atlas:
     region_ids: array[int]
     regions: tuple[tuple[str, str], ...]  # (region, country)
     city_starts: array[int]  # city i is the bytes from here to the next newline
-    cities: bytes  # UTF-8, one block because 155,000 strings would take five times the memory
+    cities: bytes  # UTF-8, one block because 155,000 strings would take five times the memory; begins with a newline
+    by_start: array[int]  # the places in the order of their city's bytes
+
+    def index_at(self, start: int) -> int:
+        """The place whose city's bytes begin there."""
+        return self.by_start[bisect_left(self.by_start, start, key=self.city_starts.__getitem__)]
 
     def place(self, index: int) -> Place:
         start = self.city_starts[index]
@@ -184,7 +189,7 @@ def read_atlas(file: Path) -> Atlas:
     regions: dict[tuple[str, str], int] = {}
     latitudes, longitudes, strip = array("d"), array("d"), array("d")
     populations, region_ids, city_starts = array("I"), array("H"), array("I")
-    cities = bytearray()
+    cities = bytearray(b"\n")
     with gzip.open(file, "rt", encoding="utf-8", newline="\n") as lines:
         for line in lines:
             city, region, country, latitude, longitude, population = line.rstrip("\n").split("\t")
@@ -196,6 +201,7 @@ def read_atlas(file: Path) -> Atlas:
             populations.append(int(population))
             strip.append(strip_position(band_of(latitudes[-1]), longitudes[-1]))
     order = sorted(range(len(strip)), key=strip.__getitem__)
+    starts = array("I", (city_starts[i] for i in order))
     return Atlas(
         strip=array("d", (strip[i] for i in order)),
         latitudes=array("d", (latitudes[i] for i in order)),
@@ -203,6 +209,7 @@ def read_atlas(file: Path) -> Atlas:
         populations=array("I", (populations[i] for i in order)),
         region_ids=array("H", (region_ids[i] for i in order)),
         regions=tuple(regions),
-        city_starts=array("I", (city_starts[i] for i in order)),
+        city_starts=starts,
         cities=bytes(cities),
+        by_start=array("I", sorted(range(len(starts)), key=starts.__getitem__)),
     )

@@ -37,6 +37,10 @@ CHECKS = {
     "attempts in vain are not those of codes never scanned": check(
         "authcodes/rollups/sql/check_unsuccessful_attempts.sql", closed_scans=CLOSED_SCANS
     ),
+    "rollup by hour is not what its scans say": check("authcodes/rollups/sql/check_hours.sql"),
+    "customers who scanned and came back are not those of the closed days": check(
+        "authcodes/rollups/sql/check_returning.sql", closed_scans=CLOSED_SCANS
+    ),
     "batch has not as many codes as were counted at their generation": check(
         "authcodes/rollups/sql/check_generated_codes.sql"
     ),

@@ -5,13 +5,14 @@ it: the dashboard reads today from Scan, so figures are fresh and a scan writes 
 """
 
 from collections.abc import Iterable
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
 from authcodes.models.rollups import (
     BatchPlaceRollup,
     DayRollup,
+    HourRollup,
     PlaceRollup,
     RollupWatermark,
     UniqueScanner,
@@ -24,7 +25,14 @@ from core.db.statements import command, part, query_values
 
 # Points and places settle late, and points of a limited scan may be claimed once more: these days are done again.
 AGAIN_DAYS = 3
-ROLLED: tuple[Any, ...] = (DayRollup, PlaceRollup, BatchPlaceRollup, UniqueScannerRollup, UnscannedCodeAttempt)
+ROLLED: tuple[Any, ...] = (
+    DayRollup,
+    PlaceRollup,
+    BatchPlaceRollup,
+    UniqueScannerRollup,
+    UnscannedCodeAttempt,
+    HourRollup,
+)
 
 COUNT_SCANS = part("authcodes/rollups/sql/count_scans.sql")
 OF_SCANNED_CODE = part("authcodes/rollups/sql/of_scanned_code.sql")
@@ -37,6 +45,7 @@ ROLL_UP_DAYS = command(
 )
 NOTE_SCANNED_CODES = command("authcodes/rollups/sql/note_scanned_codes.sql")
 MARK_DAY_STALE = command("authcodes/rollups/sql/mark_day_stale.sql")
+COUNT_RETURNING = command("authcodes/rollups/sql/count_returning.sql")
 FETCH_FIRST_DAY = query_values("authcodes/rollups/sql/fetch_first_day.sql", "first_day")
 
 
@@ -48,6 +57,7 @@ def _first_day(brand: Brand) -> date | None:
 def _clear(brand: Brand) -> None:
     for model in (*ROLLED, UniqueScanner):
         model.objects.filter(brand=brand).delete()
+    RollupWatermark.objects.filter(brand=brand).update(counted_until=None)
 
 
 def _write(brand: Brand, first: date, last: date) -> None:
@@ -61,7 +71,14 @@ def _stale(brand: Brand, before: date) -> Iterable[date]:
     return DayRollup.objects.filter(brand=brand, unsettled__gt=0, day__lt=before).values_list("day", flat=True)
 
 
-DAYS = ClosedDays(RollupWatermark, _first_day, _write, _clear, _stale, AGAIN_DAYS)
+def _count(brand: Brand, _at: datetime, _days: int) -> None:
+    """Once for each day that closes, and again after customers were erased."""
+    mark = RollupWatermark.objects.filter(brand=brand).first()
+    if mark and mark.until and mark.counted_until != mark.until:
+        COUNT_RETURNING.run(brand=brand.pk, until=mark.until)
+
+
+DAYS = ClosedDays(RollupWatermark, _first_day, _write, _clear, _stale, AGAIN_DAYS, _count)
 roll_up, catch_up, catch_up_all, rebuild = DAYS.roll_up, DAYS.catch_up, DAYS.catch_up_all, DAYS.rebuild
 
 
@@ -76,3 +93,4 @@ def reassign(*, user_id: int, brand_id: int, to: int) -> None:
     """For the erasure of a person's data: what they scanned counts as the pseudonym's from now on."""
     for model in (UniqueScannerRollup, UniqueScanner, UnscannedCodeAttempt):
         model._default_manager.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)  # noqa: SLF001
+    RollupWatermark.objects.filter(brand=brand_id).update(counted_until=None)

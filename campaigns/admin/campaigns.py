@@ -37,7 +37,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries
         "printer": "view",
         "support": "view",
     }
-    sidebar = SidebarEntry(PROGRAMME, 1, "flag")
+    sidebar = SidebarEntry(PROGRAMME, 2, "flag")
     resource = CampaignResource
     list_display = ("campaign_name", "type", "target_value", "is_active", "starts_at", "ends_at")
     list_filter = (("type", ChoicesFilter), "is_active")

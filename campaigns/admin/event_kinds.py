@@ -69,7 +69,7 @@ class EventKindAdmin(TranslationsAdmin):
         "manager": "view add change delete",
         "support": "view",
     }
-    sidebar = SidebarEntry(PROGRAMME, 5, "event_note")
+    sidebar = SidebarEntry(PROGRAMME, 10, "event_note", tab=False)
     list_display = ("title", "name", "is_active", "created_at")
     list_filter = ("is_active",)
     search_fields = ("name", "title")

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.identity.roles import VIEW, brand_scope
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import UserLoyaltyCampaign
-from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import OwnRowsFilter
 from portal.timeline.sources import address_of
@@ -33,7 +33,7 @@ class CampaignProgress:
 @admin.register(UserLoyaltyCampaign)
 class CampaignProgressAdmin(ExportingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
-    sidebar = SidebarEntry(MEMBERS, 5, "trending_up")
+    sidebar = SidebarEntry(CUSTOMERS, 6, "trending_up", tab=False)
     export_kind = "export-progress"
     brand_path = "campaign__brand"
     customer_path = "user"

@@ -31,7 +31,7 @@ from portal.unfold import ChoicesFilter, action, display
 @admin.register(Replay)
 class ReplayAdmin(TriesDrafts):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
-    sidebar = SidebarEntry(PROGRAMME, 8, "history")
+    sidebar = SidebarEntry(PROGRAMME, 6, "history", tab=False)
     list_display = ("name", "kind", "period", "state", "difference", "created_by", "created_at")
     list_filter = (("kind", ChoicesFilter), ("created_at", DayFilter))
     list_select_related = ("brand", "job", "created_by")

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.models.campaigns import RewardClaim
 from core.db import statements
 from portal.base.badges import badge
-from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
 from portal.lists.filters import OwnRowsFilter
@@ -24,7 +24,7 @@ COLOURS = {"available": "info", "claimed": "success"}
 @admin.register(RewardClaim)
 class RewardClaimAdmin(ExportingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
-    sidebar = SidebarEntry(MEMBERS, 6, "redeem")
+    sidebar = SidebarEntry(CUSTOMERS, 5, "redeem", tab=False)
     export_kind = "export-claims"
     brand_path = "milestone__campaign__brand"
     customer_path = "user"

@@ -22,7 +22,7 @@ from campaigns.segments.fields import MEMBER_FIELDS
 from campaigns.segments.preview import Preview
 from loyalty.models.programme.segments import Segment
 from portal.base.fieldsets import without
-from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import action, display
 
@@ -36,7 +36,7 @@ class SegmentAdmin(TenantAdmin):
         "manager": "view add change delete",
         "support": "view",
     }
-    sidebar = SidebarEntry(MEMBERS, 8, "groups")
+    sidebar = SidebarEntry(CUSTOMERS, 2, "groups")
     form = SegmentForm
     list_display = ("name", "members_now", "age")
     search_fields = ("name",)

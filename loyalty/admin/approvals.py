@@ -32,7 +32,7 @@ COLOURS = {"pending": "warning", "approved": "success", "rejected": "danger", "w
 @admin.register(PointsApproval)
 class PointsApprovalAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "support": "view"}
-    sidebar = SidebarEntry(PROGRAMME, 5, "approval")
+    sidebar = SidebarEntry(PROGRAMME, 9, "approval", tab=False)
     list_display = ("row_name", "requested", "total", "state", "requested_by", "requested_at", "decided_by")
     list_filter = (("status", ChoicesFilter), ("requested_at", DayFilter))
     list_select_related = ("requested_by", "decided_by")

@@ -23,14 +23,14 @@ from loyalty.integrations.external_system import Decision
 from loyalty.models.external_system import ExternalSystem
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
-from portal.base.sidebar import INTEGRATIONS, SidebarEntry
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.unfold import action, display
 
 
 @admin.register(ExternalSystem)
 class ExternalSystemAdmin(SigningSecretAdmin):
     role_permissions: ClassVar = {"owner": "view add change act", "manager": "view add change act"}
-    sidebar = SidebarEntry(INTEGRATIONS, 3, "hub")
+    sidebar = SidebarEntry(SETTINGS, 11, "hub", tab=False)
     form = CalledForm
     list_display = ("url", "is_active", "when_rejected", "when_away", "health", "created_at")
     search_fields = ("url",)

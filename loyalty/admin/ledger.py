@@ -21,7 +21,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import explanations, ledger
 from loyalty.programme.movements import BY_NAME, CHOICES
 from portal.base.badges import badge
-from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
 from portal.lists.filters import DayFilter, StateFilter
@@ -54,7 +54,7 @@ class MovementFilter(StateFilter):
 @admin.register(LoyaltyTransaction)
 class LedgerAdmin(ExportingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
-    sidebar = SidebarEntry(MEMBERS, 2, "receipt_long")
+    sidebar = SidebarEntry(CUSTOMERS, 3, "receipt_long")
     list_name = _("points ledger")
     export_kind = "export-ledger"
     brand_path = "brand"

@@ -15,7 +15,7 @@ from loyalty.models.rewards import Redemption
 from loyalty.rewards import cancellation, codes
 from portal.base.audit_mixin import audit_context
 from portal.base.confirmation import ConfirmedAction
-from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, action, display
@@ -24,7 +24,7 @@ from portal.unfold import ChoicesFilter, action, display
 @admin.register(Redemption)
 class RedemptionAdmin(Till, ExportingAdmin):
     role_permissions: ClassVar = {"owner": "view act use", "manager": "view act use", "support": "view use"}
-    sidebar = SidebarEntry(MEMBERS, 3, "confirmation_number")
+    sidebar = SidebarEntry(CUSTOMERS, 4, "confirmation_number")
     export_kind = "export-redemptions"
     customer_path = "user_point__user"
     pages_by_key = True

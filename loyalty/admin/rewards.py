@@ -59,7 +59,7 @@ class RewardForm(PictureForm):
 @admin.register(Reward)
 class RewardAdmin(ImportingAdmin, TranslationsAdmin, ImageAdminMixin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change", "support": "view"}
-    sidebar = SidebarEntry(PROGRAMME, 3, "featured_seasonal_and_gifts")
+    sidebar = SidebarEntry(PROGRAMME, 5, "featured_seasonal_and_gifts")
     resource = RewardResource
     form = translated_form(RewardForm, Reward)
     picture = "picture"

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from loyalty.models.ledger import PointTransfer
-from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter
 from portal.unfold import display
@@ -17,7 +17,7 @@ from portal.unfold import display
 @admin.register(PointTransfer)
 class PointTransferAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
-    sidebar = SidebarEntry(MEMBERS, 4, "swap_horiz")
+    sidebar = SidebarEntry(CUSTOMERS, 9, "swap_horiz", tab=False)
     customer_path = "sender__user"
     pages_by_key = True
     list_display = ("created_at", "sent_by", "received_by", "points")

@@ -24,7 +24,7 @@ from loyalty.wallets.google.accounts import GoogleKeys
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.forms import TenantForm
-from portal.base.sidebar import INTEGRATIONS, SidebarEntry
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import ChoicesFilter, FileWidget, PasswordWidget, TextWidget, action, display
 
@@ -121,7 +121,7 @@ def content(cleaned: dict[str, Any], name: str) -> bytes:
 @admin.register(WalletIssuer)
 class WalletIssuerAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete act", "manager": "view"}
-    sidebar = SidebarEntry(INTEGRATIONS, 4, "verified_user")
+    sidebar = SidebarEntry(SETTINGS, 9, "verified_user", tab=False)
     form = IssuerForm
     list_display = ("platform", "identifier", "account", "state", "expires_at")
     list_filter = (("platform", ChoicesFilter),)

@@ -20,7 +20,7 @@ from events import publishing
 from loyalty.models.wallets import WalletPass, stale
 from loyalty.wallets import passes
 from portal.base.badges import badge
-from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import StateFilter
 from portal.unfold import ChoicesFilter, display
@@ -40,7 +40,7 @@ class FreshnessFilter(StateFilter):
 @admin.register(WalletPass)
 class WalletPassAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "support": "view"}
-    sidebar = SidebarEntry(MEMBERS, 4, "wallet")
+    sidebar = SidebarEntry(CUSTOMERS, 7, "wallet", tab=False)
     customer_path = "account__user"
     list_display = ("customer", "platform", "condition", "versions", "pushed_at", "fetched_at", "freshness")
     list_filter = (("platform", ChoicesFilter), ("state", ChoicesFilter), FreshnessFilter)

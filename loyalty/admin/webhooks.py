@@ -27,7 +27,7 @@ from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint, WebhookTyp
 from portal.base.audit_mixin import audit_context
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
-from portal.base.sidebar import INTEGRATIONS, SidebarEntry
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter, ValuesFilter
 from portal.unfold import CheckboxesWidget, ChoicesFilter, action, display
@@ -49,7 +49,7 @@ class EndpointForm(CalledForm):
 @admin.register(WebhookEndpoint)
 class WebhookEndpointAdmin(SigningSecretAdmin):
     role_permissions: ClassVar = {"owner": "view add change act", "manager": "view add change act"}
-    sidebar = SidebarEntry(INTEGRATIONS, 1, "webhook")
+    sidebar = SidebarEntry(SETTINGS, 4, "webhook")
     form = EndpointForm
     list_display = ("url", "description", "event_kinds", "state_badge", "failing_since", "created_at")
     list_filter = (("state", ChoicesFilter),)
@@ -180,7 +180,7 @@ class TypeFilter(ValuesFilter):
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act"}
-    sidebar = SidebarEntry(INTEGRATIONS, 2, "outbox")
+    sidebar = SidebarEntry(SETTINGS, 10, "outbox", tab=False)
     list_display = ("created_at", "type", "endpoint", "ended", "attempts", "last_status", "next_attempt_at")
     list_filter = (("state", ChoicesFilter), TypeFilter, ("endpoint", OwnRowsFilter), ("created_at", DayFilter))
     list_select_related = ("endpoint",)

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("brands", "0012_broadcast_quota"),
-        ("loyalty", "0018_broadcasts"),
+        ("loyalty", "0019_enrolments_by_day"),
     ]
 
     operations = [

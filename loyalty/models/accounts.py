@@ -123,7 +123,8 @@ class UserPoints(models.Model):
             models.Index(fields=["brand", "-user_point_id"], name="members_newest_first"),
             models.Index(fields=["brand", "-user_point_id"], name="blocked_members", condition=Q(status="blocked")),
             BrinIndex(fields=["updated_at"], name="members_by_change", pages_per_range=4, autosummarize=True),
-            # An accrual never changes the column, so it writes nothing here.
+            # An accrual never changes these columns, so it writes nothing here.
+            BrinIndex(fields=["enrolled_at"], name="members_by_enrolment", pages_per_range=16, autosummarize=True),
             models.Index(fields=["brand", "level_due_at"], name="levels_due", condition=Q(level_due_at__isnull=False)),
         ]
         constraints = [

@@ -17,6 +17,10 @@ CHECKS = {
         "loyalty/programme/sql/check_active_members.sql", activity=activity_sql()
     ),
     "members of a month are not as many as the accounts say": check("loyalty/programme/sql/check_members.sql"),
+    "members who enrolled on a day are not as many as the accounts say": check(
+        "loyalty/programme/sql/check_enrolments.sql"
+    ),
+    "members with a reward are not as many as the redemptions say": check("loyalty/programme/sql/check_rewarded.sql"),
     "cohort has not as many active members as are noted": check("loyalty/programme/sql/check_cohorts.sql"),
 }
 EXPIRING = "points to expire are not what the ledger says"

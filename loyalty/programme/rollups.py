@@ -22,6 +22,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.rollups import (
     ActiveMember,
     CohortRollup,
+    EnrolmentRollup,
     ExpiringRollup,
     LevelRollup,
     MembersRollup,
@@ -46,6 +47,7 @@ ROLLED: tuple[Any, ...] = (
     ExpiringRollup,
     LevelRollup,
     StaleDay,
+    EnrolmentRollup,
 )
 
 
@@ -63,6 +65,8 @@ NOTE_ACTIVE = command("loyalty/programme/sql/note_active_members.sql", activity=
 COUNT_ENROLLED = command("loyalty/programme/sql/count_enrolled.sql")
 COUNT_ACTIVE = command("loyalty/programme/sql/count_active.sql")
 COUNT_COHORTS = command("loyalty/programme/sql/count_cohorts.sql")
+COUNT_ENROLMENTS = command("loyalty/programme/sql/count_enrolments.sql")
+COUNT_REWARDED = query_values("loyalty/programme/sql/count_rewarded.sql", "rewarded")
 FETCH_EXPIRING = query("loyalty/programme/sql/fetch_expiring.sql", returns=ExpiringPart)
 FETCH_FIRST_DAY = query_values("loyalty/programme/sql/fetch_first_day.sql", "first_day")
 NOTE_STALE_DAYS = command("loyalty/programme/sql/note_stale_days.sql")
@@ -124,6 +128,8 @@ def _count(brand: Brand, at: datetime, days: int) -> None:
     with transaction.atomic():
         ProgrammeWatermark.objects.select_for_update().get(brand=brand)
         COUNT_ENROLLED.run(brand=brand.pk, zone=brand.time_zone, last=mark.until)
+        EnrolmentRollup.objects.filter(brand=brand).delete()
+        COUNT_ENROLMENTS.run(brand=brand.pk, zone=brand.time_zone, last=mark.until)
         LevelRollup.objects.filter(brand=brand).delete()
         LevelRollup.objects.bulk_create(
             LevelRollup(brand=brand, level=name, members=number) for name, number, _owed in levels
@@ -137,6 +143,7 @@ def _count(brand: Brand, at: datetime, days: int) -> None:
             counted_until=mark.until,
             counted_at=at,
             expiry_rule=rule,
+            rewarded=COUNT_REWARDED.first(brand=brand.pk, at=at),
             owed=sum((owed for _name, _number, owed in levels), Decimal(0)),
         )
 

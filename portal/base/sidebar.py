@@ -1,19 +1,44 @@
-"""The groups of the portal's sidebar. A page declares its own entry: `sidebar = SidebarEntry(MEMBERS, 1, "group")`."""
+"""The groups of the portal's sidebar: one for each job that people come to do.
 
+A page declares its own entry: `sidebar = SidebarEntry(CUSTOMERS, 1, "group")`. The sidebar shows the groups alone; the
+lists of a group are tabs above its pages, and those that few people need wait under "All rows" there.
+"""
+
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-PRODUCTS_AND_CODES = _("Products & codes")
-MEMBERS = _("Members")
-PROGRAMME = _("Programme")
-NOTIFICATIONS = _("Notifications")
-INTEGRATIONS = _("Integrations")
-REPORTS = _("Reports")
-SETTINGS = _("Settings")
+from brands.models.people import StaffRole
 
-GROUPS = (PRODUCTS_AND_CODES, MEMBERS, PROGRAMME, NOTIFICATIONS, INTEGRATIONS, REPORTS, SETTINGS)
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Group:
+    """A job, under the words that breadcrumbs and the search use too. `icon`: the name of a Material symbol."""
+
+    title: Any
+    icon: str
+
+    def __str__(self) -> str:
+        return str(self.title)
+
+
+PRODUCTS_AND_CODES = Group(_("Products & codes"), "qr_code_2")
+PRINT = Group(_("Print"), "print")
+SCANS_AND_SAFETY = Group(_("Scans & safety"), "shield")
+PROGRAMME = Group(_("Programme"), "trophy")
+CUSTOMERS = Group(_("Customers"), "group")
+MESSAGES = Group(_("Messages"), "mail")
+SETTINGS = Group(_("Settings"), "settings")
+
+GROUPS = (PRODUCTS_AND_CODES, PRINT, SCANS_AND_SAFETY, PROGRAMME, CUSTOMERS, MESSAGES, SETTINGS)
+
+# Roles with one job see its groups alone, in this order; what else they may see is found by search and links.
+MENUS: dict[str, tuple[Group, ...]] = {
+    StaffRole.Role.PRINTER: (PRINT, PRODUCTS_AND_CODES),
+    StaffRole.Role.SUPPORT: (CUSTOMERS, SCANS_AND_SAFETY, MESSAGES),
+}
 
 
 def list_name(page: Any) -> str:
@@ -22,8 +47,12 @@ def list_name(page: Any) -> str:
 
 
 class SidebarEntry(NamedTuple):
-    """Where a page stands: its group, its position there from the top, and the name of a Material symbol."""
+    """Where a page stands: its group, its position there, and the name of a Material symbol.
 
-    group: Any
+    `tab`: whether its list is a tab of the group; the others wait under "All rows".
+    """
+
+    group: Group
     position: int
     icon: str
+    tab: bool = True

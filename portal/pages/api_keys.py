@@ -104,7 +104,7 @@ class ApiKeyForm(TenantForm):
 @admin.register(ApiKey)
 class ApiKeyAdmin(SecretOnceAdmin):
     role_permissions: ClassVar = {"owner": "view add act", "manager": "view"}
-    sidebar = SidebarEntry(SETTINGS, 6, "key")
+    sidebar = SidebarEntry(SETTINGS, 3, "key")
     secret_title = gettext_lazy("Copy the new key")
     form = ApiKeyForm
     list_display = ("name", "kind", "beginning", "state", "last_used_at", "expires_at", "created_at")

@@ -47,7 +47,7 @@ def kinds() -> dict[str, str]:
 @admin.register(AuditLogEntry)
 class AuditLogAdmin(ExportingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view"}
-    sidebar = SidebarEntry(SETTINGS, 9, "history_edu")
+    sidebar = SidebarEntry(SETTINGS, 5, "history_edu")
     list_name = _("audit log")
     export_kind = "export-audit"
     pages_by_key = True

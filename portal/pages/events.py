@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 from events import leases
 from events.models import Event
 from portal.base.badges import badge
-from portal.base.sidebar import INTEGRATIONS, SidebarEntry
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter, ValuesFilter
 from portal.unfold import ChoicesFilter, display
@@ -42,7 +42,7 @@ class KindFilter(ValuesFilter):
 @admin.register(Event)
 class EventAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act"}
-    sidebar = SidebarEntry(INTEGRATIONS, 5, "bolt")
+    sidebar = SidebarEntry(SETTINGS, 12, "bolt", tab=False)
     pages_by_key = True
     list_display = ("created_at", "detail_type", "state", "attempts", "finished_at", "event_id")
     list_filter = (("status", ChoicesFilter), KindFilter, ("created_at", DayFilter))

@@ -1,6 +1,7 @@
 """Page: long work, its progress as it goes, and the files that came of it, for those who may see what is in them."""
 
 from collections import defaultdict
+from datetime import timedelta
 from pathlib import PurePath
 from typing import Any, ClassVar
 
@@ -10,12 +11,13 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
+from django.template.loader import render_to_string
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from brands.identity import roles
 from brands.identity.roles import ACT, STOP, VIEW
@@ -23,7 +25,7 @@ from jobs import kinds, queue
 from jobs.models import Job
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
-from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import within
 from portal.lists.filters import DayFilter
@@ -38,6 +40,8 @@ TYPES = {
     ".zip": "application/zip",
     ".pdf": "application/pdf",
 }
+BELL_TIME = timedelta(days=1)  # for which the bell shows jobs that have ended
+MAX_IN_BELL = 10
 MAX_WATCHED = 100  # jobs that one page asks about at once
 
 
@@ -49,7 +53,7 @@ class JobAdmin(LiveAdmin):
         "printer": "view act",
         "support": "view",
     }
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 13, "pending_actions")
+    sidebar = SidebarEntry(SETTINGS, 13, "pending_actions", tab=False)
     live_columns = ("state", "progress")
     list_display = ("title", "kind", "state", "progress", "created_by", "created_at")
     list_filter = (("kind", ChoicesFilter), ("status", ChoicesFilter), ("created_at", DayFilter))
@@ -83,7 +87,12 @@ class JobAdmin(LiveAdmin):
         return [(name, {**options, "fields": own}), *remaining]
 
     def get_urls(self) -> list[Any]:
-        views = {"progress/": self.progress_view, "<id:pk>/download/": self.download, "<id:pk>/cancel/": self.cancel}
+        views = {
+            "bell/": self.bell_view,
+            "progress/": self.progress_view,
+            "<id:pk>/download/": self.download,
+            "<id:pk>/cancel/": self.cancel,
+        }
         own = [
             path(where, self.admin_site.admin_view(view), name=f"jobs_job_{where.strip('/').rpartition('/')[2]}")
             for where, view in views.items()
@@ -130,6 +139,26 @@ class JobAdmin(LiveAdmin):
         """How far the jobs in `id` are, as many as the person may see; what the page's script asks for."""
         ids = [text for text in request.GET.getlist("id")[:MAX_WATCHED] if is_id(text)]
         return JsonResponse({"jobs": [job_context(job) for job in self.get_queryset(request).filter(pk__in=ids)]})
+
+    def bell_view(self, request: HttpRequest) -> JsonResponse:
+        """What the header's bell shows: the jobs that this person started, at work or lately ended."""
+        since = timezone.now() - BELL_TIME
+        started = self.get_queryset(request).filter(created_by=staff_user(request))
+        newest = started.filter(Q(status__in=Job.UNFINISHED) | Q(finished_at__gte=since)).order_by("-pk")[:MAX_IN_BELL]
+        jobs = sorted(newest, key=lambda job: not job.is_unfinished)
+        rows = [
+            {
+                **job_context(job),
+                "title": job.title,
+                "acts": self.acts(request, job),
+                "page": reverse("admin:jobs_job_change", args=[job.pk]),
+            }
+            for job in jobs
+        ]
+        running = sum(job.is_unfinished for job in jobs)
+        name = ngettext("Jobs: %(number)d running", "Jobs: %(number)d running", running) % {"number": running}
+        html = render_to_string("admin/portal/bell.html", {"jobs": rows})
+        return JsonResponse({"running": running, "name": name if running else _("Jobs"), "html": html})
 
     def cancel(self, request: HttpRequest, pk: int) -> HttpResponse:
         """A page says what becomes of the work; its button cancels. What has ended meanwhile is only said to have."""

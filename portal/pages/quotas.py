@@ -21,7 +21,7 @@ MAX_LISTED = 20  # brands whose use one page counts
 @admin.register(BrandQuota)
 class BrandQuotaAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "superuser": "view add change delete"}
-    sidebar = SidebarEntry(SETTINGS, 7, "data_usage")
+    sidebar = SidebarEntry(SETTINGS, 16, "data_usage", tab=False)
     list_display = ("resource", "limit_text")
     list_filter = (("resource", ChoicesFilter),)
     list_before_template = "admin/portal/quotas.html"

@@ -21,7 +21,7 @@ from brands.models.saved_lists import SavedList
 from jobs.models import ReportRecipient, ReportSchedule
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
-from portal.base.sidebar import REPORTS, SidebarEntry
+from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin, within
@@ -96,7 +96,7 @@ class ReportScheduleAdmin(TenantAdmin):
         "manager": "view add change delete",
         "printer": "view add change delete",
     }
-    sidebar = SidebarEntry(REPORTS, 2, "schedule_send")
+    sidebar = SidebarEntry(SETTINGS, 15, "schedule_send", tab=False)
     list_display = ("title", "rhythm", "state", "next_at", "last_run_at", "owner")
     list_select_related = ("saved_list", "owner")
     fields_of_form = ("frequency", ("weekday", "day", "hour"), "file_format", "recipients")

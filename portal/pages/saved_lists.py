@@ -20,7 +20,7 @@ from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from portal.base.forms import TenantForm
-from portal.base.sidebar import REPORTS, SidebarEntry, list_name
+from portal.base.sidebar import SETTINGS, SidebarEntry, list_name
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin, within
@@ -87,7 +87,7 @@ class SavedListAdmin(TenantAdmin):
         "printer": "view add change delete",
         "support": "view add change delete",
     }
-    sidebar = SidebarEntry(REPORTS, 1, "bookmark")
+    sidebar = SidebarEntry(SETTINGS, 14, "bookmark", tab=False)
     list_display = ("name", "list_title", "is_shared", "owner", "link")
     list_select_related = ("owner",)
     search_fields = ("name",)

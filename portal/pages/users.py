@@ -116,7 +116,7 @@ class ColleagueForm(UserForm):
 @admin.register(User)
 class UserAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view", "superuser": "view add change"}
-    sidebar = SidebarEntry(SETTINGS, 5, "person")
+    sidebar = SidebarEntry(SETTINGS, 8, "person", tab=False)
     form = UserForm
     brand_path = "pk"  # to none: `seen` finds a brand's people
     list_display = ("email", "name_here", "is_active", "joined_here")

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from portal.shell.navigation import entries, list_name, may_see
+from portal.shell.navigation import address_of, entries, list_name, may_see
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,10 @@ def _crumbs(request: HttpRequest, page_context: Any) -> Iterator[Crumb]:
     if opts is None:
         return
     label = opts.label_lower
-    if group := next((title for title, pages in entries().items() if label in pages), None):
-        yield Crumb(str(group))
+    if entry := next(((group, pages) for group, pages in entries().items() if label in pages), None):
+        group, pages = entry
+        first = next((address_of(each) for each in pages if may_see(request, each)), "")
+        yield Crumb(str(group), first)
     page = f"admin:{opts.app_label}_{opts.model_name}"
     yield Crumb(list_name(label), reverse(f"{page}_changelist") if may_see(request, label) else "")
     if row is not None:

@@ -1,49 +1,147 @@
-"""The portal's sidebar: which pages there are, grouped by what people come to do."""
+"""The portal's navigation: a sidebar of what people come to do, and above each page the lists of its group as tabs."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from django.apps import apps
 from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 
-from brands.identity.roles import VIEW, brand_scope
+from brands.identity import roles
+from brands.identity.roles import USE, VIEW, brand_scope
+from brands.models.people import User
 from portal.base import sidebar
+from portal.base.sidebar import GROUPS, MENUS, SETTINGS, Group, SidebarEntry
+
+TILL = "loyalty.redemption"
 
 
-def entries() -> dict[Any, dict[str, str]]:
-    """Group -> label of a model -> icon, in the order of the sidebar, as the pages declare it."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A list, as the tabs name it. `is_current`: whether the page that is open belongs to it."""
+
+    title: str
+    link: str
+    icon: str
+    is_current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tabs:
+    """The lists of a group that somebody may see: the usual ones, and the rare ones."""
+
+    group: str
+    usual: list[Place]
+    rare: list[Place]
+
+
+def entries() -> dict[Group, dict[str, SidebarEntry]]:
+    """Group -> label of a model -> entry, in order, as the pages declare it."""
     pages = [
         (entry, model._meta.label_lower)  # noqa: SLF001 - Django's public API of models
         for model, page in admin.site._registry.items()  # noqa: SLF001 - there is no other list of all pages
         if (entry := getattr(page, "sidebar", None))
     ]
     pages.sort(key=lambda each: each[0].position)
-    return {group: {label: entry.icon for entry, label in pages if entry.group is group} for group in sidebar.GROUPS}
+    return {group: {label: entry for entry, label in pages if entry.group is group} for group in GROUPS}
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """What settings.UNFOLD["SIDEBAR"]["navigation"] calls: the groups with the pages that this person may see."""
-    overview = {"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}
-    groups = [
-        {
-            "title": title,
-            "separator": True,
-            "items": [item(label, icon) for label, icon in pages.items() if may_see(request, label)],
-        }
-        for title, pages in entries().items()
+    """What settings.UNFOLD["SIDEBAR"]["navigation"] calls: the jobs of this person, and the settings below them."""
+    open_group, declared = group_of_page(request), entries()
+    menu = menu_of(request.user)
+    items: dict[Group, dict[str, Any]] = {}
+    for group in menu or GROUPS:
+        if link := next((address_of(label) for label in declared[group] if may_see(request, label)), ""):
+            active = group is open_group
+            items[group] = {"title": str(group), "icon": group.icon, "link": link, "active": active}
+    home = {"title": _("Home"), "icon": "home", "link": reverse("admin:index"), "active": is_home(request)}
+    result = [{"items": [*([] if menu else [home]), *(item for group, item in items.items() if group is not SETTINGS)]}]
+    return [*result, {"items": [items[SETTINGS]], "separator": True}] if SETTINGS in items else result
+
+
+def menu_of(user: Any) -> tuple[Group, ...]:
+    """The groups of somebody whose roles all have one job, in the brands that they look at; empty for all groups."""
+    if user.is_superuser:
+        return ()
+    chosen = getattr(user, "chosen_brand_id", None)
+    names = {it.role for it in roles.staff_roles(user) if chosen in {None, it.brand_id}}
+    if not names or not names <= set(MENUS):
+        return ()
+    return tuple(dict.fromkeys(group for role in MENUS if role in names for group in MENUS[role]))
+
+
+def first_page(user: User) -> str:
+    """Where somebody begins after they logged in: who does nothing but hand rewards over or print, at that."""
+    menu = menu_of(user)
+    if menu and roles.full_scope(user, USE, TILL):
+        return reverse("admin:loyalty_redemption_till")
+    return reverse("admin:index")
+
+
+def tabs(request: HttpRequest, label: str) -> Tabs | None:
+    """Above the pages of the model `label`: the lists beside it. None where there is no other."""
+    declared = entries()
+    group = next((group for group in GROUPS if label in declared[group]), None)
+    if group is None:
+        return None
+    places = [
+        (entry, Place(list_name(each), address_of(each), entry.icon, each == label))
+        for each, entry in declared[group].items()
+        if may_see(request, each)
     ]
-    return [{"items": [overview]}, *(group for group in groups if group["items"])]
+    menu = menu_of(request.user)
+    elsewhere = [
+        Place(list_name(each), address_of(each), entry.icon)
+        for other in GROUPS
+        if menu and other not in menu and other is not group
+        for each, entry in declared[other].items()
+        if may_see(request, each)
+    ]
+    usual = [place for entry, place in places if entry.tab]
+    rare = [*(place for entry, place in places if not entry.tab), *elsewhere]
+    return Tabs(str(group), usual, rare) if len(usual) + len(rare) > 1 else None
+
+
+def group_of_page(request: HttpRequest) -> Group | None:
+    """Of the page that is open."""
+    name = page_name(request)
+    for group, pages in entries().items():
+        if any(name.startswith(f"{label.replace('.', '_')}_") for label in pages):
+            return group
+    return None
+
+
+def is_home(request: HttpRequest) -> bool:
+    return page_name(request) == "index"
+
+
+def page_name(request: HttpRequest) -> str:
+    match = request.resolver_match
+    return (match.url_name or "") if match else ""
+
+
+def lists(request: HttpRequest) -> Iterator[tuple[Group, SidebarEntry, str]]:
+    """Every list that this person may see, with its group and its model's label."""
+    for group, pages in entries().items():
+        for label, entry in pages.items():
+            if may_see(request, label):
+                yield group, entry, label
 
 
 def may_see(request: HttpRequest, label: str) -> bool:
     return bool(brand_scope(request.user, VIEW, label))
 
 
-def item(label: str, icon: str) -> dict[str, Any]:
-    address = reverse(f"admin:{label.replace('.', '_')}_{page_of(label).sidebar_view}")
-    return {"title": list_name(label), "icon": icon, "link": address}
+def may_use_till(request: HttpRequest) -> bool:
+    return bool(brand_scope(request.user, USE, TILL))
+
+
+def address_of(label: str) -> str:
+    return reverse(f"admin:{label.replace('.', '_')}_{page_of(label).sidebar_view}")
 
 
 def list_name(label: str) -> str:

@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.dataclasses import SearchResult
 
-from brands.identity.roles import USE, brand_scope
-from portal.shell.navigation import entries, item, may_see, page_of
+from portal.shell.navigation import address_of, list_name, lists, may_see, may_use_till, page_of
 
 LONGEST = 200
 # Fewer characters begin too many codes and addresses to read them in passing.
@@ -30,8 +29,8 @@ ROWS = {
 }
 # What people call a page, beside its name and its group's.
 SYNONYMS = {
-    "authcodes.authcode": gettext_lazy("export print"),
-    "authcodes.batchrange": gettext_lazy("batches export"),
+    "authcodes.authcode": gettext_lazy("auth export print"),
+    "authcodes.batchrange": gettext_lazy("batch ranges export"),
     "authcodes.product": gettext_lazy("articles export"),
     "authcodes.scan": gettext_lazy("export"),
     "jobs.job": gettext_lazy("export downloads"),
@@ -73,15 +72,14 @@ def rows_of(request: HttpRequest, label: str, text: str) -> list[SearchResult]:
 
 def places(request: HttpRequest) -> Iterator[tuple[SearchResult, str]]:
     """The actions and pages that this person may open, each with the words that it is known by."""
-    if brand_scope(request.user, USE, "loyalty.redemption"):
-        till = place(_("Redeem a code"), _("Members"), reverse("admin:loyalty_redemption_till"), "point_of_sale")
+    home = place(_("Home"), _("Home"), reverse("admin:index"), "home")
+    yield home, _("home overview dashboard")
+    if may_use_till(request):
+        till = place(_("Redeem a code"), _("Customers"), reverse("admin:loyalty_redemption_till"), "point_of_sale")
         yield till, _("till checkout vouchers")
-    for group, labels in entries().items():
-        for label, icon in labels.items():
-            if may_see(request, label):
-                entry: Any = item(label, icon)
-                search_text = f"{entry['title']} {group} {SYNONYMS.get(label, '')}"
-                yield place(entry["title"], group, entry["link"], icon), search_text
+    for group, entry, label in lists(request):
+        name = list_name(label)
+        yield place(name, group, address_of(label), entry.icon), f"{name} {group} {SYNONYMS.get(label, '')}"
     yield place(_("API documentation"), _("Help"), reverse("docs"), "help"), _("help api documentation")
 
 

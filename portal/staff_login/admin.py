@@ -70,7 +70,7 @@ class SignInForm(TenantForm):
 @admin.register(SignInSettings)
 class SignInSettingsAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view add change", "manager": "view"}
-    sidebar = SidebarEntry(SETTINGS, 4, "passkey")
+    sidebar = SidebarEntry(SETTINGS, 7, "passkey", tab=False)
     form = SignInForm
     list_display = ("__str__", "second_factor_required", "oidc_active", "oidc_issuer")
     list_select_related = ("brand",)
@@ -166,7 +166,7 @@ STATE_COLOURS = {"pending": "info", "accepted": "success", "expired": "warning",
 @admin.register(Invitation)
 class InvitationAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view add act", "manager": "view"}
-    sidebar = SidebarEntry(SETTINGS, 3, "person_add")
+    sidebar = SidebarEntry(SETTINGS, 6, "person_add", tab=False)
     form = InvitationForm
     list_display = ("email", "role", "state", "mail", "invited_by", "created_at", "expires_at")
     list_filter = (StateFilter, ("role", ChoicesFilter))

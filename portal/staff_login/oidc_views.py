@@ -17,7 +17,7 @@ from brands.staff_login.oidc import Attempt, Identity
 from core.errors import DomainError, Forbidden
 from core.redis import rate_limits
 from core.web import client_address
-from portal.shell import login
+from portal.shell import login, navigation
 from portal.staff_login.pages import private, render_page
 
 KEY = "oidc"
@@ -61,10 +61,10 @@ def let_in(request: HttpRequest, provider: SignInSettings, user: User, identity:
         if not factors.has_any(user):
             message = _("A second factor is required. Log in with your password once and set one up.")
             raise Forbidden(message)
-        steps.wait(request, user, brand_id=brand_id, next_address=reverse("admin:index"))
+        steps.wait(request, user, brand_id=brand_id, next_address=navigation.first_page(user))
         return redirect("admin:second_factor")
     sessions.begin(request, user=user, brand_id=brand_id, at=timezone.now())
-    return login.succeeded(request, redirect("admin:index"), user, brand_id=brand_id)
+    return login.succeeded(request, redirect(navigation.first_page(user)), user, brand_id=brand_id)
 
 
 def attempt_of(request: HttpRequest) -> Attempt:

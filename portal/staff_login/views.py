@@ -21,7 +21,7 @@ from brands.staff_login.steps import Pending
 from core.errors import Invalid
 from core.redis import rate_limits
 from core.web import client_address
-from portal.shell import login
+from portal.shell import login, navigation
 from portal.staff_login import setup
 from portal.staff_login.forms import CodeForm, ForgotForm, NewPasswordForm, PasskeyForm, PasswordForm
 from portal.staff_login.pages import private, render_page, tried
@@ -32,6 +32,8 @@ class PasswordStep(LoginView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         next_address = self.get_success_url()
+        if next_address == reverse("admin:index"):
+            next_address = navigation.first_page(form.get_user())
         step = steps.after_password(self.request, form.get_user(), next_address=next_address)
         if step:
             return redirect(step)

@@ -3,12 +3,39 @@
 from typing import Any
 
 from django import template
+from django.urls import reverse
 
-from portal.shell import breadcrumbs
+from portal.shell import breadcrumbs, navigation
 
 register = template.Library()
+JOBS = "jobs.job"
 
 
 @register.inclusion_tag("admin/breadcrumbs.html", takes_context=True)
 def portal_breadcrumbs(context: Any) -> dict[str, Any]:
     return {"crumbs": breadcrumbs.crumbs(context["request"], context)}
+
+
+@register.inclusion_tag("admin/portal/tabs.html", takes_context=True)
+def group_tabs(context: Any) -> dict[str, Any]:
+    """The lists next to the one that the page belongs to."""
+    opts = context.get("opts") or getattr(context.get("original"), "_meta", None)
+    if opts is None or context.get("is_popup") or not context.get("has_permission"):
+        return {"tabs": None}
+    return {"tabs": navigation.tabs(context["request"], opts.label_lower)}
+
+
+@register.inclusion_tag("admin/portal/shortcuts.html", takes_context=True)
+def header_shortcuts(context: Any) -> dict[str, Any]:
+    """The till, and the bell of the jobs that one started."""
+    request = context.get("request")
+    if request is None or context.get("is_popup") or not context.get("has_permission"):
+        return {}
+    till = reverse("admin:loyalty_redemption_till") if navigation.may_use_till(request) else ""
+    sees_jobs = navigation.may_see(request, JOBS)
+    return {
+        "till": till,
+        "is_at_till": bool(till) and request.path == till,
+        "bell": reverse("admin:jobs_job_bell") if sees_jobs else "",
+        "all_jobs": reverse("admin:jobs_job_changelist"),
+    }

@@ -139,7 +139,7 @@ def test_a_list_that_is_shown_whole_was_counted(brand: Brand, monkeypatch: pytes
     assert "3 results" in " ".join(
         text(browser(staff(brand)).get(address("authcodes.authcode"), {"assigned": "yes"})).split()
     )
-    assert "3 auth codes" in text(browser(staff(brand)).get(address("authcodes.authcode")))
+    assert "3 codes" in text(browser(staff(brand)).get(address("authcodes.authcode")))
 
 
 def test_lists_of_other_things_are_counted_too() -> None:

@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from brands.identity.roles import ACT, ADD, CHANGE, DELETE, ROLES, SUPERUSER, TABLE, VERBS, VIEW, declare, may
-from brands.models.people import User
+from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
+from portal.base.sidebar import GROUPS
+from portal.shell import navigation
 from tests.support import factories
 from tests.support.log_watch import LogWatch
 from tests.support.module_rows import shared_rows
@@ -17,6 +20,7 @@ from tests.support.portal import LABELS, READ_ONLY, address, brand_with_one_of_e
 
 pytestmark = pytest.mark.django_db
 
+ALL_GROUPS = [str(group) for group in GROUPS]
 PERMISSIONS = Path(__file__).parents[2] / "docs" / "permissions.md"
 
 
@@ -99,12 +103,70 @@ def test_role_that_ends_ends_at_once(own: Any) -> None:
     assert client.get(address("authcodes.product")).status_code == 403
 
 
-def test_sidebar_has_the_pages_that_a_role_may_see(own: Any, settings: Any) -> None:
-    settings.UNFOLD = {"SIDEBAR": {"navigation": "portal.shell.navigation.navigation"}}
-    shown = text(browser(staff(own[0], role="printer")).get(reverse("admin:index")))
+@pytest.mark.parametrize(
+    ("role", "groups"),
+    [
+        ("owner", ["Home", *ALL_GROUPS]),
+        ("manager", ["Home", *ALL_GROUPS]),
+        ("printer", ["Print", "Products & codes"]),
+        ("support", ["Customers", "Scans & safety", "Messages"]),
+    ],
+)
+def test_sidebar_has_the_jobs_of_a_role(own: Any, role: str, groups: list[str]) -> None:
+    answer = browser(staff(own[0], role=role)).get(address("authcodes.batchrange"))
+
+    items = [item for group in answer.context["sidebar_navigation"] for item in group["items"]]
+
+    assert [item["title"] for item in items] == groups
+    assert all(f'href="{item["link"]}"' in text(answer) for item in items)
+    assert [item["title"] for item in items if item["active"]] == ["Products & codes"] * (role != "support")
+
+
+@pytest.mark.parametrize("role", ["owner", "manager", "printer", "support"])
+def test_tabs_and_all_rows_lead_to_every_list_that_a_role_may_see(own: Any, role: str) -> None:
+    client = browser(staff(own[0], role=role))
+    menu = client.get(reverse("admin:index")).context["sidebar_navigation"]
+    starts = [item["link"] for group in menu for item in group["items"]]
+
+    shown = "".join(text(client.get(link)) for link in starts)
 
     for label in LABELS:
-        assert (f'href="{address(label)}"' in shown) is may("printer", VIEW, label)
+        if page(label).sidebar:
+            seen = f'href="{navigation.address_of(label)}"' in shown
+            assert seen is may(role, VIEW, label), label
+
+
+def test_who_works_in_two_jobs_has_both(own: Any) -> None:
+    person = staff(own[0], role="printer")
+    StaffRole.objects.create(user=person, brand=factories.brand(), role="support")
+
+    menu = browser(person).get(address("authcodes.batchrange")).context["sidebar_navigation"]
+
+    titles = [item["title"] for group in menu for item in group["items"]]
+    assert titles == ["Print", "Products & codes", "Customers", "Scans & safety", "Messages"]
+
+
+@pytest.mark.parametrize(
+    ("role", "first"),
+    [("owner", "index"), ("printer", "index"), ("support", "loyalty_redemption_till")],
+)
+def test_a_login_begins_with_the_job(own: Any, role: str, first: str) -> None:
+    person = staff(own[0], role=role, password=factories.PASSWORD)
+
+    answer = Client().post(reverse("admin:login"), {"username": person.email, "password": factories.PASSWORD})
+    asked = Client().post(
+        reverse("admin:login") + "?next=/admin/authcodes/scan/",
+        {"username": person.email, "password": factories.PASSWORD, "next": "/admin/authcodes/scan/"},
+    )
+
+    assert (answer["Location"], asked["Location"]) == (reverse(f"admin:{first}"), "/admin/authcodes/scan/")
+
+
+@pytest.mark.parametrize(("role", "has_till"), [("owner", True), ("support", True), ("printer", False)])
+def test_the_till_is_one_press_away_for_who_may_use_it(own: Any, role: str, has_till: bool) -> None:
+    shown = text(browser(staff(own[0], role=role)).get(address("authcodes.batchrange")))
+
+    assert (f'href="{reverse("admin:loyalty_redemption_till")}"' in shown) is has_till
 
 
 def test_the_documented_table_is_what_the_pages_declare() -> None:

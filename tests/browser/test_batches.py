@@ -16,7 +16,7 @@ def test_a_batch_is_made_and_its_codes_come(window, brand, size):
     factories.product(brand, sku="BEANS", title="Coffee beans")
     owner = window(size=size)
 
-    owner.sidebar("Batch ranges")
+    owner.sidebar("Products & codes", "Batches")
     owner.add()
     owner.page.get_by_label("Range name").fill("Spring harvest")
     owner.look_up("product", "Coffee beans")
@@ -26,10 +26,10 @@ def test_a_batch_is_made_and_its_codes_come(window, brand, size):
     owner.page.get_by_label("Plain numbers").check()
     owner.button("Save").click()
     owner.reads("NW-000001 … NW-001200")
-    owner.sidebar("Jobs")
+    owner.sidebar("Settings", "Jobs")
     owner.link("Generate 1200 codes of Spring harvest").click()
     owner.reads("Done", "1,200 of 1,200 (100 %)", "1200 codes generated.")
-    owner.sidebar("Batch ranges")
+    owner.sidebar("Products & codes", "Batches")
     owner.reads("Ready")
 
     made = AuthCode.objects.filter(brand=brand, product__sku="BEANS").order_by("code")
@@ -43,7 +43,7 @@ def test_the_list_follows_codes_in_the_making(window, brand):
     Job.objects.filter(pk=job.pk).update(status="running", alive_at=timezone.now(), attempts=1)
     owner = window()
 
-    owner.sidebar("Batch ranges")
+    owner.sidebar("Products & codes", "Batches")
     owner.reads("Generating: 25 %")
     owner.page.evaluate("window.notLoadedAgain = true")
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=4)
@@ -80,7 +80,7 @@ def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
     settle()
     owner = window()
 
-    owner.sidebar("Batch ranges")
+    owner.sidebar("Products & codes", "Batches")
     owner.link("Glass jars").click()
     owner.link("Recall").filter(has_not_text="Recalls").click()
     owner.reads("JAR-0001 … JAR-0040", "All 40 codes of this batch will answer every scan with your message")

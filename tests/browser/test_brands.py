@@ -16,7 +16,7 @@ def test_who_works_for_two_brands_looks_at_one_of_them(window, brand):
     both.goto("")
     both.login(staff(brand, other, email="olivia@example.com", password=factories.PASSWORD).email, factories.PASSWORD)
 
-    both.sidebar("Batch ranges")
+    both.sidebar("Products & codes", "Batches")
     both.lists(2)
     both.page.get_by_label("Brand to show").filter(visible=True).select_option(label="Harbour Tea")
     both.lists(1)

@@ -9,7 +9,7 @@ def test_a_stretch_of_a_batch_is_assigned_by_hand(window, brand):
     batch = factories.batch(brand, range_name="Blank", prefix="NW-", quantity=100, assigned=False)
     printer = window("printer")
 
-    printer.sidebar("Batch ranges")
+    printer.sidebar("Products & codes", "Batches")
     printer.link("Blank").click()
     printer.link("Assign codes").filter(has_not_text="Unassign").click()
     printer.page.get_by_label("First code").fill("NW-0011")
@@ -31,7 +31,7 @@ def test_codes_are_deactivated_with_a_reason_that_their_page_tells(window, brand
     factories.batch(brand, prefix="NW-", quantity=5)
     manager = window("manager")
 
-    manager.sidebar("Auth codes")
+    manager.sidebar("Products & codes", "Codes")
     for code in ("NW-0002", "NW-0004"):
         manager.page.get_by_role("row", name=code).get_by_role("checkbox").check()
     manager.page.locator("select[name=action]").select_option(value="deactivate")

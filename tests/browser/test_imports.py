@@ -21,7 +21,7 @@ def brand(brand):
 
 def upload(staff, kind, content, product=None):
     """Send a file through the page and wait for the preview."""
-    staff.sidebar("Imports")
+    staff.sidebar("Products & codes", "Imports")
     staff.add()
     if product:
         staff.look_up("product", product)

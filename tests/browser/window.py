@@ -162,7 +162,7 @@ class Window:
         self.page.get_by_label("Email").fill(email)
         self.page.get_by_label("Password").fill(password)
         self.page.keyboard.press("Enter")
-        self.page.wait_for_url(lambda address: urlsplit(address).path == "/admin/")
+        self.page.wait_for_url(lambda address: urlsplit(address).path in {"/admin/", "/admin/loyalty/redemption/till/"})
 
     def goto(self, address: str) -> None:
         self.page.goto(f"/admin/{address}")
@@ -176,11 +176,21 @@ class Window:
                 raise
             self.page.goto(path)
 
-    def sidebar(self, name: str) -> None:
-        """Go where the sidebar leads; a narrow window has to open it first."""
+    def sidebar(self, group: str, name: str = "") -> None:
+        """Go where the sidebar leads, and to a list of the group; a narrow window has to open the sidebar first."""
         if self.width < SIDEBAR_FROM:
             self.page.get_by_text("dock_to_right", exact=True).filter(visible=True).click()
-        self.page.get_by_role("navigation").get_by_text(name, exact=True).first.click()
+        with self.page.expect_navigation():
+            self.page.locator("#nav-sidebar-apps").get_by_text(group, exact=True).click()
+        if not name:
+            return
+        tab = self.page.locator(".group-tabs").get_by_role("link", name=name, exact=True)
+        menu = self.page.locator(".group-tabs summary")
+        menu.or_(tab).first.wait_for()
+        if not tab.is_visible():
+            menu.click()
+        with self.page.expect_navigation():
+            tab.click()
 
     def add(self) -> None:
         """Press the + of the page."""
@@ -216,9 +226,8 @@ class Window:
         return found
 
     def figure(self, title: str) -> str:
-        """A figure of the dashboard."""
-        found = self.page.locator(f"xpath=//div[normalize-space()='{title}']/following-sibling::div[1]")
-        return found.first.inner_text()
+        """A figure on top of Home."""
+        return self.page.locator(".home-tile", has_text=title).first.locator(".home-tile-value").inner_text()
 
     def offers(self) -> list[str]:
         """What the page lets people change or take away: its + and its buttons, but no searching and filtering."""

@@ -67,7 +67,7 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
         "printer": "view add change",
         "support": "view",
     }
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 1, "inventory_2")
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 2, "inventory_2")
     live_columns = ("state",)
     export_kind = "export-batches"
     form = BatchForm

@@ -34,7 +34,7 @@ def kind_badge(change: CodeChange) -> SafeString:
 @admin.register(CodeChange)
 class CodeChangeAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "printer": "view", "support": "view"}
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 9, "history")
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 5, "history", tab=False)
     list_display = ("changed_at", "what", "run", "codes", "product", "batch", "changed_by", "reason")
     list_filter = (("kind", ChoicesFilter), ("changed_at", DayFilter), ("batch", OwnRowsFilter))
     list_select_related = ("product", "batch", "changed_by")

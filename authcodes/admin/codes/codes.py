@@ -71,7 +71,7 @@ class AuthCodeAdmin(CodeLife):
         "printer": "view change act",
         "support": "view",
     }
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 2, "qr_code_2")
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 3, "qr_code_2")
     list_display = ("code", "status", "product", "batch", "scan_count", "first_scan_at", "first_place")
     list_filter = (
         StatusFilter,

@@ -55,7 +55,7 @@ class CodePrefixAdmin(TenantAdmin):
         "printer": "view",
         "superuser": "view add change delete",
     }
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 3, "bookmark")
+    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 6, "bookmark", tab=False)
     form = CodePrefixForm
     list_display = ("prefix", "reserved_at", "reserved_by")
     list_select_related = ("reserved_by",)

@@ -1,33 +1,19 @@
-"""The cards of the front page: figures with links to the lists behind them."""
+"""The addresses of the lists behind the figures of Home."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
-from django.utils import timezone
-from django.utils.formats import date_format
-from django.utils.translation import gettext as _
 
-from authcodes.dashboard.figures import Codes, Delivery, Scans
 from authcodes.dashboard.filters import Filters, Status, when_and_where
 from brands.models.tenants import Brand
-from portal.figures.cards import Card, address, number
+from portal.figures.cards import address
 
 # As the lists spell this filter.
 CAMPAIGN = "campaign__campaign_id__exact"
 CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "events.event"
-WEBHOOKS, QUOTAS, MAX_ALERTS = "loyalty.webhookendpoint", "brands.brandquota", 5
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What to do next while there is nothing to show."""
-
-    title: str
-    text: str
-    link: str
-    button: str
+QUOTAS, REPORTS = "brands.brandquota", "authcodes.fakereport"
+MEMBERS, LEDGER, PROGRAMME = "loyalty.userpoints", "loyalty.loyaltytransaction", "loyalty.pointsrollup"
 
 
 class Links:
@@ -67,56 +53,3 @@ class Links:
     def address(self, label: str, parameters: dict[str, Any]) -> str | None:
         """A list, or None where it has no such filter."""
         return address(self.request, label, {**parameters, **self.own})
-
-
-def code_cards(codes: Codes, links: Links) -> list[Card]:
-    by_scan = links.filters.by_scan
-    return [
-        Card(_("Assigned codes"), number(codes.assigned), _("have a product"), link=links.codes()),
-        Card(
-            _("Scanned"),
-            number(codes.scanned),
-            _("first scanned there in this period") if by_scan else _("of assigned codes"),
-            codes.scanned_percent,
-            links.scanned_codes(),
-        ),
-        Card(
-            _("Unscanned"),
-            number(codes.unscanned),
-            _("not first scanned there in this period") if by_scan else _("of assigned codes"),
-            codes.unscanned_percent,
-            links.unscanned_codes(),
-            "text-base-400",
-        ),
-    ]
-
-
-def scan_cards(scans: Scans, links: Links) -> list[Card]:
-    return [
-        Card(
-            _("Points awarded"), number(scans.points), _("for scans"), link=links.scans(points_status__exact="awarded")
-        ),
-        Card(_("Unique scanners"), number(scans.unique_scanners), _("customers"), link=links.scans(user__gt=0)),
-    ]
-
-
-def event_cards(delivery: Delivery, links: Links, brands: Sequence[Brand]) -> list[Card]:
-    oldest = ""
-    if delivery.oldest_at:
-        at = timezone.localtime(delivery.oldest_at, brands[0].zone if len(links.zones) == 1 else None)
-        oldest = _("oldest since %(at)s") % {"at": date_format(at, "j M, H:i")}
-    return [
-        Card(
-            _("Events waiting"),
-            number(delivery.pending),
-            oldest or _("none waiting"),
-            link=links.address(EVENTS, {"status__exact": "pending"}),
-        ),
-        Card(
-            _("Failed events"),
-            number(delivery.dead),
-            _("review and retry them") if delivery.dead else _("none failed"),
-            link=links.address(EVENTS, {"status__exact": "dead"}),
-            colour="text-red-600" if delivery.dead else "",
-        ),
-    ]

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes.dashboard.filters import Filters, Status
+from authcodes.dashboard.home import MAX_DAYS
 from authcodes.places import search
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
@@ -89,6 +90,8 @@ class FilterForm(AsciiDigits, forms.Form):
         first, last = cleaned.get("first_day"), cleaned.get("last_day")
         if first and last and first > last:
             self.add_error("last_day", _("The last day must not be before the first day."))
+        elif first and last and (last - first).days >= MAX_DAYS:
+            self.add_error("last_day", _("Choose at most %(most)d days.") % {"most": MAX_DAYS})
         return cleaned
 
     @property

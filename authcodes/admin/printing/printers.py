@@ -14,7 +14,7 @@ from authcodes.models.prints import Printer
 from authcodes.printing.labels import design
 from core.errors import DomainError
 from portal.base.forms import TenantForm
-from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
+from portal.base.sidebar import PRINT, SidebarEntry
 from portal.import_export.importable import ImportingAdmin
 from portal.unfold import action
 
@@ -38,7 +38,7 @@ class PrinterAdmin(ImportingAdmin):
         "manager": "view add change delete",
         "printer": "view add change delete",
     }
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 12, "straighten")
+    sidebar = SidebarEntry(PRINT, 2, "straighten")
     resource = PrinterResource
     form = PrinterForm
     list_display = ("name", "offset_x", "offset_y", "scale")

@@ -39,7 +39,7 @@ from brands.identity.roles import ACT
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from portal.base.badges import badge
-from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
+from portal.base.sidebar import PRINT, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import staff_user
 from portal.lists import local_time
@@ -54,7 +54,7 @@ MAX_OFFERED = 50  # batches to choose from
 @admin.register(PrintRun)
 class PrintRunAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "printer": "view act"}
-    sidebar = SidebarEntry(PRODUCTS_AND_CODES, 11, "print")
+    sidebar = SidebarEntry(PRINT, 1, "print")
     list_display = ("started_at", "what", "state", "run", "codes", "batch", "started_by")
     list_filter = (("what", ChoicesFilter), ("started_at", DayFilter), ("batch", OwnRowsFilter))
     list_select_related = ("job", "batch", "started_by")

@@ -1,7 +1,7 @@
 -- set: the dashboard. The frame of its statement on scans, whose sources depend on the filters: `{single}` is a SELECT of
 -- what has to be read scan by scan, `{rolled}`, `{rolled_places}` and `{known_unique_scanners}` are ` UNION ALL` SELECTs of
 -- rollups, or empty. Each row says what it is (`total`, `day`, `product` or `place`), then a day, a product's id, a name,
--- and counts; of products and places the first 5. Locks nothing.
+-- and counts; of products the first 5, of places the first `{max_places}`. Locks nothing.
 WITH single AS MATERIALIZED ({single}),
 summed AS MATERIALIZED (
     SELECT day, product_id, GROUPING(day) AS every_day, GROUPING(product_id) AS every_product,
@@ -18,7 +18,7 @@ summed AS MATERIALIZED (
     SELECT location, sum(accepted) AS accepted
       FROM (SELECT location, accepted FROM single {rolled_places}) AS part
      WHERE location <> '' GROUP BY location HAVING sum(accepted) > 0
-     ORDER BY sum(accepted) DESC, location COLLATE "C" LIMIT 5
+     ORDER BY sum(accepted) DESC, location COLLATE "C" LIMIT {max_places}
 ), scanner AS (
     SELECT count(DISTINCT user_id) AS scanners FROM (SELECT user_id FROM single {known_unique_scanners}) AS part
 )

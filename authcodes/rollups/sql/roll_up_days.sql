@@ -52,6 +52,15 @@ WITH cell AS (
        AND s.scanned_at >= %(first)s::date::timestamp AT TIME ZONE %(zone)s::text
        AND s.scanned_at < (%(last)s::date + 1)::timestamp AT TIME ZONE %(zone)s::text
        AND {unsuccessful}
+), hour AS (
+    INSERT INTO authcodes_hourrollup (brand_id, day, hour, scans)
+    SELECT s.brand_id, (s.scanned_at AT TIME ZONE %(zone)s::text)::date,
+           extract(hour FROM s.scanned_at AT TIME ZONE %(zone)s::text)::smallint, count(*)
+      FROM authcodes_scan s
+     WHERE s.brand_id = %(brand)s::bigint
+       AND s.scanned_at >= %(first)s::date::timestamp AT TIME ZONE %(zone)s::text
+       AND s.scanned_at < (%(last)s::date + 1)::timestamp AT TIME ZONE %(zone)s::text
+     GROUP BY 1, 2, 3
 )
 INSERT INTO authcodes_uniquescanner AS known (brand_id, user_id, scanned)
 SELECT brand_id, user_id, bool_or(scanned) FROM scanner GROUP BY 1, 2 ORDER BY 2

@@ -28,7 +28,7 @@ from loyalty.notifications import catalogue, rendering, test_sends
 from loyalty.notifications.segments import broadcasts
 from loyalty.notifications.segments.broadcasts import PARAMETER
 from portal.base.confirmation import ConfirmedAction
-from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
+from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
@@ -44,7 +44,7 @@ LANGUAGE_SECTIONS: tuple[Any, ...] = tuple(
 @admin.register(Broadcast)
 class BroadcastAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete act", "manager": "view add change delete act"}
-    sidebar = SidebarEntry(NOTIFICATIONS, 2, "campaign")
+    sidebar = SidebarEntry(MESSAGES, 2, "campaign")
     form = BroadcastForm
     list_display = ("name", "recipients", "status", "members", "reached", "send_at", "created_at")
     list_filter = (("state", ChoicesFilter), ("created_at", DayFilter))

@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from loyalty.models.levels import LevelChange
-from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, display
@@ -16,7 +16,7 @@ from portal.unfold import ChoicesFilter, display
 @admin.register(LevelChange)
 class LevelChangeAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
-    sidebar = SidebarEntry(MEMBERS, 5, "military_tech")
+    sidebar = SidebarEntry(CUSTOMERS, 8, "military_tech", tab=False)
     customer_path = "user_point__user"
     pages_by_key = True
     list_display = ("created_at", "member", "before", "after", "reason", "points", "level_until")

@@ -18,7 +18,7 @@ from portal.import_export.importable import ImportingAdmin
 @admin.register(BrandLevel)
 class LevelAdmin(LevelPeriods, ImportingAdmin, TranslationsAdmin, CeilingAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change", "support": "view"}
-    sidebar = SidebarEntry(PROGRAMME, 2, "military_tech")
+    sidebar = SidebarEntry(PROGRAMME, 3, "military_tech")
     resource = LevelResource
     form = translated_form(TenantForm, BrandLevel)
     points_fields = ("scan_reward_value",)

@@ -36,7 +36,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.points import adjustments
 from portal.base.audit_mixin import audit_context
 from portal.base.confirmation import ConfirmedAction
-from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.import_export.importable import ImportingAdmin
 from portal.lists.number_columns import format_number, format_points
@@ -105,7 +105,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
         "manager": "view act correct",
         "support": "view correct",
     }
-    sidebar = SidebarEntry(MEMBERS, 1, "group")
+    sidebar = SidebarEntry(CUSTOMERS, 1, "group")
     export_kind = "export-members"
     resource = MemberResource
     customer_path = "user"

@@ -12,7 +12,7 @@ from core.masking import masked_mail
 from loyalty.members.masking import sees_members
 from loyalty.models.notifications import Channel, NotificationDelivery
 from portal.base.badges import badge
-from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
+from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, display
@@ -51,7 +51,7 @@ def displayed_address(viewer: Any, row: NotificationDelivery) -> str:
 @admin.register(NotificationDelivery)
 class NotificationDeliveryAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
-    sidebar = SidebarEntry(NOTIFICATIONS, 1, "outgoing_mail")
+    sidebar = SidebarEntry(MESSAGES, 1, "outgoing_mail")
     customer_path = "user"
     pages_by_key = True
     list_display = ("created_at", "user", "template", "channel", "masked_address", "state", "attempts")

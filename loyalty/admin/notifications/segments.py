@@ -8,14 +8,14 @@ from django.utils.translation import gettext_lazy
 
 from loyalty.models.programme.notification_segments import NotificationSegment
 from loyalty.notifications.segments.exclusions import LIMITABLE
-from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
+from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 
 
 @admin.register(NotificationSegment)
 class NotificationSegmentAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change delete"}
-    sidebar = SidebarEntry(NOTIFICATIONS, 3, "filter_alt")
+    sidebar = SidebarEntry(MESSAGES, 6, "filter_alt", tab=False)
     list_name = gettext_lazy("Limited to segments")
     list_display = ("template", "segment")
     list_select_related = ("segment",)

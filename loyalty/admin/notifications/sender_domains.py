@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from loyalty.models.notifications import SenderDomain
 from loyalty.notifications import sender_domains
 from portal.base.badges import badge
-from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
+from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import display
 
@@ -22,7 +22,7 @@ from portal.unfold import display
 @admin.register(SenderDomain)
 class SenderDomainAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view add delete act", "manager": "view add delete act"}
-    sidebar = SidebarEntry(NOTIFICATIONS, 4, "domain_verification")
+    sidebar = SidebarEntry(MESSAGES, 7, "domain_verification", tab=False)
     list_display = ("domain", "state", "checked_at")
     search_fields = ("domain",)
     readonly_fields = ("state", "record", "checked_at", "created_at")

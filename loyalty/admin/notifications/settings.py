@@ -15,7 +15,7 @@ from loyalty.notifications import delivery, sender_names
 from loyalty.notifications.channels import push
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
-from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
+from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import PasswordWidget, TextareaWidget, display
 
@@ -73,7 +73,7 @@ class NotificationSettingsForm(TenantForm):
 @admin.register(NotificationSettings)
 class NotificationSettingsAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change"}
-    sidebar = SidebarEntry(NOTIFICATIONS, 3, "notifications")
+    sidebar = SidebarEntry(MESSAGES, 4, "notifications")
     form = NotificationSettingsForm
     list_display = ("brand", "state", "channels", "language", "merge_seconds")
     list_select_related = ("brand",)

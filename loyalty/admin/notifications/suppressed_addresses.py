@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from loyalty.models.notifications import SuppressedAddress
 from loyalty.notifications import suppression
-from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
+from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter
@@ -19,7 +19,7 @@ from portal.unfold import ChoicesFilter
 @admin.register(SuppressedAddress)
 class SuppressedAddressAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "support": "view"}
-    sidebar = SidebarEntry(NOTIFICATIONS, 5, "unsubscribe")
+    sidebar = SidebarEntry(MESSAGES, 5, "unsubscribe", tab=False)
     list_display = ("masked_address", "channel", "reason", "stopped_at")
     list_filter = (("channel", ChoicesFilter), ("stopped_at", DayFilter))
     search_fields = ("digest__exact",)

@@ -24,7 +24,7 @@ from loyalty.models.notifications import Channel, Language, NotificationTemplate
 from loyalty.notifications import catalogue, rendering, test_sends
 from loyalty.notifications.catalogue import KINDS, MessageText
 from portal.base.forms import TenantForm
-from portal.base.sidebar import NOTIFICATIONS, SidebarEntry
+from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.importable import ImportingAdmin
 from portal.unfold import ChoicesFilter
@@ -48,7 +48,7 @@ class NotificationTemplateForm(TenantForm):
 @admin.register(NotificationTemplate)
 class NotificationTemplateAdmin(ImportingAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete act", "manager": "view add change delete act"}
-    sidebar = SidebarEntry(NOTIFICATIONS, 2, "edit_note")
+    sidebar = SidebarEntry(MESSAGES, 3, "edit_note")
     resource = NotificationTemplateResource
     form = NotificationTemplateForm
     list_display = ("template", "channel", "language", "subject", "updated_at")

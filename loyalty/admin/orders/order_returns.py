@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from loyalty.models.orders import OrderReturn
 from portal.base.badges import badge
-from portal.base.sidebar import MEMBERS, SidebarEntry
+from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.number_columns import format_number
 from portal.unfold import ChoicesFilter, display
@@ -20,7 +20,7 @@ COLOURS = {"waiting": "info", "applied": "success", "rejected": "danger"}
 @admin.register(OrderReturn)
 class OrderReturnAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
-    sidebar = SidebarEntry(MEMBERS, 7, "assignment_return")
+    sidebar = SidebarEntry(CUSTOMERS, 11, "assignment_return", tab=False)
     customer_path = "user"
     list_display = ("order_id", "user", "state", "amount", "points", "created_at")
     list_filter = (("status", ChoicesFilter), ("kind", ChoicesFilter))

@@ -20,7 +20,7 @@ from portal.unfold import display
 @admin.register(PoolCode)
 class PoolCodeAdmin(ImportingAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act"}
-    sidebar = SidebarEntry(PROGRAMME, 4, "local_activity")
+    sidebar = SidebarEntry(PROGRAMME, 8, "local_activity", tab=False)
     resource = PoolCodeResource
     list_display = ("reward", "masked_code", "state", "expires_at", "imported_at")
     list_filter = (("reward", OwnRowsFilter),)

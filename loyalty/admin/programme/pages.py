@@ -45,7 +45,7 @@ class ProgrammeAdmin(TenantAdmin):
     """The programme page, and the list of the days that it adds up."""
 
     role_permissions: ClassVar = {"owner": "view", "manager": "view"}
-    sidebar = SidebarEntry(PROGRAMME, 0, "monitoring")
+    sidebar = SidebarEntry(PROGRAMME, 1, "monitoring")
     sidebar_view = "programme"
     list_name = gettext_lazy("programme overview")
     list_display = ("day", "movement_name", "points", "entries")
@@ -130,7 +130,7 @@ class PointCostAdmin(TenantAdmin):
     """What a point costs: the rows are the history, so a new cost is a new row."""
 
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view"}
-    sidebar = SidebarEntry(PROGRAMME, 7, "payments")
+    sidebar = SidebarEntry(PROGRAMME, 12, "payments", tab=False)
     list_display = ("valid_from", "cost", "currency")
     list_select_related = ("brand",)
     fieldsets = ((None, {"fields": ("brand", ("valid_from", "cost"))}),)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
-from portal.base.sidebar import MEMBERS, PROGRAMME, SidebarEntry
+from portal.base.sidebar import CUSTOMERS, PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter
@@ -41,7 +41,7 @@ class ReferralProgrammeForm(TenantForm):
 @admin.register(ReferralProgramme)
 class ReferralProgrammeAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view add change", "manager": "view add change", "support": "view"}
-    sidebar = SidebarEntry(PROGRAMME, 5, "group_add")
+    sidebar = SidebarEntry(PROGRAMME, 7, "group_add", tab=False)
     form = ReferralProgrammeForm
     list_display = ("brand", "state", "referrer_points", "friend_points", "action", "spent")
     list_select_related = ("brand",)
@@ -71,7 +71,7 @@ class ReferralProgrammeAdmin(TenantAdmin):
 @admin.register(Referral)
 class ReferralAdmin(ExportingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
-    sidebar = SidebarEntry(MEMBERS, 5, "group_add")
+    sidebar = SidebarEntry(CUSTOMERS, 10, "group_add", tab=False)
     export_kind = "export-referrals"
     customer_path = "referrer__user"
     pages_by_key = True

@@ -66,6 +66,20 @@ class MembersRollup(models.Model):
         return f"{self.brand_id} in {self.month}"
 
 
+class EnrolmentRollup(models.Model):
+    """How many members enrolled on a day, as of the watermark's `counted_until`."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    day = DayField()
+    enrolled = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["brand", "day"], name="enrolment_rollup_once")]
+
+    def __str__(self) -> str:
+        return f"{self.enrolled} on {self.day}"
+
+
 class CohortRollup(models.Model):
     """Of the members who enrolled in the month `cohort`, how many were active in `month`."""
 
@@ -127,7 +141,8 @@ class ProgrammeWatermark(models.Model):
 
     Every ledger entry up to the number `settled` was visible when late ones were last looked for; `seen` becomes
     settled once all transactions before `seen_xid` have ended. `counted_until`, `counted_at`, `expiry_rule`, `owed`:
-    of the counts that are made after the days.
+    of the counts that are made after the days. `rewarded`: members who had redeemed a reward, and kept it, when
+    they were counted.
     """
 
     brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
@@ -140,6 +155,7 @@ class ProgrammeWatermark(models.Model):
     counted_at = MomentField(null=True)
     expiry_rule = models.CharField(max_length=20, blank=True)
     owed = models.DecimalField(max_digits=18, decimal_places=2, default=Decimal(0))
+    rewarded = models.PositiveIntegerField(default=0)
 
     class Meta:
         verbose_name = _("programme watermark")

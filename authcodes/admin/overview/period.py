@@ -1,0 +1,72 @@
+"""The days that Home shows, and what they are compared with."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from django.http import QueryDict
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from authcodes.dashboard.home import MAX_DAYS, Period
+
+LENGTHS = {"today": 1, "7": 7, "30": 30, "90": 90}
+USUAL = "30"
+CUSTOM = "custom"
+DAYS = ("first_day", "last_day")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    title: str
+    link: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """`name`: of LENGTHS, or CUSTOM."""
+
+    name: str
+    period: Period
+
+    @property
+    def title(self) -> str:
+        return span(self.period)
+
+    @property
+    def before(self) -> str:
+        return span(self.period.before)
+
+
+def chosen(data: QueryDict, *, first: date | None, last: date | None, today: date) -> Chosen:
+    """Two days, or a length that ends today. A day that is missing follows from the other, as far as a year."""
+    if first or last:
+        last = last or min(today, (first or today) + timedelta(days=MAX_DAYS - 1))
+        first = first or last - timedelta(days=LENGTHS[USUAL] - 1)
+        last = max(first, last)
+        return Chosen(CUSTOM, Period(max(first, last - timedelta(days=MAX_DAYS - 1)), last))
+    name = data.get("period", USUAL)
+    name = name if name in LENGTHS else USUAL
+    return Chosen(name, Period(today - timedelta(days=LENGTHS[name] - 1), today))
+
+
+def choices(data: QueryDict, current: str) -> list[Choice]:
+    """The switch; the other filters stay."""
+    titles = {"today": _("Today"), "7": _("7 days"), "30": _("30 days"), "90": _("90 days")}
+    return [Choice(titles[name], with_values(data, period=name), name == current) for name in LENGTHS]
+
+
+def with_values(data: QueryDict, **values: str) -> str:
+    """The address of Home with these values, and without days of one's own where a length is chosen."""
+    query = data.copy()
+    for name in [*query]:
+        if name in values or not query[name] or ("period" in values and name in DAYS):
+            del query[name]
+    query.update(values)
+    return f"?{query.urlencode()}"
+
+
+def span(period: Period) -> str:
+    first = date_format(period.first, "j M Y" if period.first.year != period.last.year else "j M")
+    last = date_format(period.last, "j M Y")
+    return last if period.days == 1 else _("%(first)s to %(last)s") % {"first": first, "last": last}

@@ -1,0 +1,103 @@
+"""The map of Home: circles where codes were scanned, over the outlines of static/authcodes/world.svg."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+from django.http import QueryDict
+
+from authcodes.admin.overview.period import with_values
+from authcodes.dashboard.figures import Top
+from authcodes.places import names
+from authcodes.places.positions import position_of
+from portal.figures.cards import number, share
+
+LinkOf = Callable[[Top], str | None]
+MAX_PLACES = 60
+# Of the outlines: plate carrée, so many units to the degree, from 180° west and 84° north.
+UNITS, WEST, NORTH = 5.0, -180.0, 84.0
+WIDTH, HEIGHT = 1800.0, 705.0
+RATIO = WIDTH / HEIGHT
+MIN_SPAN = 200.0  # 40 degrees: the outlines are coarse
+MARGIN = 0.12
+LARGEST, SMALLEST = 0.034, 0.008  # radius, as a share of what is shown
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    title: str
+    x: str
+    y: str
+    radius: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A place in the list. `is_on_map`: whether the outlines' positions know it."""
+
+    name: str
+    scans: str
+    percent: float
+    link: str
+    scans_link: str | None
+    is_on_map: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScanMap:
+    circles: tuple[Circle, ...]
+    rows: tuple[Row, ...]
+    view: str
+
+    @property
+    def missing(self) -> int:
+        return sum(not row.is_on_map for row in self.rows)
+
+
+def drawn(places: Sequence[Top], *, data: QueryDict, scans_link: LinkOf) -> ScanMap:
+    """The busiest first; a circle's area is its share. A press narrows Home to the place."""
+    most = places[0].scans if places else 1
+    located = [(top, position_of(str(top.id))) for top in places]
+    spots = [
+        (top, (position.longitude - WEST) * UNITS, (NORTH - position.latitude) * UNITS)
+        for top, position in located
+        if position
+    ]
+    left, upper, width, height = window([(x, y) for _top, x, y in spots])
+    circles = tuple(
+        Circle(
+            f"{names.short(top.name)}: {number(top.scans)}",
+            f"{x:.1f}",
+            f"{y:.1f}",
+            f"{max(SMALLEST, LARGEST * sqrt(top.scans / most)) * width:.1f}",
+            with_values(data, location=str(top.id)),
+        )
+        for top, x, y in spots
+    )
+    rows = tuple(
+        Row(
+            names.short(top.name),
+            number(top.scans),
+            share(top.scans, most),
+            with_values(data, location=str(top.id)),
+            scans_link(top),
+            position is not None,
+        )
+        for top, position in located
+    )
+    return ScanMap(circles, rows, f"{left:.0f} {upper:.0f} {width:.0f} {height:.0f}")
+
+
+def window(spots: Sequence[tuple[float, float]]) -> tuple[float, float, float, float]:
+    """What of the map is shown: all circles with some space around them, in the map's own proportions."""
+    if not spots:
+        return 0, 0, WIDTH, HEIGHT
+    left, right = min(x for x, _y in spots), max(x for x, _y in spots)
+    upper, lower = min(y for _x, y in spots), max(y for _x, y in spots)
+    width = max((right - left) * (1 + 2 * MARGIN), (lower - upper) * (1 + 2 * MARGIN) * RATIO, MIN_SPAN)
+    width = min(width, WIDTH)
+    height = width / RATIO
+    x = min(max((left + right - width) / 2, 0), WIDTH - width)
+    y = min(max((upper + lower - height) / 2, 0), HEIGHT - height)
+    return x, y, width, height

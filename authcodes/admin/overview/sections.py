@@ -1,0 +1,167 @@
+"""The charts of Home, each with the table behind it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+
+from django.utils.dates import WEEKDAYS
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from authcodes.admin.overview.tiles import ScanDays, TableRow
+from authcodes.dashboard.figures import Codes, Day
+from authcodes.dashboard.home import Funnel, Hour
+from loyalty.programme.home import ZERO, Home
+from portal.figures import drawings
+from portal.figures.cards import share
+from portal.figures.drawings import Box, Chart
+from portal.lists.number_columns import format_number
+
+MAX_BARS = 62
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step from a code to a customer with a reward. `percent`: of the widest of its kind."""
+
+    title: str
+    value: str
+    note: str
+    percent: float
+    link: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Charted:
+    chart: Chart
+    rows: tuple[TableRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CohortCell:
+    """`level`: from 0 to 10, how dense its colour is."""
+
+    text: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class CohortRow:
+    title: str
+    size: str
+    cells: tuple[CohortCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    boxes: tuple[Box, ...]
+    weekdays: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+    total: int
+
+
+def scans_by_day(scans: ScanDays) -> Charted:
+    """A bar for each day or, where these are many, for so many days that the bars fit."""
+    days, known = list(scans.period), scans.by_day
+    step = -(-len(days) // MAX_BARS)
+    step = step if step == 1 else -(-step // 7) * 7
+    names, titles, rows = [], [], []
+    parts: tuple[list[int], list[int], list[int]] = ([], [], [])
+    for begin in range(0, len(days), step):
+        of_bar = [known[day] for day in days[begin : begin + step] if day in known]
+        counts = _counts(of_bar)
+        for values, count in zip(parts, counts, strict=True):
+            values.append(count)
+        name = date_format(days[begin], "j M")
+        names.append(name)
+        title = name if step == 1 else f"{name} - {date_format(days[min(begin + step, len(days)) - 1], 'j M')}"
+        titles.append(f"{title}: {format_number(sum(counts))}")
+        rows.append(TableRow(title, tuple(format_number(count) for count in counts)))
+    series = list(zip(("accepted", "warnings", "errors"), parts, strict=True))
+    return Charted(drawings.bars(names, titles, series), tuple(reversed(rows)))
+
+
+def _counts(days: Sequence[Day]) -> tuple[int, int, int]:
+    return sum(it.accepted for it in days), sum(it.warnings for it in days), sum(it.errors for it in days)
+
+
+def funnel(codes: Codes, counted: Funnel, links: dict[str, str | None], *, sees_customers: bool) -> list[list[Stage]]:
+    """Codes and, for those who may see them, customers: two scales, because a customer scans many codes."""
+    made = [
+        (_("Made"), counted.made, _("codes"), "made"),
+        (_("Assigned"), codes.assigned, _("have a product"), "assigned"),
+        (_("Printed"), counted.printed, _("in print files of batches"), "printed"),
+        (_("Scanned"), codes.scanned, _("accepted at least once"), "scanned"),
+    ]
+    customers = [
+        (_("Known customers"), counted.unique_scanners, _("scanned"), "scanners"),
+        (_("Came back"), counted.returned, _("scanned on several days"), "returned"),
+        (_("Took a reward"), counted.rewarded, _("redeemed at least one"), "rewarded"),
+    ]
+    return [
+        [
+            Stage(title, format_number(number), note, share(number, max(one[1] for one in kind)), links.get(name))
+            for title, number, note, name in kind
+        ]
+        for kind in ([made, customers] if sees_customers else [made])
+    ]
+
+
+def points_by_month(home: Home, today: date) -> Charted:
+    """The last twelve months, with the points on all balances at each end."""
+    months = []
+    month = today.replace(day=1)
+    for _number in range(12):
+        months.append(month)
+        month = (month - timedelta(days=1)).replace(day=1)
+    months.reverse()
+    moved = [home.months.get(each) for each in months]
+    balances: list[Decimal] = []
+    balance = home.outstanding
+    for each in reversed(moved):
+        balances.append(max(balance, ZERO))
+        balance -= each.balance if each else 0
+    balances.reverse()
+    names = [date_format(each, "M") for each in months]
+    values = [tuple(getattr(each, name) if each else 0 for each in moved) for name in ("earned", "spent", "expired")]
+    full = [date_format(each, "M Y") for each in months]
+    rows = [
+        TableRow(name, tuple(format_number(number) for number in (*numbers, balance)))
+        for name, *numbers, balance in zip(full, *values, balances, strict=True)
+    ]
+    titles = [
+        _("%(month)s: %(earned)s earned, %(spent)s spent, %(expired)s expired, %(balance)s outstanding")
+        % dict(zip(("month", "earned", "spent", "expired", "balance"), (row.title, *row.cells), strict=True))
+        for row in rows
+    ]
+    series = list(zip(("earned", "spent", "expired"), values, strict=True))
+    return Charted(drawings.bars(names, titles, series, over=balances, max_labels=12), tuple(reversed(rows)))
+
+
+def cohorts(home: Home) -> list[CohortRow]:
+    """The latest month of enrolment last."""
+    return [
+        CohortRow(
+            date_format(each.month, "M Y"),
+            format_number(each.enrolled),
+            tuple(CohortCell(f"{percent:.0f} %", min(round(percent / 10), 10)) for percent in each.percents),
+        )
+        for each in home.cohorts
+    ]
+
+
+def hours(counted: Sequence[Hour]) -> Hours:
+    """Seven rows of twenty-four."""
+    numbers = {(each.weekday, each.hour): each.scans for each in counted}
+    values = [[numbers.get((weekday, hour), 0) for hour in range(24)] for weekday in range(1, 8)]
+    names = [str(WEEKDAYS[number]) for number in range(7)]
+    titles = [
+        [f"{name}, {hour}:00: {format_number(row[hour])}" for hour in range(24)]
+        for name, row in zip(names, values, strict=True)
+    ]
+    rows = tuple(
+        TableRow(f"{hour}:00", tuple(format_number(values[weekday][hour]) for weekday in range(7)))
+        for hour in range(24)
+    )
+    return Hours(drawings.cells(values, titles), tuple(names), rows, sum(map(sum, values)))

@@ -1,0 +1,90 @@
+"""What Home adds to the dashboard's figures: a period and the one before, hours, and the way from code to customer."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+from authcodes.dashboard.figures import Day, rows_of
+from authcodes.dashboard.filters import Filters
+from authcodes.dashboard.sources import Group, Parameters, Sources
+from core.db.statements import part, query
+
+DAY = timedelta(days=1)
+MAX_DAYS = 366  # of a period that somebody chooses
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Whole days, both included, in each brand's own zone."""
+
+    first: date
+    last: date
+
+    @property
+    def days(self) -> int:
+        return (self.last - self.first).days + 1
+
+    @property
+    def before(self) -> "Period":
+        """As long, and right before it."""
+        return Period(self.first - self.days * DAY, self.first - DAY)
+
+    def __iter__(self) -> Iterator[date]:
+        return (self.first + number * DAY for number in range(self.days))
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """Attempts to scan in an hour of a weekday, of which 1 is Monday."""
+
+    weekday: int
+    hour: int
+    scans: int
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """Codes that were made and printed; customers who scanned, on several days too, and who redeemed a reward."""
+
+    made: int = 0
+    printed: int = 0
+    unique_scanners: int = 0
+    returned: int = 0
+    rewarded: int = 0
+
+
+COUNT_DAYS = part("authcodes/dashboard/sql/count_days.sql")
+COUNT_HOURS = query("authcodes/dashboard/sql/count_hours.sql", returns=Hour)
+COUNT_FUNNEL = query("authcodes/dashboard/sql/count_funnel.sql", returns=Funnel)
+
+
+def days_of(groups: Sequence[Group], filters: Filters, period: Period) -> list[Day]:
+    """The days of the period that have scans, under the other filters. One statement."""
+    if not groups:
+        return []
+    parameters = Parameters()
+    narrowed = replace(filters, first_day=period.first, last_day=period.last)
+    sources = [Sources(group, narrowed, parameters) for group in groups]
+    parts = [each for it in sources for each in (*it.rolled(["day"]), *it.single(["day"]))]
+    rows = rows_of(COUNT_DAYS.format(sources=" UNION ALL ".join(parts)), parameters.values)
+    return [Day(day, int(accepted), int(warnings), int(errors)) for day, accepted, warnings, errors in rows]
+
+
+def hours_of(groups: Sequence[Group], period: Period) -> list[Hour]:
+    """Whatever the other filters: no rollup knows the hours of single codes and places. One statement."""
+    rows = [
+        (brand_id, str(group.zone), group.until + DAY if group.until else period.first)
+        for group in groups
+        for brand_id in group.brand_ids
+    ]
+    if not rows:
+        return []
+    brands, zones, since = (list(column) for column in zip(*rows, strict=True))
+    values = {"brands": brands, "zones": zones, "since": since, "first": period.first, "last": period.last}
+    return [Hour(*row) for row in rows_of(COUNT_HOURS.text, values)]
+
+
+def funnel_of(groups: Sequence[Group]) -> Funnel:
+    """One statement."""
+    brand_ids = [brand_id for group in groups for brand_id in group.brand_ids]
+    return Funnel(*rows_of(COUNT_FUNNEL.text, {"brands": brand_ids})[0]) if brand_ids else Funnel()

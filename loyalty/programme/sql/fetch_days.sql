@@ -1,0 +1,29 @@
+-- set: Home. The points of the brands `brands` by movement: of each day from `first` on, of each month from `first_month` on, and
+-- of each brand over all time. Closed days from their rollup, the days from each brand's `since` on from the ledger, of which the
+-- BRIN index on the moment finds those after `moment`, the earliest of all these days. Returns DayPoints, in which one of
+-- `day`, `month` and `brand_id` is set. Locks nothing.
+WITH brand AS MATERIALIZED (
+    SELECT b.id, b.zone, b.since
+      FROM unnest(%(brands)s::bigint[], %(zones)s::text[], %(since)s::date[]) AS b (id, zone, since)
+), moved AS (
+    SELECT r.brand_id, r.day, r.movement, sum(r.points) AS points
+      FROM brand b JOIN loyalty_pointsrollup r ON r.brand_id = b.id
+     WHERE r.day < b.since
+     GROUP BY 1, 2, 3
+     UNION ALL
+    SELECT p.brand_id, (t."createdAt" AT TIME ZONE b.zone)::date AS day, {movement} AS movement, sum({amount})
+      FROM brand b JOIN user_points p ON p.brand_id = b.id JOIN loyalty_transaction t USING (user_point_id)
+     WHERE t."createdAt" >= %(moment)s::timestamptz
+       AND t."createdAt" >= b.since::timestamp AT TIME ZONE b.zone
+     GROUP BY 1, 2, 3
+), dated AS (
+    SELECT brand_id, movement, points, CASE WHEN day >= %(first)s::date THEN day END AS day,
+           CASE WHEN day >= %(first_month)s::date THEN date_trunc('month', day::timestamp)::date END AS month
+      FROM moved
+)
+SELECT day, NULL::date AS month, NULL::bigint AS brand_id, movement, sum(points) AS points
+  FROM dated WHERE day IS NOT NULL GROUP BY day, movement
+ UNION ALL
+SELECT NULL, month, NULL, movement, sum(points) FROM dated WHERE month IS NOT NULL GROUP BY month, movement
+ UNION ALL
+SELECT NULL, NULL, brand_id, movement, sum(points) FROM dated GROUP BY brand_id, movement

@@ -1,0 +1,106 @@
+"""Charts as inline SVG: where lines, bars and cells lie, as texts that no language writes in another way.
+
+Colours are classes of portal/home.css, so that they follow light and dark. A chart's numbers stand in a table under it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+Number = int | float | Decimal
+
+LINE_WIDTH, LINE_HEIGHT = 100.0, 28.0
+CHART_WIDTH, CHART_HEIGHT, GAP = 720.0, 200.0, 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle, with what it says when somebody points at it."""
+
+    x: str
+    y: str
+    width: str
+    height: str
+    kind: str
+    title: str = ""
+    opacity: str = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Stacked bars and, over them, a line of its own scale. `labels`: of the first bar, the last, and some between."""
+
+    boxes: tuple[Box, ...]
+    line: str
+    labels: tuple[str, ...]
+    top: str
+    line_top: str = ""
+    width: str = f"{CHART_WIDTH:.0f}"
+    height: str = f"{CHART_HEIGHT:.0f}"
+
+
+def line(values: Sequence[Number], *, width: float = LINE_WIDTH, height: float = LINE_HEIGHT, margin: float = 2) -> str:
+    """The points of a polyline from left to right; a single value is a level line."""
+    numbers = [float(value) for value in values] or [0.0]
+    numbers = numbers * 2 if len(numbers) == 1 else numbers
+    low, high = min(0.0, *numbers), max(0.0, *numbers)
+    scale = (height - 2 * margin) / ((high - low) or 1)
+    step = (width - 2 * margin) / (len(numbers) - 1)
+    return " ".join(
+        f"{margin + place * step:.1f},{height - margin - (number - low) * scale:.1f}"
+        for place, number in enumerate(numbers)
+    )
+
+
+def bars(
+    names: Sequence[str],
+    titles: Sequence[str],
+    series: Sequence[tuple[str, Sequence[Number]]],
+    *,
+    over: Sequence[Number] = (),
+    number: str = "{:,.0f}",
+    max_labels: int = 4,
+) -> Chart:
+    """A bar for each name, of the parts that the series give it, from the bottom up. `over`: the values of the line."""
+    totals = [sum(float(values[place]) for _kind, values in series) for place in range(len(names))]
+    highest = max(totals, default=0) or 1
+    slot = CHART_WIDTH / max(len(names), 1)
+    boxes = []
+    for place, title in enumerate(titles):
+        base = CHART_HEIGHT
+        for kind, values in series:
+            height = float(values[place]) / highest * CHART_HEIGHT
+            if height <= 0:
+                continue
+            base -= height
+            x = place * slot + slot * GAP / 2
+            boxes.append(Box(f"{x:.1f}", f"{base:.1f}", f"{slot * (1 - GAP):.1f}", f"{height:.1f}", kind, title))
+    count = min(max_labels, len(names))
+    labels = [names[round(place * (len(names) - 1) / max(count - 1, 1))] for place in range(count)]
+    drawn = ""
+    if over:
+        peak = max(float(value) for value in over) or 1
+        drawn = " ".join(
+            f"{(place + 0.5) * slot:.1f},{CHART_HEIGHT - float(value) / peak * (CHART_HEIGHT - 8):.1f}"
+            for place, value in enumerate(over)
+        )
+    line_top = number.format(max(over)) if over else ""
+    return Chart(tuple(boxes), drawn, tuple(labels), number.format(highest if totals else 0), line_top)
+
+
+def cells(values: Sequence[Sequence[int]], titles: Sequence[Sequence[str]], *, size: float = 24) -> tuple[Box, ...]:
+    """A square for each number, the denser the higher it is among all."""
+    highest = max((value for row in values for value in row), default=0) or 1
+    return tuple(
+        Box(
+            f"{column * size:.0f}",
+            f"{place * size:.0f}",
+            f"{size - 2:.0f}",
+            f"{size - 2:.0f}",
+            "cell" if value else "cell-empty",
+            titles[place][column],
+            f"{0.15 + 0.85 * value / highest:.2f}" if value else "1",
+        )
+        for place, row in enumerate(values)
+        for column, value in enumerate(row)
+    )

@@ -12,10 +12,10 @@ from config import health, metrics
 from core.api.openapi import views
 from loyalty.api import notification_links, wallets
 from loyalty.api.urls import passkit_service
-from scanpage import reward_code, theme, wallet
+from scanpage import customer_files, theme
 from scanpage.assets import asset
-from scanpage.confirmation import ChangeEmailPage, ConfirmEmailPage, ConfirmRegistrationPage
-from scanpage.password_reset import NewPasswordPage
+from scanpage.confirmation import ChangeEmailPage, ConfirmEmailPage, ConfirmRegistrationPage, NewPasswordPage
+from scanpage.legal import LegalPage
 from scanpage.profile import ProfilePage
 from scanpage.session import Session
 from scanpage.views import ScanPage
@@ -53,9 +53,11 @@ page = [
     path("page/manifest.webmanifest", theme.manifest),
     path("account", ProfilePage.as_view(), name="profile"),
     path("page/session", Session.as_view()),
-    path("page/wallet/apple", wallet.apple),
-    path("page/reward/<id:redemption>.svg", reward_code.picture),
-    path("page/wallet/google", wallet.google),
+    path("page/wallet/apple", customer_files.apple),
+    path("page/reward/<id:redemption>.svg", customer_files.reward_code),
+    path("page/wallet/google", customer_files.google),
+    path("legal/<slug:kind>", LegalPage.as_view(), name="legal"),
+    path("page/data", customer_files.own_data),
     path("register/confirm/<str:token>", ConfirmRegistrationPage.as_view(), name="confirm-registration"),
     path("email/confirm/<str:token>", ConfirmEmailPage.as_view(), name="confirm-email"),
     path("email/change/<str:token>", ChangeEmailPage.as_view(), name="change-email"),

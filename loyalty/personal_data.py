@@ -13,7 +13,7 @@ from core.json_values import iso
 from core.personal_data import Topic, rows, table
 from events import publishing
 from loyalty.integrations import webhook_delivery, webhook_events
-from loyalty.members import confirmations
+from loyalty.members import confirmations, consents
 from loyalty.members.listing import refresh
 from loyalty.members.moving_in import opening_balances
 from loyalty.models.accounts import OpeningBalance, UserPoints
@@ -208,5 +208,5 @@ WALLETS = Topic(export_wallets, erase_wallets)
 WEBHOOKS = Topic(export_webhooks, erase_webhooks)
 BIRTHDAY = table(Birthday, "month", "day", "set_at", stays=False)
 REFERRALS = Topic(export_referrals, erase_referrals)
-CONSENTS = table(Consent, "consented_at", "terms_url", "privacy_url", stays=False)
+CONSENTS = Topic(consents.export, table(Consent, stays=False).erase)
 ACCOUNT = Topic(export_account, erase_account)

@@ -11,6 +11,7 @@ from scanpage.api_client import Answer
 from scanpage.session_cookies import PageSession
 
 LINES = 5
+MAX_STAMPS = 12  # of a campaign with a further goal a bar says more
 
 
 def of(page_session: PageSession) -> dict[str, Any] | None:
@@ -21,15 +22,45 @@ def of(page_session: PageSession) -> dict[str, Any] | None:
         page_session.leave()
         return None
     redemptions = api.get("customer/loyalty/redemptions").data or []
+    rewards = api.get("customer/loyalty/rewards").data
     return {
         "points": points.data,
-        "campaigns": api.get("customer/loyalty/campaigns").data,
-        "rewards": api.get("customer/loyalty/rewards").data,
+        "goal": goal_of(points.data, rewards),
+        "campaigns": [with_stamps(each) for each in api.get("customer/loyalty/campaigns").data or []],
+        "rewards": rewards,
         "transactions": api.get("customer/loyalty/transactions", limit=str(LINES)).data,
         "redemptions": [each for each in redemptions if each["state"] == "good"],
         "wallets": api.get("customer/wallet").data,
         "referral": referral_of(api.get("customer/loyalty/referral")),
     }
+
+
+def goal_of(points: dict[str, Any] | None, rewards: list[dict[str, Any]] | None) -> dict[str, Any] | None:
+    """What the ring fills up to: the next level, else the reward that fewest points are missing for, else it is full.
+
+    account.js has the same rule.
+    """
+    if points is None:
+        return None
+    if level := points["next_level"]:
+        return {"percent": percent(level["points"], level["threshold"])}
+    missing = [each for each in rewards or [] if each.get("missing")]
+    if not missing:
+        return {"percent": 100}
+    reward = min(missing, key=lambda each: each["missing"])
+    known = {"reward": reward["name"], "missing": reward["missing"]}
+    return {"percent": percent(points["points"], reward["cost"]), **known}
+
+
+def percent(part: float, whole: float) -> int:
+    return max(0, min(100, int(100 * part / whole))) if whole else 100
+
+
+def with_stamps(campaign: dict[str, Any]) -> dict[str, Any]:
+    """A campaign with a stamp for each step to its goal, where these are few."""
+    target, progress = campaign["target"], campaign["progress"]
+    is_few = target == int(target) and 1 <= target <= MAX_STAMPS
+    return {**campaign, "stamps": [{"full": step < progress} for step in range(int(target))] if is_few else []}
 
 
 def referral_of(answer: Answer) -> dict[str, Any] | None:
@@ -53,14 +84,39 @@ def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | Non
     return None
 
 
-def entered(form: Mapping[str, str]) -> dict[str, str]:
-    """What somebody who registers may fill in besides address and password."""
-    return {"first_name": form.get("first_name", "")[:150], "referral_code": form.get("referral_code", "")[:40]}
+def entered(form: Mapping[str, str]) -> dict[str, Any]:
+    """What somebody who registers may fill in besides address and password, and which texts they were shown."""
+    shown = shown_texts(form)
+    filled = {"first_name": form.get("first_name", "")[:150], "referral_code": form.get("referral_code", "")[:40]}
+    return {**filled, **({"legal_texts": shown} if shown else {})}
+
+
+def legal_texts(brand: Brand, page_session: PageSession) -> dict[str, Any]:
+    """The brand's texts in force by their kind, and their ids; nothing of a brand that keeps none here."""
+    if not brand.has_legal_texts:
+        return {}
+    rows = page_session.guest.get("legal-texts").data or []
+    return {**{row["kind"]: row for row in rows}, "ids": ",".join(str(row["id"]) for row in rows)}
+
+
+def disagreed(brand: Brand, page_session: PageSession) -> str:
+    """The ids of the texts in force if there is one among them that the customer has not agreed to."""
+    if not (brand.has_legal_texts and page_session.is_customer):
+        return ""
+    rows = page_session.api.get("customer/consents").data or []
+    return ",".join(str(row["text"]["id"]) for row in rows) if any(not row["agreed_at"] for row in rows) else ""
+
+
+def shown_texts(form: Mapping[str, str]) -> list[int]:
+    """The ids of the brand's texts that a form was shown with."""
+    ids = form.get("legal_texts", "")[:100].split(",")
+    return [int(each) for each in ids if each.isascii() and each.isdigit()]
 
 
 def lacks_consent(brand: Brand, form: Mapping[str, str]) -> bool:
     """Whether somebody registers without having accepted what the brand asks them to."""
-    return bool(brand.terms_url or brand.privacy_url) and not form.get("consented")
+    asks = brand.terms_url or brand.privacy_url or brand.has_legal_texts
+    return bool(asks) and not form.get("consented")
 
 
 def no_consent() -> Answer:

@@ -103,6 +103,7 @@ def answered(request: WSGIRequest, request_id: str) -> Answer:
         response = result.func(request, *result.args, **result.kwargs)
         if hasattr(response, "render"):
             response.render()
-    content, kind = bytes(response.content), response.get("Content-Type", "")
+    content = b"".join(response.streaming_content) if response.streaming else bytes(response.content)
+    kind = response.get("Content-Type", "")
     body = json.loads(content) if content and kind.startswith("application/json") else {}
     return Answer(response.status_code, body if isinstance(body, dict) else {"data": body}, content, kind)

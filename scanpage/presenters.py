@@ -11,7 +11,7 @@ from django.utils.formats import number_format
 
 from scanpage.api_client import Answer
 
-MOMENTS = {"first_scan_date", "createdAt", "expires_at", "timestamp", "undo_until"}
+MOMENTS = {"first_scan_date", "createdAt", "expires_at", "timestamp", "undo_until", "requested_at", "valid_from"}
 MAX_TYPED_LENGTH = 500
 NO_SIGN = re.compile(r"[\s\u200b-\u200f\u2010-\u2015\u202a-\u202e\u2060-\u2069\ufeff]")
 DASHES = re.compile(r"[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")

@@ -15,7 +15,7 @@ TOPICS, CHANNELS = ("points", "offers", "safety"), ("email", "sms", "push")
 ALWAYS = ("safety", "email")  # recalls concern the customer's safety
 NAMES = ("first_name", "last_name")
 NOTHING: Mapping[str, str] = MappingProxyType({})
-DONE = {"saved", "mailed", "linked"}
+DONE = {"saved", "mailed", "linked", "writing"}
 
 
 class ProfilePage(PageView):
@@ -30,6 +30,7 @@ class ProfilePage(PageView):
             "profile": self.change,
             "email": self.change_email,
             "password": self.change_password,
+            "data": self.write_data,
             "erase": self.erase,
         }
         return acts.get(request.POST.get("act", ""), self.again)()
@@ -47,7 +48,9 @@ class ProfilePage(PageView):
         ]
         month, _hyphen, day = profile["birthday"].partition("-")
         birthday = {"month": month.lstrip("0"), "day": day.lstrip("0"), "months": MONTHS.items(), "days": range(1, 32)}
+        export = self.page_session.api.get("customer/data-export").data or {}
         context = {"profile": profile, "shown": answer.data, "switches": switches, "birthday": birthday, **about}
+        context |= {"export": export, "tab": "me"}
         return self.page(context, status=status, template="scanpage/profile.html")
 
     def change(self) -> HttpResponse:
@@ -75,6 +78,10 @@ class ProfilePage(PageView):
         return self.ended(
             self.page_session.guest.post("auth/password/forgot", {"email": profile.data["email"]}), "linked"
         )
+
+    def write_data(self) -> HttpResponse:
+        """Have the brand's data about the customer written to a file, which takes a moment."""
+        return self.ended(self.page_session.api.post("customer/data-export", {}), "writing")
 
     def erase(self) -> HttpResponse:
         if not self.request.POST.get("sure"):

@@ -55,7 +55,7 @@ class PageSession:
         self.use_tokens(answer, leave=False)
         return answer
 
-    def register(self, email: str, password: str, entered: dict[str, str], *, consented: bool) -> Answer:
+    def register(self, email: str, password: str, entered: dict[str, Any], *, consented: bool) -> Answer:
         """Become a customer, and log in; with a `registration_id` in the answer only once the address is confirmed."""
         body = {"email": email, "password": password, **entered, "consented": consented}
         answer = self.guest.post("auth/register", body)

@@ -17,28 +17,53 @@ from core import colours
 from scanpage import assets
 
 ICON_SIZES = {32, 180, 192, 512}
+USE = 2  # how the colours are used: another number where that changes, so that browsers ask for the style sheet again
+MAX_DARK = 0.18  # luminance up to which a ground is dark by itself
+NIGHT, NIGHT_TEXT, SHARE_OF_CARD = "#12161c", "#f3f4f6", 0.04
 
 
 def version(brand: Brand) -> str:
-    """Changes with the brand's colours and logo."""
-    parts = (brand.colour_background, brand.colour_text, brand.colour_accent, brand.logo_id, brand.name)
+    """Changes with the brand's colours and logo, and with how they are used."""
+    parts = (USE, brand.colour_background, brand.colour_text, brand.colour_accent, brand.logo_id, brand.name)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def style(brand: Brand) -> str:
-    """The brand's colours, and those that follow from them, as custom properties."""
+    """The brand's colours, and those that follow from them, as custom properties; for the night a darker set."""
     background, text, accent = brand.colour_background, brand.colour_text, brand.colour_accent
     readable = accent if colours.contrast(accent, background) >= colours.READABLE else text
+    is_dark = colours.luminance(background) < MAX_DARK
+    day = palette(background, text, accent, readable, "dark" if is_dark else "light")
+    return day if is_dark else day + "@media(prefers-color-scheme:dark){" + night(brand) + "}"
+
+
+def night(brand: Brand) -> str:
+    """A dark ground with a breath of the brand's accent, which is lightened until it can be seen and read there."""
+    background = colours.mixed(NIGHT, brand.colour_accent, 0.06)
+    card = colours.mixed(background, NIGHT_TEXT, SHARE_OF_CARD)
+    accent = lightened(brand.colour_accent, card, colours.VISIBLE)
+    return palette(background, NIGHT_TEXT, accent, lightened(accent, card, colours.READABLE), "dark", brand)
+
+
+def palette(background: str, text: str, accent: str, link: str, scheme: str, logo_of: Brand | None = None) -> str:
+    """`logo_of`: whose logo was drawn for another ground, and keeps that one."""
     named = {
         "background": background,
         "text": text,
         "accent": accent,
         "on-accent": colours.on(accent),
-        "link": readable,
-        "card": colours.mixed(background, text, 0.04),
+        "link": link,
+        "card": colours.mixed(background, text, SHARE_OF_CARD),
         "line": colours.mixed(background, text, 0.55),
+        "logo": logo_of.colour_background if logo_of else "transparent",
     }
-    return ":root{" + ";".join(f"--{name}:{value}" for name, value in named.items()) + "}"
+    return ":root{color-scheme:" + scheme + ";" + ";".join(f"--{name}:{value}" for name, value in named.items()) + "}"
+
+
+def lightened(colour: str, ground: str, least: float) -> str:
+    """A colour with as much white in it as it takes to stand out from a dark ground."""
+    shades = (colours.mixed(colour, "#ffffff", step / 20) for step in range(21))
+    return next(shade for shade in shades if colours.contrast(shade, ground) >= least)
 
 
 @require_safe

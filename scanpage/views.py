@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone, translation
-from django.utils.cache import patch_vary_headers
 from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.csrf import csrf_protect
@@ -23,27 +22,10 @@ from brands.tenants.hostnames import brand_of
 from scanpage import account, assets, guest_scan, presenters, theme
 from scanpage.api_client import Answer
 from scanpage.guest_scan import GuestScan
+from scanpage.headers import protected
 from scanpage.languages import COOKIE, LANGUAGES, language_of
 from scanpage.session_cookies import PageSession
 
-# Our own files and no inline script or style; 'wasm-unsafe-eval' lets the camera's decoder be compiled, and no script.
-POLICY = {
-    "default-src": "'none'",
-    "script-src": "'self' 'wasm-unsafe-eval'",
-    "style-src": "'self'",
-    "img-src": "'self'",
-    "connect-src": "'self'",
-    "manifest-src": "'self'",
-    "worker-src": "'self'",
-    "form-action": "'self'",
-    "base-uri": "'none'",
-    "frame-ancestors": "'none'",
-}
-CONTENT_SECURITY_POLICY = "; ".join(f"{directive} {sources}" for directive, sources in POLICY.items())
-PERMISSIONS_POLICY = (
-    "camera=(self), geolocation=(self), display-capture=(), microphone=(), payment=(), usb=(), "
-    "accelerometer=(), gyroscope=(), magnetometer=(), midi=()"
-)
 # What may stand between a customer and a reward, for scripts to say; the last stands for any other.
 INELIGIBILITY_CODES = [
     "NOT_ENOUGH_POINTS",
@@ -94,10 +76,19 @@ class PageView(View):
             "nonce": secrets.token_urlsafe(18),
             "is_customer": self.page_session.is_customer or bool(self.page_session.unsure),
             "languages": LANGUAGES.items(),
+            "tab": self.tab,
+            "legal": account.legal_texts(self.brand, self.page_session),
+            "disagreed": account.disagreed(self.brand, self.page_session),
             "obstacles": INELIGIBILITY_CODES,
         }
         with timezone.override(zone):
             return render(self.request, template, {**page_context, **presenters.read(context, zone)}, status=status)
+
+    @property
+    def tab(self) -> str:
+        """Which entry of the bar at the bottom this page is."""
+        asked = self.request.GET.get("account")
+        return "scan" if asked is None else "rewards" if asked == "rewards" else "points"
 
     @property
     def here(self) -> str:
@@ -158,6 +149,7 @@ class ScanPage(PageView):
             "send_confirmation": self.send_confirmation,
             "report": self.report,
             "refer": self.refer,
+            "agree": self.agree,
         }
         act = acts.get(request.POST.get("act", ""))
         return act() if act else self.again()
@@ -281,7 +273,7 @@ class ScanPage(PageView):
         number = self.posted_id("reward")
         if not self.request.POST.get("confirmed"):
             known = self.own_account()
-            return self.page({"account": known, "asked": account.reward_of(known, number)})
+            return self.page({"account": known, "asked": account.reward_of(known, number), "tab": "rewards"})
         return self.taken(f"rewards/{number}/redeem", f"{self.nonce}-{number}")
 
     def claim(self) -> HttpResponse:
@@ -301,14 +293,14 @@ class ScanPage(PageView):
         answer = self.page_session.api.post(f"customer/loyalty/{path}", {}, idempotency_key=nonce)
         self.delete_cookie_if_rejected(answer)
         result: dict[str, Any] = {"redeemed": answer.data} if answer.data else {"not_redeemed": answer.error or "other"}
-        return self.page({**result, "account": self.own_account()})
+        return self.page({**result, "account": self.own_account(), "tab": "rewards"})
 
     def undo(self) -> HttpResponse:
         """A reward that was taken by mistake goes back."""
         answer = self.page_session.api.post(f"customer/loyalty/redemptions/{self.posted_id('redemption')}/undo", {})
         self.delete_cookie_if_rejected(answer)
         result: dict[str, Any] = {"undone": True} if answer.is_good else {"not_redeemed": answer.error or "other"}
-        return self.page({**result, "account": self.own_account()})
+        return self.page({**result, "account": self.own_account(), "tab": "rewards"})
 
     def refer(self) -> HttpResponse:
         """The code of the friend who brought the customer here."""
@@ -317,7 +309,15 @@ class ScanPage(PageView):
         self.delete_cookie_if_rejected(answer)
         result = {"referred": True} if answer.is_good else {"wrong_friend": account.complaint(answer)}
         status = 200 if answer.is_good else 400
-        return self.page({**result, "referral_code": code, "account": self.own_account()}, status=status)
+        shown = {"referral_code": code, "account": self.own_account(), "tab": "points"}
+        return self.page({**result, **shown}, status=status)
+
+    def agree(self) -> HttpResponse:
+        """To the brand's texts in force, as a customer who is there already."""
+        shown = account.shown_texts(self.request.POST)
+        answer = self.page_session.api.post("customer/consents", {"legal_texts": shown})
+        self.delete_cookie_if_rejected(answer)
+        return self.again("?account")
 
     def own_account(self) -> dict[str, Any] | None:
         return account.of(self.page_session) if self.page_session.is_customer else None
@@ -335,13 +335,3 @@ class ScanPage(PageView):
     def delete_cookie_if_rejected(self, answer: Answer) -> None:
         if answer.error == "TOKEN_INVALID":
             self.page_session.leave()
-
-
-def protected(response: HttpResponseBase) -> HttpResponseBase:
-    """Nobody else's cache may keep the page, nobody's frame show it, and no script but ours run in it."""
-    response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
-    response.headers["Permissions-Policy"] = PERMISSIONS_POLICY
-    response.headers["Cache-Control"] = "private, no-cache"
-    response.headers.setdefault("Content-Language", translation.get_language() or "en")
-    patch_vary_headers(response, ["Accept-Language", "Cookie"])
-    return response

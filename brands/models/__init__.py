@@ -4,6 +4,7 @@ from brands.models.audit import AuditLogEntry
 from brands.models.credentials import ApiKey, LoginSession
 from brands.models.customer_word import CustomerWord
 from brands.models.idempotent_requests import IdempotentRequest
+from brands.models.legal_texts import LegalText
 from brands.models.people import StaffRole, User
 from brands.models.quotas import BrandQuota, QuotaMail, StoppedAttempts
 from brands.models.saved_lists import SavedList
@@ -17,6 +18,7 @@ __all__ = [
     "BrandQuota",
     "CustomerWord",
     "IdempotentRequest",
+    "LegalText",
     "LoginSession",
     "Picture",
     "QuotaMail",

@@ -217,6 +217,15 @@ class Brand(LevelPeriodModel):
         validators=[MaxValueValidator(365)],
         help_text=_("A birthday entered or changed later than this earns from the next year on. Enter 0 for at once."),
     )
+    till_works_offline = models.BooleanField(
+        _("till looks codes up without a connection"),
+        default=True,
+        db_default=True,
+        help_text=_(
+            "Tills then keep digests of the newest codes with their rewards for up to 12 hours. They name no customer, "
+            "and nothing is handed over without a connection."
+        ),
+    )
     colour_background = colour_field(_("background colour"), "#ffffff", _("Colour of the page background."))
     colour_text = colour_field(_("text colour"), "#1f2328", _("Must be easy to read on the background."))
     colour_accent = colour_field(_("accent colour"), "#0b57d0", _("Buttons, links and bars."))
@@ -246,6 +255,8 @@ class Brand(LevelPeriodModel):
             "as a test. Cannot be changed later."
         ),
     )
+    # Whether there is any LegalText: only then anything looks for them.
+    has_legal_texts = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = MomentField(default=timezone.now, editable=False)
 
     class Meta:

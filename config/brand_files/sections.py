@@ -180,6 +180,7 @@ SECTIONS: tuple[Section, ...] = (
             "transfer_daily_limit",
             "birthday_points",
             "birthday_lead_days",
+            "till_works_offline",
             "colour_background",
             "colour_text",
             "colour_accent",

@@ -16,12 +16,23 @@ from loyalty.api import (
     transfers,
     wallets,
 )
-from loyalty.api.members import brand_members, email_change, members, merges, passwords, profile, registration, sessions
+from loyalty.api.members import (
+    brand_members,
+    email_change,
+    legal_texts,
+    members,
+    merges,
+    passwords,
+    profile,
+    registration,
+    sessions,
+)
 
 urlpatterns = [
     path("auth/token", sessions.Login.as_view()),
     path("auth/token/refresh", sessions.Refresh.as_view()),
     path("auth/token/revoke", sessions.Revoke.as_view()),
+    path("legal-texts", legal_texts.LegalTexts.as_view()),
     path("auth/register", registration.Register.as_view()),
     path("auth/register/confirm", registration.ConfirmRegistration.as_view()),
     path("auth/email/verification", registration.SendVerification.as_view()),
@@ -37,6 +48,7 @@ urlpatterns = [
     path("customer/loyalty/referral", referrals.Referrals.as_view()),
     path("customer/devices", push_devices.Devices.as_view()),
     path("customer", profile.Me.as_view()),
+    path("customer/consents", legal_texts.Consents.as_view()),
     path("customer/profile", profile.ProfileView.as_view()),
     path("customer/loyalty/rewards", rewards.Rewards.as_view()),
     path("customer/wallet", wallets.Wallets.as_view()),

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.hashers import check_password, make_password
 from django.db import IntegrityError, transaction
@@ -49,9 +50,10 @@ class Begun:
 
 
 def begin_registration(
-    *, email: str, password: str, brand: Brand, at: datetime, consented: bool = False, **names: str
+    *, email: str, password: str, brand: Brand, at: datetime, consent: dict[str, Any] | None = None, **names: str
 ) -> Begun:
     """Keep what somebody wants to register with until they confirm the address. The password passed the validators.
+    `consent`: as consents.asked_for says.
 
     Nothing here asks whether the address is known, so neither the answer nor its time can tell.
     """
@@ -66,7 +68,7 @@ def begin_registration(
             password=hashed,
             created_at=at,
             expires_at=at + LIFE,
-            **(consents.links_of(brand) if consented else {}),
+            **(consent or {}),
             **names,
         )
         _mail(made, at)
@@ -302,6 +304,7 @@ def _account_of(confirmation: EmailConfirmation, at: datetime) -> User:
                 brand_id=confirmation.brand_id,
                 terms_url=confirmation.terms_url,
                 privacy_url=confirmation.privacy_url,
+                legal_texts=confirmation.legal_texts,
                 at=confirmation.created_at,
             )
             if confirmation.brand.auto_enroll:

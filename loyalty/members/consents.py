@@ -1,19 +1,82 @@
-"""Consents of customers to a brand's terms and privacy notice; personal_data.py writes Consent as well."""
+"""Consents of customers to a brand's terms, privacy notice and own words.
 
+personal_data.py writes Consent as well.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+from brands.models.legal_texts import LegalText
 from brands.models.tenants import Brand
+from brands.tenants import legal_texts
 from loyalty.models.consents import Consent
 
 
-def links_of(brand: Brand) -> dict[str, str]:
-    """What somebody who registers with the brand consents to; empty texts where it asks for nothing."""
-    return {"terms_url": brand.terms_url, "privacy_url": brand.privacy_url}
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A text in force, and when the customer agreed to this version of it."""
+
+    text: LegalText
+    agreed_at: datetime | None
 
 
-def record(*, user_id: int, brand_id: int, terms_url: str, privacy_url: str, at: datetime) -> None:
+def asked_for(*, brand: Brand, shown: Sequence[int] | None, language: str, at: datetime) -> dict[str, Any]:
+    """What somebody who registers with the brand consents to; nothing where it asks for nothing.
+
+    `shown`: the ids of the texts that they were shown; None stands for those in force in `language`. Raises Invalid.
+    """
+    if shown is None:
+        ids = [row.pk for row in legal_texts.in_force(brand=brand, language=language, at=at)]
+    else:
+        ids = legal_texts.checked(brand=brand, ids=shown, at=at)
+    return {"terms_url": brand.terms_url, "privacy_url": brand.privacy_url, "legal_texts": ids}
+
+
+def record(
+    *, user_id: int, brand_id: int, terms_url: str, privacy_url: str, legal_texts: Sequence[int], at: datetime
+) -> None:
     """Keep that a customer consented to these; nothing where the brand asks for nothing. Joins a transaction."""
-    if terms_url or privacy_url:
+    if terms_url or privacy_url or legal_texts:
         Consent.objects.create(
-            user_id=user_id, brand_id=brand_id, terms_url=terms_url, privacy_url=privacy_url, consented_at=at
+            user_id=user_id,
+            brand_id=brand_id,
+            terms_url=terms_url,
+            privacy_url=privacy_url,
+            legal_texts=list(legal_texts),
+            consented_at=at,
         )
+
+
+def agreements(*, user_id: int, brand: Brand, language: str, at: datetime) -> list[Agreement]:
+    """Each text in force, with the moment when the customer agreed to it in whatever language."""
+    texts = legal_texts.in_force(brand=brand, language=language, at=at)
+    given = Consent.objects.filter(user=user_id, brand=brand).order_by("consented_at") if texts else []
+    moments = {pk: row.consented_at for row in given for pk in row.legal_texts}
+    known = LegalText.objects.filter(brand=brand, pk__in=moments).values_list("pk", "kind", "version")
+    agreed = {(kind, version): moments[pk] for pk, kind, version in known} if moments else {}
+    return [Agreement(text, agreed.get((text.kind, text.version))) for text in texts]
+
+
+def give(*, user_id: int, brand: Brand, shown: Sequence[int], at: datetime) -> None:
+    """A customer who is there already agrees to the texts in force. Raises Invalid for any others.
+
+    Owns the transaction.
+    """
+    record(user_id=user_id, brand_id=brand.pk, at=at, **asked_for(brand=brand, shown=shown, language="", at=at))
+
+
+def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
+    """As JSON: what the person consented to at the brand, and when."""
+    rows = list(Consent.objects.filter(user=user_id, brand=brand_id).order_by("consented_at", "id"))
+    ids = {pk for row in rows for pk in row.legal_texts}
+    texts = LegalText.objects.in_bulk(ids) if ids else {}
+    for row in rows:
+        known = [texts[pk] for pk in row.legal_texts if pk in texts]
+        yield {
+            "consented_at": row.consented_at,
+            "terms_url": row.terms_url,
+            "privacy_url": row.privacy_url,
+            "legal_texts": [{"kind": each.kind, "version": each.version, "language": each.language} for each in known],
+        }

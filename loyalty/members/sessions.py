@@ -95,15 +95,18 @@ def begin_registration(
     password: str,
     brand: Brand,
     at: datetime,
-    consented: bool = False,
+    consent: dict[str, Any] | None = None,
     referral_code: str = "",
     **names: str,
 ) -> Begun:
-    """Keep what somebody registers with until they confirm the address. Raises Invalid for a weak password."""
+    """Keep what somebody registers with until they confirm the address. `consent`: as consents.asked_for says.
+
+    Raises Invalid for a weak password.
+    """
     passwords.check(password, User(email=email, **names))
     code = referrals.check_code(brand=brand, text=referral_code) if referral_code else ""
     return confirmations.begin_registration(
-        email=email, password=password, brand=brand, at=at, consented=consented, referral_code=code, **names
+        email=email, password=password, brand=brand, at=at, consent=consent, referral_code=code, **names
     )
 
 
@@ -114,7 +117,7 @@ def register(
     password: str,
     brand: Brand,
     at: datetime,
-    consented: bool = False,
+    consent: dict[str, Any] | None = None,
     referral_code: str = "",
     **names: Any,
 ) -> User:
@@ -129,8 +132,8 @@ def register(
     try:
         with transaction.atomic():
             user.save(force_insert=True)
-            if consented:
-                consents.record(user_id=user.pk, brand_id=brand.pk, at=at, **consents.links_of(brand))
+            if consent:
+                consents.record(user_id=user.pk, brand_id=brand.pk, at=at, **consent)
             if brand.auto_enroll:
                 accounts.enrol(user_id=user.pk, brand_id=brand.pk, at=at)
                 referrals.begin_at_registration(brand_id=brand.pk, user_id=user.pk, code=code, at=at)

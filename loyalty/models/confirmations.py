@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -35,6 +36,9 @@ class EmailConfirmation(models.Model):
     # What they consented to, where the brand asks for that.
     terms_url = models.CharField(_("terms"), max_length=500, blank=True, db_default="")
     privacy_url = models.CharField(_("privacy notice"), max_length=500, blank=True, db_default="")
+    legal_texts = ArrayField(
+        models.BigIntegerField(), verbose_name=_("legal texts"), default=list, db_default=[], blank=True
+    )
     # The member who referred them, where the brand rewards that.
     referral_code = models.CharField(_("referral code"), max_length=8, blank=True, db_default="")
     tries = models.PositiveSmallIntegerField(_("tries"), default=0)

@@ -1,5 +1,6 @@
 """What customers consented to."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -10,7 +11,10 @@ from core.moments import MomentField
 
 
 class Consent(models.Model):
-    """A customer accepted a brand's terms and saw its privacy notice: these, at that moment. Written by consents.py."""
+    """A customer accepted a brand's terms and saw its privacy notice: these, at that moment. Written by consents.py.
+
+    A brand has pages of its own for them (the addresses), or wrote the texts here.
+    """
 
     customer_by = ("user",)
 
@@ -18,6 +22,10 @@ class Consent(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     terms_url = models.CharField(_("terms"), max_length=500, blank=True)
     privacy_url = models.CharField(_("privacy notice"), max_length=500, blank=True)
+    # Ids of brands.LegalText, which are never deleted.
+    legal_texts = ArrayField(
+        models.BigIntegerField(), verbose_name=_("legal texts"), default=list, db_default=[], blank=True
+    )
     consented_at = MomentField(_("consented at"), default=timezone.now)
 
     class Meta:

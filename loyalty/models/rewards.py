@@ -172,6 +172,8 @@ class Redemption(models.Model):
         indexes = [
             models.Index(fields=["brand", "-id"], name="redemptions_of_a_brand"),
             models.Index(fields=["user_point", "-id"], name="redemptions_of_a_member"),
+            # What somebody handed over today, and a moment ago.
+            models.Index(fields=["used_by", "used_at"], name="hand_overs", condition=Q(used_by__isnull=False)),
         ]
         constraints = [
             models.UniqueConstraint(fields=["code"], name="redemption_code_unique"),

@@ -144,6 +144,7 @@ class BrandAdmin(ImageAdminMixin):
                     "after_return",
                     ("transfers_allowed", "transfer_daily_limit"),
                     ("birthday_points", "birthday_lead_days"),
+                    "till_works_offline",
                 )
             },
         ),

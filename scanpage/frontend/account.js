@@ -4,6 +4,8 @@ import { copy } from "./fill.js";
 
 const PARTS = { points: "customer/loyalty/points", campaigns: "customer/loyalty/campaigns", rewards: "customer/loyalty/rewards", redemptions: "customer/loyalty/redemptions", transactions: "customer/loyalty/transactions?limit=5", wallets: "customer/wallet", referral: "customer/loyalty/referral" };
 
+const MAX_STAMPS = 12;
+
 export async function show(place) {
   const names = Object.keys(PARTS);
   const answers = await Promise.all(names.map((name) => call("GET", PARTS[name])));
@@ -11,10 +13,25 @@ export async function show(place) {
   if (place.hidden) return;
   const data = Object.fromEntries(names.map((name, number) => [name, answers[number].ok ? answers[number].body.data : null]));
   data.redemptions = data.redemptions?.filter(({ state }) => state === "good");
+  data.goal = goalOf(data.points, data.rewards);
+  data.campaigns = data.campaigns?.map(withStamps);
   const balance = data.points?.points ?? 0;
   data.rewards = data.rewards?.map((reward) => ({ ...reward, left: balance - reward.cost }));
   if (data.referral) Object.assign(data.referral, { joined: data.referral.waiting + data.referral.rewarded, [`is_${data.referral.action}`]: true });
   place.replaceChildren(copy("account-parts", data));
+}
+
+/** What the ring fills up to; account.py has the same rule. */
+function goalOf(points, rewards) {
+  const percent = (part, whole) => Math.max(0, Math.min(100, Math.floor((100 * part) / whole || 0)));
+  if (points?.next_level) return { percent: percent(points.next_level.points, points.next_level.threshold) };
+  const [first] = (rewards || []).filter(({ missing }) => missing).sort((one, other) => one.missing - other.missing);
+  return first ? { percent: percent(points?.points, first.cost), reward: first.name, missing: first.missing } : { percent: 100 };
+}
+
+function withStamps(campaign) {
+  const { target, progress } = campaign, isFew = Number.isInteger(target) && target >= 1 && target <= MAX_STAMPS;
+  return { ...campaign, stamps: isFew ? Array.from({ length: target }, (_, step) => ({ full: step < progress })) : [] };
 }
 
 // Of each reward: pressed again after a lost answer, or before the account is shown anew, it is the same redemption.

@@ -29,21 +29,20 @@ export function wayOf(text) {
   return address ? `/${address[1]}` : `/s/${encodeURIComponent(text.trim().slice(0, 500))}`;
 }
 
-/** Shows the camera in `place` until a code is read or `stop` is pressed; the text that was read, if any. */
-export async function read(place, stop) {
+/** Shows the camera in `place` and calls `found` with each text that it reads, until `isOver` says that it is enough. */
+export async function watch(place, found, isOver) {
   const video = place.querySelector("video"), said = place.querySelector("[role=status]");
   place.hidden = false;
-  let stream, running = true;
-  stop.onclick = () => { running = false; };
+  let stream;
   try {
     stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment" }, audio: false });
     video.srcObject = stream;
     await video.play();
     said.textContent = word("looking");
     const decode = await decoder();
-    while (running) {
+    while (!isOver()) {
       const text = video.videoWidth && (await decode(video));
-      if (text) return text;
+      if (text) found(text);
       await new Promise((done) => setTimeout(done, EVERY_MS));
     }
   } finally {
@@ -51,5 +50,12 @@ export async function read(place, stop) {
     video.srcObject = null;
     place.hidden = true;
   }
-  return undefined;
+}
+
+/** Shows the camera in `place` until a code is read or `stop` is pressed; the text that was read, if any. */
+export async function read(place, stop) {
+  let text, running = true;
+  stop.onclick = () => { running = false; };
+  await watch(place, (found) => { text ||= found; }, () => text || !running);
+  return text;
 }

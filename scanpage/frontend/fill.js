@@ -34,6 +34,7 @@ const WAYS = {
   reason: (element, value) => { element.textContent = word(String(value || "other")); },
   value: (element, value) => { element.value = Number(value) || 0; },
   max: (element, value) => { element.max = Number(value) || 1; },
+  ring: (element, value) => { element.setAttribute("stroke-dasharray", `${Number(value) || 0} 100`); },
   id: (element, value) => { element.value = String(value); },
   named: (element, value) => { element.setAttribute("aria-label", [element.textContent.trim(), value].filter(Boolean).join(": ")); },
   mail: (element, value) => { element.href = `mailto:${encodeURIComponent(value ?? "")}`; },
@@ -55,7 +56,7 @@ const WAYS = {
     element.textContent = came ? `+${number(came)}` : `−${number(went)}`;
   },
 };
-const ORDER = ["text", "lines", "number", "date", "day", "reason", "max", "value", "id", "named", "mail", "contact", "src", "qr", "ask", "change"];
+const ORDER = ["text", "lines", "number", "date", "day", "reason", "max", "value", "ring", "id", "named", "mail", "contact", "src", "qr", "ask", "change"];
 
 function fill(root, data) {
   for (const element of root.querySelectorAll("[data-if]")) if (!given(at(data, element.dataset.if))) element.remove();

@@ -164,6 +164,12 @@ async function camera() {
   }
 }
 
+/** Where a code is what one came for, the camera begins: at once where it was allowed before, else with its button. */
+async function cameraFirst() {
+  const permission = await navigator.permissions?.query({ name: "camera" }).catch(() => null);
+  if (permission?.state === "granted" && !code && !("done" in said)) document.querySelector("[data-do=camera]")?.click();
+}
+
 /** To a code's page from this one, where somebody has said already that the code is to be checked. */
 function checkAt(way) {
   scans.begin(codeIn(way));
@@ -228,7 +234,11 @@ document.addEventListener("submit", (event) => {
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
 guarded(async () => {
-  part("camera-offer").hidden = !navigator.mediaDevices?.getUserMedia;
+  const hasCamera = Boolean(part("camera-offer") && navigator.mediaDevices?.getUserMedia);
+  if (hasCamera) {
+    part("camera-offer").hidden = false;
+    cameraFirst();
+  }
   showKept();
   offerEntry();
   if (code && !("done" in said) && !("byHand" in said)) await offer();

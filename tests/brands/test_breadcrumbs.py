@@ -43,12 +43,13 @@ def test_what_somebody_entered_keeps_its_letters(client, brand, customer):
 def test_pages_beside_lists_and_rows_say_their_own_name(client, brand, customer):
     member = factories.account(customer, brand)
 
-    till = header(client.get(reverse("admin:loyalty_redemption_till")))
+    choosing = header(client.get(reverse("admin:authcodes_printrun_choose")))
     adding = header(client.get(address("loyalty.reward", "add")))
     adjusting = header(client.get(reverse("admin:loyalty_userpoints_adjust", args=[member.pk])))
 
     assert [
-        words in page for words, page in ((">Redemptions<", till), (">Redeem a code<", till), (">Add reward<", adding))
+        words in page
+        for words, page in ((">Print runs<", choosing), (">Print codes<", choosing), (">Add reward<", adding))
     ] == [
         True,
         True,

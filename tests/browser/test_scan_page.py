@@ -17,6 +17,7 @@ from authcodes.printing.qr import images
 from authcodes.recalls import recalls
 from brands.models.tenants import Brand, BrandHostname
 from brands.tenants import pictures
+from jobs.models import Job
 from loyalty.members import confirmations
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.ledger import LoyaltyTransaction
@@ -259,6 +260,7 @@ def test_a_guest_who_logs_in_elsewhere_or_from_another_network_keeps_the_scan(ph
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_have_text("Genuine, and already yours")
     expect(page.locator("#account .balance b")).to_have_text("10")
+    page.get_by_role("link", name="Points").click()
     page.get_by_role("button", name="Log out").click()
     page.wait_for_url("**/s/")
     assert Scan.objects.get().user == customer
@@ -308,6 +310,9 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
     page.goto("/s/")
     log_in(page, customer)
 
+    expect(page.locator("#account h2")).to_be_visible()
+    page.get_by_role("link", name="Rewards").click()
+    page.locator("[data-do=redeem]").wait_for()  # the page has it without scripts, too
     waiting: list[Any] = []
     button = page.get_by_role("button", name="Redeem: A mug")
     expect(button).to_be_enabled()
@@ -458,8 +463,16 @@ def faults(page: Any) -> list[str]:
 
 
 # German has the longest words: they are tried where there is least room.
-@pytest.mark.parametrize(("locale", "sizes"), [("en-GB", SIZES), ("ar-EG", SIZES), ("de-DE", SIZES[:1])])
-def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, sizes):
+@pytest.mark.parametrize(
+    ("locale", "sizes", "scheme"),
+    [
+        ("en-GB", SIZES, "light"),
+        ("en-GB", SIZES[1:2], "dark"),
+        ("ar-EG", SIZES, "light"),
+        ("de-DE", SIZES[:1], "light"),
+    ],
+)
+def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, sizes, scheme):
     addresses, guest = states(brand), phone()
     check(guest, addresses["Genuine, checked before"])
     expect(guest.get_by_role("heading", level=1)).to_have_text("Genuine")
@@ -470,7 +483,7 @@ def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, sizes)
     found: list[str] = []
 
     for size in sizes:
-        page = phone(size, locale=locale)
+        page = phone(size, locale=locale, color_scheme=scheme)
         for address in addresses.values():
             page.goto(address)
             if page.locator("#check:not([data-by-hand] #check)").count():
@@ -486,13 +499,71 @@ def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, sizes)
     assert found == []
 
 
-def test_a_customers_account_is_for_everybody_too(phone, brand):
-    customer, page = factories.customer(brand, password=PASSWORD), phone((320, 640))
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_customers_account_is_for_everybody_too(phone, brand, scheme):
+    customer, page = factories.customer(brand, password=PASSWORD), phone((320, 640), color_scheme=scheme)
+    factories.reward(brand, name="A mug", cost=10)
+    factories.reward(brand, name="A bicycle", cost=1000)
+    factories.legal_text(brand)
     check(page, f"/s/{factories.code(brand)}")
     log_in(page, customer)
     expect(page.locator(".balance b")).to_have_text("10")
+    found = faults(page)
 
-    assert serious(page) == []
+    for path in ("/s/?account", "/s/?account=rewards", "/account", "/legal/terms"):
+        page.goto(path)
+        page.wait_for_load_state("networkidle")
+        found += [f"{path}: {each}" for each in faults(page)]
+
+    assert found == []
+
+
+def test_the_bar_leads_to_points_as_a_ring_stamps_rewards_and_me(phone, brand):
+    customer, page = factories.customer(brand, password=PASSWORD), phone()
+    factories.points(customer, brand, 40)
+    factories.reward(brand, name="A mug")
+    check(page, f"/s/{factories.code(brand)}")
+    log_in(page, customer)
+    expect(page.locator("#points")).to_contain_text("Points received: 10")
+    bar = page.get_by_role("navigation", name="Pages")
+
+    bar.get_by_role("link", name="Points").click()
+    expect(page.locator("#account .ring .part")).to_have_attribute("stroke-dasharray", "50 100")  # of 100 for Silver
+    expect(page.locator("#account .stamps i")).to_have_count(5)
+    expect(page.locator("#account .stamps .full")).to_have_count(1)
+    expect(page.get_by_role("button", name="Redeem: A mug")).to_be_hidden()
+    bar.get_by_role("link", name="Rewards").click()
+    expect(page.get_by_role("button", name="Redeem: A mug")).to_be_visible()
+    expect(bar.get_by_role("link", name="Rewards")).to_have_attribute("aria-current", "page")
+    bar.get_by_role("link", name="Me").click()
+    page.get_by_role("button", name="Prepare a file with my data").click()
+    expect(page.get_by_role("status").first).to_contain_text("Your file is being prepared.")
+    wait_until(lambda: not Job.objects.unfinished().exists())
+    page.reload()
+    with page.expect_download() as file:
+        page.get_by_role("link", name="Download my data").click()
+    assert customer.email in file.value.path().read_text()
+    bar.get_by_role("link", name="Scan").click()
+    expect(page.get_by_role("button", name="Scan with the camera")).to_be_visible()
+
+
+def test_a_win_is_celebrated_unless_motion_is_not_wanted(phone, brand):
+    for motion, moves in [("no-preference", True), ("reduce", False)]:
+        page = phone(reduced_motion=motion)
+        page.goto("/s/")
+        page.evaluate("() => points.append(redeemed.content.cloneNode(true))")  # elements by their ids
+        name = page.evaluate("getComputedStyle(document.querySelector('.win'), '::before').animationName")
+        assert (name == "burst") is moves
+
+
+def test_the_camera_begins_by_itself_where_it_was_allowed_before(phone, brand):
+    code = factories.code(brand)
+    page = phone(permissions=["camera"])
+    page.add_init_script(f"({CAMERA % image_address(code)})()")
+
+    page.goto("/s/")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Genuine", timeout=20_000)
 
 
 def test_the_whole_way_can_be_gone_by_keyboard_and_is_told(phone, brand):

@@ -1,12 +1,22 @@
 """The till, and what managers put right: over the portal's pages."""
 
+import re
+from datetime import timedelta
+from hashlib import sha256
 from uuid import uuid4
 
 import pytest
+from django.contrib.staticfiles import finders
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
+from brands.tenants.local_time import midnight
+from core.json_values import iso
+from loyalty.admin.till import offline
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes, till
@@ -14,6 +24,12 @@ from tests.support import factories
 from tests.support.portal import address, browser, staff, text
 
 TILL = "admin:loyalty_redemption_till"
+CODES = "admin:loyalty_redemption_till_codes"
+
+
+def result(answer):
+    """What the till says of a code, without what it only says when there is no connection."""
+    return text(answer).partition('id="till-result"')[2].partition('<div class="side">')[0]
 
 
 @pytest.fixture
@@ -59,7 +75,128 @@ def test_after_a_hand_over_the_till_is_ready_for_the_next_code(brand, redemption
 
     assert codes.grouped(redemption.code) not in done.content.decode()
     assert "autofocus" in done.content.decode()
-    assert "Do not hand over" not in text(done)
+    assert "Do not hand over" not in result(done)
+    assert "Just handed over: A mug" in result(done)
+
+
+def test_the_last_hand_overs_can_be_undone_and_the_shift_is_counted(brand, customer, redemption):
+    client, other = browser(staff(brand, role="support")), browser(staff(brand, role="support"))
+    reward = factories.reward(brand, name="A cup", cost=1)
+    cups = [factories.redemption(customer, reward) for _ in range(6)]
+    for each in [redemption, *cups]:
+        client.post(reverse(TILL), {"code": each.code})
+
+    shown, elsewhere = text(client.get(reverse(TILL))), text(other.get(reverse(TILL)))
+
+    assert (shown.count('name="undo"'), elsewhere.count('name="undo"')) == (5, 0)
+    assert "Handed over by you today: <strong>7</strong>" in shown
+    assert "Handed over by you today: <strong>0</strong>" in elsewhere
+    assert "A mug" not in shown  # the oldest
+    client.post(reverse(TILL), {"undo": cups[-1].pk})
+    assert "Handed over by you today: <strong>6</strong>" in text(client.get(reverse(TILL)))
+
+
+def test_a_shift_begins_at_the_brands_midnight(brand, redemption):
+    person = staff(brand, role="support")
+    client = browser(person)
+    brand.time_zone = "Pacific/Kiritimati"
+    brand.save()
+    client.post(reverse(TILL), {"code": redemption.code})
+    today = midnight(timezone.now().astimezone(brand.zone).date(), brand.zone)
+
+    for moment, number in [(today, 1), (today - timedelta(seconds=1), 0)]:
+        Redemption.objects.update(used_at=moment)
+        assert f"Handed over by you today: <strong>{number}</strong>" in text(client.get(reverse(TILL)))
+
+
+def test_without_a_connection_the_till_knows_digests_alone(brand, customer, redemption):
+    used = factories.redemption(customer, factories.reward(brand, name="A cup", cost=1))
+    elsewhere = factories.brand()
+    guest = factories.customer(elsewhere)
+    factories.points(guest, elsewhere, 10)
+    factories.redemption(guest, factories.reward(elsewhere, cost=1))
+    person = staff(brand, role="support")
+    till.use(redemption=used, at=timezone.now(), request=uuid4())
+
+    answer = browser(person).get(reverse(CODES))
+
+    digests = [sha256(each.code.encode()).hexdigest()[:32] for each in (used, redemption)]
+    assert answer.json() == {
+        "is_allowed": True,
+        "person": str(person.pk),
+        "codes": [
+            [digests[0], "A cup", "used", iso(used.expires_at)],
+            [digests[1], "A mug", "good", iso(redemption.expires_at)],
+        ],
+    }
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert redemption.code not in text(answer)
+    assert customer.email not in text(answer)
+
+
+def test_a_till_keeps_no_list_where_the_brand_does_not_want_it(brand, redemption):
+    brand.till_works_offline = False
+    brand.save()
+    person = staff(brand, role="support")
+
+    assert browser(person).get(reverse(CODES)).json() == {"is_allowed": False, "person": str(person.pk), "codes": []}
+
+
+def test_the_list_is_bounded(brand, customer, redemption, monkeypatch):
+    monkeypatch.setattr(offline, "MAX_CODES", 2)
+    for _ in range(3):
+        newest = factories.redemption(customer, factories.reward(brand, cost=1))
+    with CaptureQueriesContext(connection) as few:
+        found = browser(staff(brand)).get(reverse(CODES)).json()["codes"]
+    monkeypatch.setattr(offline, "MAX_CODES", 500)
+    with CaptureQueriesContext(connection) as many:
+        browser(staff(brand)).get(reverse(CODES))
+
+    assert len(found) == 2
+    assert found[0][0] == sha256(newest.code.encode()).hexdigest()[:32]
+    assert len(few) == len(many)
+
+
+def test_the_page_for_times_without_a_connection_names_nobody(brand):
+    person = staff(brand, role="support", first_name="Ada", last_name="Till")
+
+    empty = text(browser(person).get(reverse(f"{TILL}_empty")))
+
+    assert "Ada" not in empty
+    assert person.email not in empty
+    assert brand.name not in empty
+    assert "csrfmiddlewaretoken" not in empty
+
+
+@pytest.mark.parametrize("part", ["", "_codes", "_empty"])
+def test_no_part_of_the_till_is_open_to_printers_or_guests(brand, part):
+    assert browser(staff(brand, role="printer")).get(reverse(TILL + part)).status_code == 403
+    assert Client().get(reverse(TILL + part)).status_code == 302
+
+
+def test_the_till_can_be_installed(brand):
+    client = browser(staff(brand, role="support"))
+    manifest = client.get(reverse(f"{TILL}_manifest")).json()
+    worker = client.get(reverse(f"{TILL}_worker"))
+
+    assert manifest["start_url"] == manifest["scope"] == reverse(TILL)
+    assert [finders.find(each["src"].removeprefix("/static/")) is not None for each in manifest["icons"]] == [
+        True,
+        True,
+    ]
+    assert worker.headers["Service-Worker-Allowed"] == reverse(TILL)
+    files = re.findall(r'"/static/([^"]+)"', text(worker))
+    assert len(files) == 4
+    assert [each for each in files if finders.find(each) is None] == []
+
+
+def test_the_till_runs_no_script_but_its_own(brand):
+    policy = browser(staff(brand)).get(reverse(TILL)).headers["Content-Security-Policy"]
+
+    assert "script-src 'self' 'wasm-unsafe-eval'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy
+    assert "'unsafe-eval'" not in policy
 
 
 def test_whoever_handed_over_undoes_it_at_the_till_once(brand, redemption):

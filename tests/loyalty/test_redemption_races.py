@@ -217,6 +217,31 @@ def test_a_code_is_either_used_or_undone(brand):
     assert list(consistency.differences()) == []
 
 
+def test_control_without_the_condition_a_code_is_used_whose_points_came_back(brand, monkeypatch):
+    def check_then_act(redemption, *, at, by, key_id, request):
+        if Redemption.objects.get(pk=redemption.pk).status != "issued":
+            return False
+        time.sleep(0.1)
+        Redemption.objects.filter(pk=redemption.pk).update(
+            status="used", used_at=at, used_request=request, cancelled_at=None
+        )
+        return True
+
+    monkeypatch.setattr(till, "mark_used", check_then_act)
+    reward = factories.reward(brand, cost=10, stock=20)
+    taken = [factories.redemption(member(brand, 10), reward) for _ in range(6)]
+
+    def work(number):
+        redemption = taken[number // 2]
+        if number % 2:
+            return undo(redemption)
+        return till.use(redemption=redemption, at=timezone.now(), request=uuid.uuid4())
+
+    at_once(work, range(12))
+
+    assert Redemption.objects.filter(status="used", user_point__points=10).exists()
+
+
 def test_control_without_lock_and_condition_stock_comes_back_more_than_once(brand):
     reward, customer = factories.reward(brand, cost=10, stock=3), member(brand, 10)
     taken = factories.redemption(customer, reward)

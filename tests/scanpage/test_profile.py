@@ -3,11 +3,15 @@
 import re
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from brands.audit_log import AuditContext
 from brands.models.people import User
 from events.models import Event
+from jobs import runner
+from jobs.models import Job
 from loyalty.members import confirmations, corrections
 from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.consents import Consent
@@ -190,3 +194,76 @@ def test_scripts_register_with_consent_only(browser, brand, terms):
     assert session().status_code == 400
     assert session(consented="1").status_code == 200
     assert EmailConfirmation.objects.get().terms_url == LINKS["terms_url"]
+
+
+@pytest.fixture
+def texts(brand):
+    made = [
+        factories.legal_text(brand, kind="terms", text="Be kind.\n\n<b>Always</b>."),
+        factories.legal_text(brand, kind="terms", language="de", text="Seien Sie freundlich."),
+        factories.legal_text(brand, kind="consent", text="I agree to be kind."),
+    ]
+    return [made[0].pk, made[2].pk]
+
+
+def test_the_brands_own_texts_are_read_on_the_page(browser, brand, texts):
+    english, german = browser.get("/legal/terms"), browser.get("/legal/terms?lang=de")
+
+    assert "<p>Be kind.</p>" in seen(english)
+    assert "&lt;b&gt;Always&lt;/b&gt;" in seen(english)
+    assert "Seien Sie freundlich." in seen(german)
+    assert [browser.get(f"/legal/{kind}").status_code for kind in ("privacy", "consent", "else")] == [404, 404, 404]
+
+
+def test_registering_keeps_the_texts_that_were_shown(browser, brand, texts):
+    page = browser.get("/s/")
+    assert "I agree to be kind." in seen(page)
+    assert 'href="/legal/terms"' in seen(page)
+    filled = {"email": "ada@example.com", "password": PASSWORD}
+    assert browser.send(page, "register", **filled).status_code == 400
+    browser.send(page, "register", **filled, consented="1")
+    assert EmailConfirmation.objects.get().legal_texts == texts
+
+    factories.legal_text(brand, kind="terms", version=2)
+    late = browser.send(page, "register", email="eve@example.com", password=PASSWORD, consented="1")
+
+    assert late.status_code == 400
+    assert "not the texts that are in force" in seen(late)
+
+
+def test_a_member_who_is_there_already_is_asked_once(own, brand, member, texts):
+    page = own.get("/s/?account")
+    assert "Please read and agree" in seen(page)
+
+    own.send(page, "agree")
+
+    assert Consent.objects.get().legal_texts == texts
+    assert "Please read and agree" not in seen(own.get("/s/?account"))
+
+
+def test_a_brand_without_texts_of_its_own_asks_the_api_for_none(browser, brand):
+    browser.get("/s/")
+    with CaptureQueriesContext(connection) as statements:
+        browser.get("/s/")
+
+    assert [each["sql"] for each in statements if "legaltext" in each["sql"]] == []
+
+
+def test_a_customer_downloads_their_data(own, brand, member, settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    page = own.get("/account")
+    assert "Download my data" not in seen(page)
+
+    own.send(page, "data")
+    assert "Your file is being prepared." in seen(own.get("/account"))
+    runner.run(Job.objects.get().pk)
+
+    assert 'href="/page/data"' in seen(own.get("/account"))
+    answer = own.get("/page/data")
+    assert answer["Content-Disposition"] == 'attachment; filename="my-data.json"'
+    assert member.email in answer.content.decode()
+    assert answer.json()["success"] is True
+
+
+def test_nobody_else_has_a_customers_data(browser):
+    assert browser.get("/page/data")["Location"] == "/account"

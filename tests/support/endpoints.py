@@ -23,6 +23,7 @@ from authcodes.recalls import recalls
 from authcodes.scanning import guest_tokens
 from brands.identity import api_keys, tokens
 from brands.models.credentials import ApiKey, LoginSession
+from brands.models.legal_texts import LegalText
 from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
@@ -85,6 +86,7 @@ class Scenario:
     replay: Replay
     recall: Recall
     event: Event
+    legal_text: LegalText
     registration: Begun
     verification: EmailConfirmation
 
@@ -161,6 +163,7 @@ def make_scenario(api: Api) -> Scenario:
             at=timezone.now(),
         ),
         event=factories.handed_in(api.brand, customer),
+        legal_text=factories.legal_text(api.brand),
         # Begun beforehand: asking for a code publishes an event.
         registration=confirmations.begin_registration(brand=api.brand, at=timezone.now(), **newcomer_alone()),
         verification=confirmations.begin_verification(user=customer, brand=api.brand, at=timezone.now()),
@@ -422,6 +425,7 @@ ENDPOINTS = {
     "refresh_tokens": Endpoint("guest", "POST", "auth/token/refresh", refresh_token),
     "log_out": Endpoint("guest", "POST", "auth/token/revoke", refresh_token),
     "register": Endpoint("guest", "POST", "auth/register", newcomer),
+    "read_legal_texts": Endpoint("app", "GET", "legal-texts"),
     "confirm_registration": Endpoint("guest", "POST", "auth/register/confirm", mailed_code),
     "send_email_verification": Endpoint("mine", "POST", "auth/email/verification"),
     "confirm_email": Endpoint("mine", "POST", "auth/email/verification/confirm", own_code),
@@ -448,6 +452,8 @@ ENDPOINTS = {
     "list_transactions": Endpoint("mine", "GET", "customer/loyalty/transactions"),
     "register_device": Endpoint("mine", "PUT", "customer/devices", lambda _w: {"token": "a:b", "platform": "ios"}),
     "read_profile": Endpoint("mine", "GET", "customer/profile"),
+    "read_consents": Endpoint("mine", "GET", "customer/consents"),
+    "give_consent": Endpoint("mine", "POST", "customer/consents", lambda w: {"legal_texts": [w.legal_text.pk]}),
     "change_profile": Endpoint(
         "mine",
         "PATCH",
@@ -580,6 +586,8 @@ WITH_TOKEN = [
     "list_transactions",
     "register_device",
     "read_profile",
+    "read_consents",
+    "give_consent",
     "change_profile",
     "change_email",
     "erase_me",
@@ -600,6 +608,7 @@ WITH_TOKEN = [
 WITH_KEY = [
     "log_in",
     "register",
+    "read_legal_texts",
     "forgot_password",
     "credit_action",
     "ingest_event",

@@ -14,8 +14,10 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.audit_log import AuditContext
+from brands.models.legal_texts import LegalText
 from brands.models.people import User
 from brands.models.tenants import Brand, BrandHostname
+from brands.tenants import legal_texts
 from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.event_kinds import EventKind, EventKindField
@@ -42,6 +44,13 @@ def brand(*, hostname: str | None = None, **fields: Any) -> Brand:
         **{"name": f"Brand {number}", "slug": f"brand-{number}", "support_email": f"help{number}@example.com", **fields}
     )
     BrandHostname.objects.create(brand=made, hostname=hostname or f"brand{number}.example.com", is_primary=True)
+    return made
+
+
+def legal_text(brand: Brand, *, kind: str = "terms", **fields: Any) -> LegalText:
+    made = LegalText.objects.create(brand=brand, kind=kind, **{"text": f"Some {kind}.", **fields})
+    legal_texts.mark_brand(brand.pk)
+    brand.has_legal_texts = True
     return made
 
 

@@ -29,6 +29,7 @@ from authcodes.printing.request import PrintRequest
 from authcodes.recalls import recalls
 from brands.identity import api_keys
 from brands.models.audit import AuditLogEntry
+from brands.models.legal_texts import LegalText
 from brands.models.people import StaffRole, User
 from brands.models.quotas import BrandQuota, StoppedAttempts
 from brands.models.saved_lists import SavedList
@@ -201,6 +202,9 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
             action=f"{marker} act",
         ),
         "brands.brand": brand,
+        "brands.legaltext": LegalText.objects.create(
+            brand=brand, kind="terms", text=f"{marker} terms", valid_from=timezone.now() + timedelta(days=1)
+        ),
         "brands.user": customer,
         "brands.savedlist": saved,
         "jobs.reportschedule": ReportSchedule.objects.create(

@@ -1,5 +1,7 @@
 """Registering as a customer, and proving that an e-mail address is one's own."""
 
+from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -15,7 +17,8 @@ from rest_framework.views import APIView
 from brands.identity.authentication import BearerToken, principal_of
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core.api.inputs import Input, SwitchField
+from core import languages
+from core.api.inputs import ID, Input, SwitchField
 from core.api.openapi.endpoint import BEARER, KEY, PUBLIC, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import LINK_TOKEN, LOG_IN, SCAN_ID, TOKENS, WHEN
@@ -23,6 +26,7 @@ from core.api.outputs import Output, SuccessField, TimestampField
 from core.errors import AuthenticationRequired, NotFound
 from core.redis import rate_limits
 from core.web import client_address
+from loyalty.api.members.legal_texts import MAX_TEXTS
 from loyalty.api.members.sessions import (
     ORIGIN_PARAMETER,
     CredentialsInput,
@@ -31,7 +35,7 @@ from loyalty.api.members.sessions import (
     brand_of,
     named_brand,
 )
-from loyalty.members import confirmations, sessions
+from loyalty.members import confirmations, consents, sessions
 
 CODE_TEXT = "The six digits of the e-mail; spaces do not matter."
 LINK_TEXT = "The last part of the link's address."
@@ -44,6 +48,13 @@ class RegisterInput(CredentialsInput):
     last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     consented = SwitchField(
         required=False, help_text="The customer accepted the brand's terms and saw its privacy notice: this is kept."
+    )
+    legal_texts = serializers.ListField(
+        child=serializers.IntegerField(**ID),
+        required=False,
+        max_length=MAX_TEXTS,
+        help_text="With `consented`: the ids of the texts that the customer was shown, from `read_legal_texts`. "
+        "Left out: those that are in force in the language of the request.",
     )
     referral_code = serializers.CharField(
         required=False,
@@ -62,6 +73,9 @@ class RegisteredOutput(Output):
         help_text="Goes with the code that was mailed; null where no code is needed.",
     )
     expires_at = TimestampField(allow_null=True, help_text="Until when the code is good.")
+    legal_texts = serializers.ListField(
+        child=serializers.IntegerField(), help_text="The ids of the brand's texts whose acceptance is kept."
+    )
 
 
 class ProofInput(Input):
@@ -106,6 +120,15 @@ def count_mail(request: Request, brand_id: int, email: str) -> None:
     rate_limits.hit("account_mail_address", brand_id, email, network)
 
 
+def consent_of(brand: Brand, data: dict[str, Any], at: datetime) -> dict[str, Any] | None:
+    """What the customer consents to, taken out of the request's data. Raises Invalid for texts not in force."""
+    shown, consented = data.pop("legal_texts", None), data.pop("consented", False)
+    if not consented:
+        return None
+    language = languages.decide() if brand.has_legal_texts else ""
+    return consents.asked_for(brand=brand, shown=shown, language=language, at=at)
+
+
 REGISTER_EXAMPLES = [
     request_example("A new customer", {**LOG_IN, "first_name": "Ada", "last_name": "Lovelace"}),
     request_example("Brought by a member", {**LOG_IN, "referral_code": "K7QM-3WXD"}),
@@ -116,6 +139,7 @@ REGISTER_EXAMPLES = [
             "user_id": 42,
             "registration_id": SCAN_ID,
             "expires_at": WHEN,
+            "legal_texts": [7, 9],
         },
     ),
     answer_example(
@@ -125,6 +149,7 @@ REGISTER_EXAMPLES = [
             "user_id": 42,
             "registration_id": None,
             "expires_at": None,
+            "legal_texts": [],
         },
     ),
 ]
@@ -154,6 +179,9 @@ class Register(APIView):
         enrolled, when the code comes back with `registration_id` (`confirm_registration`), which logs in too. The
         answer is the same for every address: whoever has an account already is told so by mail.
 
+        Where the customer `consented`, which of the brand's texts they accepted is kept, with the moment: those in
+        `legal_texts`, or without it those in force.
+
         A `referral_code` that is nobody's is an error, and nothing is registered. Whether a good one brings points is
         not decided here.
 
@@ -164,14 +192,17 @@ class Register(APIView):
         brand = brand_of(request, named=named_brand(request, stated=data.pop("brand_id", None)))
         if data.get("referral_code"):
             rate_limits.hit("referral_code", client_address.client_address(request))
+        at = timezone.now()
+        consent = consent_of(brand, data, at)
+        kept = {"legal_texts": consent["legal_texts"] if consent else []}
         if not settings.REGISTRATION_CONFIRMS_EMAIL:
-            made = {"user_id": sessions.register(brand=brand, at=timezone.now(), **data).pk}
+            made = {"user_id": sessions.register(brand=brand, at=at, consent=consent, **data).pk}
             return Response(
-                RegisteredOutput.serialize({"confirmation_id": None, "expires_at": None, **made}), status=201
+                RegisteredOutput.serialize({"confirmation_id": None, "expires_at": None, **made, **kept}), status=201
             )
         count_mail(request, brand.pk, data["email"])
-        begun = sessions.begin_registration(brand=brand, at=timezone.now(), **data)
-        return Response(RegisteredOutput.serialize(begun), status=201)
+        begun = sessions.begin_registration(brand=brand, at=at, consent=consent, **data)
+        return Response(RegisteredOutput.serialize({**asdict(begun), **kept}), status=201)
 
 
 class ConfirmRegistration(APIView):

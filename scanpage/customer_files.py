@@ -1,8 +1,16 @@
-"""The way to a customer's wallet pass: a link can carry no access token, so the page's server asks for it."""
+"""Files of a customer's own: wallet passes, a reward's code as a QR code, and all of their data.
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+A link can carry no access token, so the page's server asks the API for them. The address of a QR code names the
+redemption, not its code: addresses are kept in logs and histories.
+"""
+
+from io import BytesIO
+
+import qrcode
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.views.decorators.http import require_safe
+from qrcode.image.svg import SvgPathImage
 
 from brands.identity import api_keys
 from scanpage import theme
@@ -45,6 +53,32 @@ def no_card(page_session: PageSession, answer: Answer) -> HttpResponse:
     if answer.status == 401 and not page_session.unsure:
         page_session.leave()
     return HttpResponseRedirect("/s/?account&no_card" if page_session.is_customer else "/s/?account")
+
+
+@require_safe
+def reward_code(request: HttpRequest, redemption: int) -> HttpResponse:
+    """An SVG of the code, for the customer who holds it; for everybody else it does not exist."""
+    page_session = page_session_of(request)
+    rows = page_session.api.get("customer/loyalty/redemptions").data if page_session.is_customer else None
+    matrix = rows if isinstance(rows, list) else []
+    code = next((row["code"] for row in matrix if row["redemption_id"] == redemption and row["state"] == "good"), "")
+    if not code:
+        raise Http404
+    content = BytesIO()
+    qrcode.make(code, image_factory=SvgPathImage, box_size=10, border=4).save(content)
+    return finished(page_session, HttpResponse(content.getvalue(), content_type="image/svg+xml"))
+
+
+@require_safe
+def own_data(request: HttpRequest) -> HttpResponse:
+    """What the brand holds of the customer, as they had it written; back to their page where there is no file."""
+    page_session = page_session_of(request)
+    answer = page_session.api.get("customer/data") if page_session.is_customer else None
+    if answer is None or not answer.is_good:
+        return finished(page_session, HttpResponseRedirect("/account"))
+    response = HttpResponse(answer.content, content_type=answer.content_type)
+    response.headers["Content-Disposition"] = 'attachment; filename="my-data.json"'
+    return finished(page_session, response)
 
 
 def finished(page_session: PageSession, response: HttpResponse) -> HttpResponse:

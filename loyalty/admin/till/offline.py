@@ -1,0 +1,90 @@
+"""The till without a connection: it opens, and says what it last knew of a code. Nothing is handed over that way.
+
+The list that a device keeps names nobody and opens nothing: a digest of each code, its reward and its state. A code
+has 75 random bits, so that nobody finds it by trying; a digest cannot be used at any till.
+"""
+
+import hashlib
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from brands.identity.roles import BrandScope
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core import json_values
+from loyalty.models.rewards import Redemption
+from loyalty.rewards import till
+from scanpage import assets
+
+MAX_CODES, MAX_BRANDS = 500, 10
+DIGEST_LENGTH = 32  # hexadecimal digits of SHA-256; offline.js has the same
+NO_STORE = {"Cache-Control": "no-store"}
+
+
+def answer(*, scope: BrandScope, user: User, at: datetime) -> HttpResponse:
+    """The newest codes of the brands that allow it. `person`: another one at the same device begins with none."""
+    brands = allowed(scope)
+    each = MAX_CODES // len(brands) if brands else 0
+    codes = [line(row, at) for brand in brands for row in newest(brand, each)]
+    body = {"is_allowed": bool(brands), "person": str(user.pk), "codes": codes}
+    return JsonResponse(body, headers=NO_STORE)
+
+
+def allowed(scope: BrandScope) -> list[int]:
+    """The brands of whoever works in a few. An operator of all brands chooses one first."""
+    if scope.everywhere or len(scope.brand_ids) > MAX_BRANDS:
+        return []
+    return [*Brand.objects.filter(pk__in=scope.brand_ids, till_works_offline=True).values_list("pk", flat=True)]
+
+
+def newest(brand_id: int, number: int) -> Any:
+    rows = Redemption.objects.filter(brand=brand_id).select_related("user_point").order_by("-id")
+    return rows.only("code", "name", "status", "expires_at", "user_point__status")[:number]
+
+
+def line(redemption: Redemption, at: datetime) -> list[str | None]:
+    """Digest, reward, state and last moment of a code."""
+    digest = hashlib.sha256(redemption.code.encode()).hexdigest()[:DIGEST_LENGTH]
+    ends = json_values.iso(redemption.expires_at) if redemption.expires_at else None
+    return [digest, redemption.name, till.state_of(redemption, at), ends]
+
+
+def worker(request: HttpRequest) -> HttpResponse:
+    """The script that opens the till without a connection."""
+    context = {
+        "here": reverse("admin:loyalty_redemption_till"),
+        "empty": reverse("admin:loyalty_redemption_till_empty"),
+        "assets": f"/page/assets/{assets.version()}",
+    }
+    response = render(request, "admin/loyalty/till_worker.js", context, content_type="text/javascript; charset=utf-8")
+    response.headers["Cache-Control"] = "no-cache"
+    response.headers["Service-Worker-Allowed"] = context["here"]
+    response.headers["Content-Security-Policy"] = "default-src 'none'; connect-src 'self'"
+    return response
+
+
+def manifest(_request: HttpRequest) -> HttpResponse:
+    """With it a phone or tablet offers to keep the till like an app."""
+    here = reverse("admin:loyalty_redemption_till")
+    body = {
+        "id": here,
+        "name": _("Till"),
+        "short_name": _("Till"),
+        "description": _("Check customers' codes and hand rewards over."),
+        "start_url": here,
+        "scope": here,
+        "display": "fullscreen",
+        "background_color": "#ffffff",
+        "theme_color": "#7e22ce",
+        "icons": [
+            {"src": static(f"loyalty/till/icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png"}
+            for size in (192, 512)
+        ],
+    }
+    return JsonResponse(body, content_type="application/manifest+json", headers=NO_STORE)

@@ -1,0 +1,214 @@
+"""Page: the till, where staff look a code up, hand its reward over, and undo a slip of their own.
+
+A screen of its own without the portal's menus. Each answer is a whole page, so it works without scripts; with them
+till.js puts the parts of the answer that changed into the page that is open, whose camera goes on.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands.identity.roles import USE, BrandScope
+from brands.models.tenants import Brand
+from brands.tenants.local_time import midnight
+from core.errors import DomainError
+from core.web import security_headers
+from loyalty.admin.till import offline
+from loyalty.admin.till.verdicts import clock, describe
+from loyalty.models.rewards import Redemption
+from loyalty.rewards import cancellation
+from loyalty.rewards import till as redemptions
+from loyalty.rewards.undo import may_undo_use, too_late, undo_since
+from portal.base.audit_mixin import audit_context
+from portal.base.tenant_scope import staff_user
+from portal.shell import brand_switcher
+from portal.unfold import action
+from scanpage import assets
+
+MAX_RECENT = 5
+# As on the scan page, but for the camera: no other page of the portal may use it.
+PERMISSIONS_POLICY = "camera=(self), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
+# Our own files and no inline script or style; 'wasm-unsafe-eval' lets the camera's decoder be compiled, and no script.
+POLICY = {
+    **security_headers.NOTHING,
+    "script-src": "'self' 'wasm-unsafe-eval'",
+    "style-src": "'self'",
+    "img-src": "'self'",
+    "connect-src": "'self'",
+    "manifest-src": "'self'",
+    "worker-src": "'self'",
+    "form-action": "'self'",
+}
+
+
+class CodeForm(forms.Form):
+    """A code, typed or scanned."""
+
+    code = forms.CharField(
+        label=gettext_lazy("Code"),
+        max_length=100,
+        widget=forms.TextInput(
+            attrs={
+                "autofocus": True,
+                "autocomplete": "off",
+                "autocapitalize": "characters",
+                "spellcheck": "false",
+                "enterkeyhint": "go",
+                "aria-describedby": "till-hint",
+            }
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """What somebody handed over a moment ago, and when, by the brand's clock."""
+
+    number: int
+    name: str
+    at: str
+
+
+class Till:
+    """The till of the page of redemptions."""
+
+    admin_site: Any
+    opts: Any
+
+    def has_use_permission(self, request: HttpRequest) -> bool:
+        return bool(self.brand_scope(request, USE))  # type: ignore[attr-defined] # of TenantAdmin
+
+    def get_urls(self) -> list[Any]:
+        views = {"codes": self.till_codes, "empty": self.till_empty}
+        parts = {"worker.js": offline.worker, "manifest.webmanifest": offline.manifest}
+        own = [
+            path(f"till/{name}", self.admin_site.admin_view(view), name=f"loyalty_redemption_till_{name.split('.')[0]}")
+            for name, view in {**views, **parts}.items()
+        ]
+        return [*own, *super().get_urls()]  # type: ignore[misc] # of TenantAdmin
+
+    @action(description=gettext_lazy("Redeem a code"), url_path="till", icon="point_of_sale", permissions=["use"])
+    def till(self, request: HttpRequest) -> HttpResponse:
+        """Look a code up; asked to, mark it as used, or undo that."""
+        scope = self.till_scope(request)
+        if request.method == "POST" and "undo" in request.POST:
+            return self.undo(request, scope)
+        sent = request.POST if request.method == "POST" else request.GET if "code" in request.GET else None
+        form, redemption = CodeForm(sent), None
+        if form.is_bound and form.is_valid():
+            redemption = find(form, scope)
+        if redemption and request.method == "POST" and self.mark_used(request, form, redemption):
+            return redirect(f"{request.path}?done={redemption.pk}")
+        context = {
+            "form": form,
+            "done": undoable(request, scope, request.GET.get("done", "")),
+            **(describe(request, redemption) if redemption else {}),
+        }
+        return self.till_page(request, scope, context)
+
+    def till_page(self, request: HttpRequest, scope: BrandScope, context: dict[str, Any]) -> HttpResponse:
+        at = timezone.now()
+        brand = brand_switcher.context(request)["portal_brand"]
+        zone = Brand.objects.only("time_zone").get(pk=brand.pk).zone if brand else ZoneInfo("UTC")
+        own = self.own_hand_overs(request, scope)
+        page_context = {
+            "brand": brand,
+            "staff": staff_user(request),
+            "here": reverse("admin:loyalty_redemption_till"),
+            "camera": f"/page/assets/{assets.version()}/camera.js",
+            "recent": recent(own, at),
+            "today": own.filter(used_at__gte=midnight(at.astimezone(zone).date(), zone)).count(),
+        }
+        return screen(request, {**page_context, **context})
+
+    def till_empty(self, request: HttpRequest) -> HttpResponse:
+        """The till as it opens without a connection: it names nobody, for it stays on the device."""
+        self.till_scope(request)
+        context = {
+            "is_empty": True,
+            "form": CodeForm(),
+            "here": reverse("admin:loyalty_redemption_till"),
+            "camera": f"/page/assets/{assets.version()}/camera.js",
+        }
+        return screen(request, context)
+
+    def till_codes(self, request: HttpRequest) -> HttpResponse:
+        """What the till needs to look codes up without a connection."""
+        scope = self.till_scope(request)
+        return offline.answer(scope=scope, user=staff_user(request), at=timezone.now())
+
+    def till_scope(self, request: HttpRequest) -> BrandScope:
+        scope: BrandScope = self.brand_scope(request, USE)  # type: ignore[attr-defined] # of TenantAdmin
+        if not scope:
+            raise PermissionDenied
+        return scope
+
+    def own_hand_overs(self, request: HttpRequest, scope: BrandScope) -> Any:
+        rows = Redemption.objects.filter(used_by=staff_user(request), status=Redemption.Status.USED)
+        return scope.of(rows, "brand").order_by("-used_at")
+
+    def mark_used(self, request: HttpRequest, form: CodeForm, redemption: Redemption) -> bool:
+        """Whether the code is used now, by this request."""
+        try:
+            redemptions.use(redemption=redemption, at=timezone.now(), by=staff_user(request), request=uuid4())
+        except DomainError as error:
+            form.add_error(None, error.message)
+            return False
+        self.note(request, [redemption], _("Used at the till"))  # type: ignore[attr-defined] # of TenantAdmin
+        return True
+
+    def undo(self, request: HttpRequest, scope: BrandScope) -> HttpResponse:
+        redemption = undoable(request, scope, request.POST["undo"])
+        try:
+            if redemption is None:
+                raise too_late()
+            cancellation.undo_use(redemption=redemption, audit_context=audit_context(request, _("Undone at the till.")))
+        except DomainError as error:
+            messages.error(request, error.message)
+        else:
+            messages.success(request, _("Undone: %(reward)s. The code is valid again.") % {"reward": redemption.name})
+        return redirect(request.path)
+
+
+def screen(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    response = TemplateResponse(request, "admin/loyalty/till.html", context)
+    response.headers["Permissions-Policy"] = PERMISSIONS_POLICY
+    response.headers["Content-Security-Policy"] = security_headers.written(POLICY)
+    return response
+
+
+def find(form: CodeForm, scope: BrandScope) -> Redemption | None:
+    try:
+        brands = None if scope.everywhere else scope.brand_ids
+        return redemptions.find(brand_ids=brands, text=form.cleaned_data["code"])
+    except DomainError as error:
+        form.add_error("code", error.message)
+        return None
+
+
+def undoable(request: HttpRequest, scope: BrandScope, number: str) -> Redemption | None:
+    """What this very person handed over a moment ago."""
+    if not (number.isascii() and number.isdigit() and len(number) <= 18):
+        return None
+    rows = scope.of(Redemption.objects.filter(pk=number, used_by=staff_user(request)), "brand")
+    redemption = rows.select_related("brand").first()
+    return redemption if redemption and may_undo_use(redemption, at=timezone.now()) else None
+
+
+def recent(own: Any, at: datetime) -> list[HandOver]:
+    """The last hand-overs of somebody that can still be undone, newest first."""
+    rows = own.filter(used_at__gt=undo_since(at)).select_related("brand")[:MAX_RECENT]
+    return [HandOver(row.pk, row.name, clock(row.used_at, row.brand.zone)) for row in rows]

@@ -1,0 +1,142 @@
+"""What customers agree to: the brand's texts, and the customer's own consents."""
+
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
+from brands.models.legal_texts import LegalText
+from brands.models.tenants import Brand
+from brands.tenants import legal_texts
+from core import languages
+from core.api.inputs import ID, Input
+from core.api.openapi.endpoint import BEARER, KEY, PUBLIC, endpoint
+from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.shared_examples import WHEN
+from core.api.outputs import Output, SuccessField, TimestampField
+from core.redis import rate_limits
+from core.web import client_address
+from loyalty.api.members.sessions import ORIGIN_PARAMETER, brand_of, named_brand
+from loyalty.members import consents
+
+TEXT = {"id": 7, "kind": "terms", "version": 2, "language": "en", "text": "These terms …", "valid_from": WHEN}
+# A brand has a text of each kind in force.
+MAX_TEXTS = len(LegalText.Kind.values)
+
+
+class LegalTextData(Output):
+    id = serializers.IntegerField(source="pk")
+    kind = serializers.ChoiceField(choices=LegalText.Kind.values, help_text="`consent`: the sentence next to the box.")
+    version = serializers.IntegerField(help_text="The same in every language; a new one is higher.")
+    language = serializers.ChoiceField(
+        choices=LegalText.Language.values, help_text="The one asked for, if the brand has it."
+    )
+    text = serializers.CharField(help_text="Plain text; an empty line separates paragraphs.")
+    valid_from = TimestampField()
+
+
+class LegalTextsOutput(Output):
+    success = SuccessField()
+    data = LegalTextData(source="*", many=True)  # type: ignore[assignment]
+
+
+class AgreementData(Output):
+    text = LegalTextData()
+    agreed_at = TimestampField(allow_null=True, help_text="Null: the customer has not agreed to this version yet.")
+
+
+class ConsentsOutput(Output):
+    success = SuccessField()
+    data = AgreementData(source="*", many=True)  # type: ignore[assignment]
+
+
+class ConsentInput(Input):
+    legal_texts = serializers.ListField(
+        child=serializers.IntegerField(**ID),
+        allow_empty=False,
+        max_length=MAX_TEXTS,
+        help_text="The ids of the texts that the customer was shown: one of each kind in force.",
+    )
+
+
+class LegalTexts(APIView):
+    """The brand's texts in force."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    @endpoint(
+        "read_legal_texts",
+        tag="Tokens",
+        summary="Read what customers agree to",
+        needs=[PUBLIC, KEY],
+        calls=[named_brand],
+        parameters=[ORIGIN_PARAMETER],
+        responses=LegalTextsOutput,
+        examples=[answer_example("Terms", {"success": True, "data": [TEXT]})],
+    )
+    def get(self, request: Request) -> Response:
+        """The brand's terms, privacy notice and consent in force, each in the language of `Accept-Language`, else in
+        English, else in any: to show before a customer registers. The brand is that of the api-key, else the one whose
+        hostname was called. Empty where the brand keeps its texts elsewhere, or has none.
+        """
+        rate_limits.hit("read", client_address.client_address(request))
+        brand = brand_of(request, named=named_brand(request, stated=None))
+        texts = legal_texts.in_force(brand=brand, language=languages.decide(), at=timezone.now())
+        return Response(LegalTextsOutput.serialize(texts))
+
+
+class Consents(APIView):
+    """What the customer agreed to."""
+
+    @endpoint(
+        "read_consents",
+        tag="Account",
+        summary="Read what I agreed to",
+        needs=[BEARER],
+        responses=ConsentsOutput,
+        examples=[
+            answer_example("Agreed", {"success": True, "data": [{"text": TEXT, "agreed_at": WHEN}]}),
+        ],
+    )
+    @for_own_brand
+    def get(self, request: Request) -> Response:
+        """Each text in force at the token's brand, and when the customer agreed to this version of it."""
+        principal = principal_of(request)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        return Response(ConsentsOutput.serialize(self.agreements(request)))
+
+    @endpoint(
+        "give_consent",
+        tag="Account",
+        summary="Agree to the texts in force",
+        needs=[BEARER],
+        request=ConsentInput,
+        responses={201: ConsentsOutput},
+        examples=[
+            request_example("Terms", {"legal_texts": [7]}),
+            answer_example("Agreed", {"success": True, "data": [{"text": TEXT, "agreed_at": WHEN}]}),
+        ],
+    )
+    @changing_own_brand
+    def post(self, request: Request) -> Response:
+        """For a customer who has an account already, when a text has a new version or the brand is new to them. Which
+        texts and when is kept with the customer.
+        """
+        principal = principal_of(request)
+        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        data = ConsentInput.parse(request.data)
+        brand = Brand.objects.get(pk=principal.brand_id)
+        consents.give(user_id=principal.user_id, brand=brand, shown=data["legal_texts"], at=timezone.now())
+        return Response(ConsentsOutput.serialize(self.agreements(request)), status=201)
+
+    def agreements(self, request: Request) -> list[Any]:
+        principal = principal_of(request)
+        brand = Brand.objects.get(pk=principal.brand_id)
+        at = timezone.now()
+        return consents.agreements(user_id=principal.user_id, brand=brand, language=languages.decide(), at=at)

@@ -1,0 +1,55 @@
+// What this till knows of codes without a connection: digests, never a code; of one person, and for a few hours.
+const NAME = "till codes", LASTS_MS = 12 * 3_600_000, MAX_SEEN = 100, DIGEST_LENGTH = 32;
+
+function kept() {
+  try {
+    const found = JSON.parse(localStorage.getItem(NAME) || "null");
+    return found && Date.now() - found.at < LASTS_MS ? found : null;
+  } catch { return null; }
+}
+
+function store(known) {
+  try { localStorage.setItem(NAME, JSON.stringify(known)); } catch { /* a browser that keeps nothing looks nothing up */ }
+}
+
+export function forget() {
+  try { localStorage.removeItem(NAME); } catch { /* nothing was kept */ }
+}
+
+/** As loyalty/rewards/codes.py reads a code. */
+const plain = (text) => text.toUpperCase().replace(/[IL]/g, "1").replace(/O/g, "0").replace(/[ \t-]/g, "");
+
+async function digest(text) {
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(plain(text)));
+  return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("").slice(0, DIGEST_LENGTH);
+}
+
+/** Asks for the newest codes; whoever may not know them, or somebody else, begins with none. */
+export async function refresh(address) {
+  const response = await fetch(address, { credentials: "same-origin" });
+  if (response.redirected || response.status === 403) return forget();
+  if (!response.ok) return undefined;
+  const { is_allowed, person, codes } = await response.json();
+  if (!is_allowed) return forget();
+  const before = kept();
+  return store({ person, codes, at: Date.now(), seen: before?.person === person ? before.seen : [] });
+}
+
+/** Remembers what the service has just said of a code; nothing where the brand allows no list. */
+export async function note(text, name, state) {
+  const known = kept();
+  if (!known || !crypto.subtle) return;
+  const found = await digest(text);
+  known.seen = [...known.seen.filter(([each]) => each !== found), [found, name, state, null]].slice(-MAX_SEEN);
+  store(known);
+}
+
+/** { name, state, at } of a code, with the moment when this till knew it; nothing of one that it does not know. */
+export async function find(text) {
+  const known = kept();
+  if (!known || !crypto.subtle) return undefined;
+  const wanted = await digest(text);
+  const [, name, state, ends] = [...known.codes, ...known.seen].find(([each]) => each === wanted) || [];
+  if (!state) return undefined;
+  return { name, state: state === "good" && ends && Date.parse(ends) <= Date.now() ? "expired" : state, at: known.at };
+}

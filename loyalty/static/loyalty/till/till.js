@@ -1,0 +1,201 @@
+// The till with scripts: the camera stays on, scanners need no field, and each answer is put into the page that is open.
+import * as codes from "./codes.js";
+import { isMuted, mute, play, unlock } from "./sounds.js";
+
+const part = (id) => document.getElementById(id);
+const said = document.body.dataset;
+const field = part("till-lookup").elements.code;
+const PARTS = ["till-result", "till-recent", "till-count"];
+const REFRESH_MS = 60_000, SAME_MS = 3_000, MIN_LENGTH = 16, CAMERA_OFF = "till camera off";
+let asking = null; // the look-up that is on its way
+let isUsing = false;
+
+const word = (name, from = "words") => part(from).content.querySelector(`[data-word="${CSS.escape(name)}"]`)?.textContent || "";
+
+function connected(is) {
+  part("till-offline").hidden = is;
+}
+
+/** What the page says now: heard, and where the keyboard goes on. */
+function tell() {
+  const verdict = part("till-result").querySelector("[data-sound]");
+  if (verdict) {
+    play(verdict.dataset.sound);
+    navigator.vibrate?.(verdict.dataset.sound === "bad" ? [200, 80, 200] : 60);
+  }
+  part("till-result").querySelector("[data-focus]")?.focus({ preventScroll: true });
+  scrollTo({ top: 0 });
+}
+
+function trouble() {
+  const text = Object.assign(document.createElement("p"), { className: "said error", textContent: word("trouble") });
+  part("till-result").replaceChildren(text);
+}
+
+/** The page as it is after a request. Raises TypeError where no answer came. */
+async function send(address, options) {
+  const response = await fetch(address, { credentials: "same-origin", ...options });
+  connected(true);
+  // The session is over, or the role: the page says which, loaded again.
+  if (response.status === 403 || new URL(response.url).pathname !== said.here) return location.assign(said.here);
+  if (!response.ok) return trouble();
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  for (const id of PARTS) part(id).replaceChildren(...page.getElementById(id).childNodes);
+  return tell();
+}
+
+function isOffline(error) {
+  if (error.name === "AbortError") return false;
+  if (!(error instanceof TypeError)) throw error;
+  connected(false);
+  return true;
+}
+
+async function lookOffline(text) {
+  const known = await codes.find(text);
+  const copy = part(`offline-${!known ? "unknown" : known.state === "good" ? "good" : "bad"}`).content.cloneNode(true);
+  const at = new Date(known?.at || 0).toLocaleTimeString([], { timeStyle: "short" });
+  const fills = { ...known, at, state: known && word(known.state, "offline-states") };
+  for (const each of copy.querySelectorAll("[data-fill]")) each.textContent = fills[each.dataset.fill];
+  part("till-result").replaceChildren(copy);
+  tell();
+}
+
+async function noted(text) {
+  const { state, name } = part("till-result").querySelector("[data-state]")?.dataset || {};
+  if (state && name) await codes.note(text, name, state);
+}
+
+async function lookUp(text) {
+  field.value = "";
+  if (!text.trim() || isUsing) return;
+  asking?.abort();
+  asking = new AbortController();
+  const code = text.trim().slice(0, 100);
+  try {
+    await send(`${said.here}?${new URLSearchParams({ code })}`, { signal: asking.signal });
+    await noted(code);
+  } catch (error) {
+    if (isOffline(error)) await lookOffline(code);
+  }
+}
+
+/** Hands over, or undoes: never twice, and never without a connection. */
+async function change(form) {
+  if (isUsing) return;
+  isUsing = true;
+  const body = new FormData(form), button = form.querySelector("button");
+  button.disabled = true;
+  try {
+    await send(said.here, { method: "POST", body });
+    if (body.has("code")) await noted(body.get("code"));
+    codes.refresh(said.codes).catch(() => {});
+  } catch (error) {
+    if (!isOffline(error)) return;
+    if (body.has("code")) await lookOffline(body.get("code")); // perhaps it is used by now: to be checked again
+    else trouble();
+  } finally {
+    isUsing = button.disabled = false;
+  }
+}
+
+document.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (event.target.method === "get") lookUp(field.value);
+  else change(event.target);
+});
+
+// Scanners type, and end with Enter or Tab: what they type goes into the field, wherever the keyboard was.
+document.addEventListener("keydown", (event) => {
+  unlock();
+  const { target, key } = event;
+  if (key === "Tab" && target === field && field.value.length >= MIN_LENGTH) {
+    event.preventDefault();
+    lookUp(field.value);
+  }
+  if (key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey || target.closest("input")) return;
+  if (key === " " && target.closest("button, a")) return; // presses it
+  field.value = "";
+  field.focus();
+});
+document.addEventListener("paste", (event) => {
+  if (!event.target.closest("input")) lookUp(event.clipboardData.getData("text"));
+});
+document.addEventListener("pointerdown", unlock);
+
+// --- The camera: on wherever there is one, unless somebody has switched it off on this device.
+
+function isOff() {
+  try { return Boolean(localStorage.getItem(CAMERA_OFF)); } catch { return false; }
+}
+
+let last = "", lastAt = 0, isWatching = false;
+
+/** One code in front of the camera is one look-up, however long it stays there. */
+function seen(text) {
+  const isNew = text !== last || Date.now() - lastAt > SAME_MS;
+  [last, lastAt] = [text, Date.now()];
+  if (isNew) lookUp(text);
+}
+
+async function watch() {
+  if (isWatching || isOff() || document.hidden) return;
+  isWatching = true;
+  part("till-no-camera").hidden = true;
+  try {
+    const camera = await import(said.camera);
+    await camera.watch(part("till-picture"), seen, () => isOff() || document.hidden);
+  } catch {
+    part("till-no-camera").hidden = false;
+  } finally {
+    isWatching = false;
+  }
+}
+
+async function offerCamera() {
+  const devices = await navigator.mediaDevices?.enumerateDevices().catch(() => []);
+  if (!devices?.some(({ kind }) => kind === "videoinput")) return;
+  const button = part("till-camera");
+  button.hidden = false;
+  button.ariaPressed = String(!isOff());
+  button.addEventListener("click", () => {
+    try {
+      if (isOff()) localStorage.removeItem(CAMERA_OFF);
+      else localStorage.setItem(CAMERA_OFF, "1");
+    } catch { /* a browser that keeps nothing leaves it on */ }
+    button.ariaPressed = String(!isOff());
+    watch();
+  });
+  document.addEventListener("visibilitychange", watch);
+  await watch();
+}
+
+function offerSound() {
+  const button = part("till-sound");
+  button.hidden = !window.AudioContext;
+  button.ariaPressed = String(!isMuted());
+  button.addEventListener("click", () => {
+    mute(!isMuted());
+    button.ariaPressed = String(!isMuted());
+    play("done");
+  });
+}
+
+addEventListener("offline", () => connected(false));
+connected(navigator.onLine && !("empty" in said));
+offerSound();
+offerCamera();
+
+async function refresh() {
+  if (document.hidden) return;
+  await codes.refresh(said.codes);
+  connected(true);
+  // The page that opened without a connection knows nobody's name.
+  if ("empty" in said && !part("till-result").querySelector("[data-state]")) location.replace(said.here);
+}
+
+const refreshQuietly = () => refresh().catch((error) => isOffline(error));
+addEventListener("online", refreshQuietly);
+refreshQuietly();
+setInterval(refreshQuietly, REFRESH_MS);
+navigator.serviceWorker?.register(said.worker, { scope: said.here }).catch(() => {});

@@ -28,6 +28,7 @@ from core.errors import DomainError
 from events import publishing, worker
 from events.models import Event
 from loyalty.models.accounts import UserPoints
+from loyalty.models.orders import CreditedOrder
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts
 from loyalty.rewards import redeem, till
@@ -201,9 +202,12 @@ class History:
         self.report(customer, "order-complete", {"type": "order", "order": order}, at)
 
     def return_order(self, at: datetime) -> None:
-        customer, order_id, subtotal = self.orders[-3]
-        payload = {"type": "order-return", "order": {"orderId": order_id}, "returnId": "1", "amount": str(subtotal / 2)}
-        self.report(customer, "order-returned", payload, at)
+        """Half of the newest order that has earned points."""
+        worker.drain()
+        order = CreditedOrder.objects.filter(brand=self.brand, user__in=self.people).latest("credited_at")
+        [half] = [subtotal / 2 for _customer, order_id, subtotal in self.orders if order_id == order.order_id]
+        payload = {"type": "order-return", "order": {"orderId": order.order_id}, "returnId": "1", "amount": str(half)}
+        self.report(order.user, "order-returned", payload, at)
 
     def report(self, customer: User, kind: str, payload: dict[str, Any], at: datetime) -> None:
         event = Event(
@@ -220,10 +224,8 @@ class History:
         """Somebody takes the dearest reward that they can pay; most of the earlier ones are handed over."""
         worker.drain()
         offered = list(Reward.objects.offered(at).filter(brand=self.brand).order_by("-cost"))
-        accounts_ = UserPoints.objects.filter(
-            brand=self.brand, points__gte=redeem.price_of(offered[-1]), user__in=self.people
-        )
-        account = accounts_.order_by("-points").first()
+        active = UserPoints.objects.filter(brand=self.brand, status=UserPoints.Status.ACTIVE, user__in=self.people)
+        account = active.filter(points__gte=redeem.price_of(offered[-1])).order_by("-points").first()
         if account is None:
             return
         reward = next(each for each in offered if redeem.price_of(each) <= account.points)
@@ -232,7 +234,7 @@ class History:
             redeem.redeem(redeem.RedemptionRequest(self.brand.pk, account.user_id, reward.pk, key, at))
         except DomainError:  # out of stock
             return
-        earlier = Redemption.objects.filter(brand=self.brand, status=Redemption.Status.ISSUED)
+        earlier = Redemption.objects.filter(user_point__in=active, status=Redemption.Status.ISSUED)
         for issued in earlier.filter(created_at__lt=at - timedelta(days=2)).order_by("pk")[:1]:
             till.use(redemption=issued, at=at, by=self.staff.get("support"), request=key)
 

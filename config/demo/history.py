@@ -13,11 +13,13 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from authcodes.codes import batches
+from authcodes.codes import batches, ranges
 from authcodes.codes.batches import BatchSettings
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
+from authcodes.printing import runs, selection
+from authcodes.printing.request import PrintRequest
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext, ScanLocation
 from brands.models.people import StaffRole, User
@@ -29,6 +31,7 @@ from events import publishing, worker
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.orders import CreditedOrder
+from loyalty.models.programme.costs import PointCost
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts
 from loyalty.rewards import redeem, till
@@ -37,6 +40,7 @@ DAYS = 91
 HOURS = (7, 8, 9, 10, 11, 12, 12, 13, 14, 15, 16, 17, 17, 18, 18, 19, 19, 20, 20, 21, 22)
 PHONES = ("iPhone 16", "iPhone 14", "Pixel 9", "Galaxy S25", "Galaxy A55", "Fairphone 6")
 ORDER_SOURCE = "demo.shop"
+LABELS = 200  # that were printed
 Action = Callable[[datetime], object]
 
 
@@ -110,6 +114,7 @@ class History:
         self.random.shuffle(self.codes)
         lot = replace(base, range_name="Lot 7", product=third, quantity=60, starting_number=1_701, campaign=None)
         self.withdrawn = self.codes_of(self.make(lot, at))
+        PointCost.objects.create(brand=self.brand, valid_from=at.date(), cost=Decimal("0.01"))
         for name, cost, stock in self.life.rewards:
             Reward.objects.create(brand=self.brand, name=name, cost=cost, stock=stock, created_at=at)
 
@@ -132,6 +137,13 @@ class History:
         batch = batches.create_batch(brand=self.brand, batch_settings=requested, at=at, by=self.staff.get("owner"))
         batches.generate(batch_id=batch.pk, at=at)
         return batch
+
+    def print_labels(self) -> None:
+        """Of the first batch, by a job that begins when all of this is committed."""
+        batch = BatchRange.objects.get(brand=self.brand, range_name="Spring edition")
+        codes = self.codes_of(batch)
+        printed = selection.of_range(ranges.resolve_range(batch=batch, first=codes[0], last=codes[LABELS - 1]))
+        runs.start(selection=printed, print_request=PrintRequest(), by=self.staff.get("printer"))
 
     def codes_of(self, batch: BatchRange) -> list[str]:
         return list(AuthCode.objects.filter(batch=batch).order_by("pk").values_list("code", flat=True))

@@ -1,13 +1,18 @@
 """Lets a demo brand live through three months, by moving the clock of this process."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 import time_machine
 
+from authcodes.rollups import rollups
 from brands.models.tenants import Brand
 from config.demo.history import History
 from config.demo.incidents import Incidents
 from events import worker
+from loyalty.members.listing.refresh import refresh
+from loyalty.models.programme.listed_members import ListedMembersMark
+from loyalty.programme import rollups as programme
 
 # What happened is delivered after so long at the latest, so that the next thing finds its points.
 DELIVERED_AFTER = timedelta(hours=8)
@@ -28,3 +33,13 @@ def live(brand: Brand, *, domain: str, until: datetime) -> None:
             act(moment)
         clock.move_to(until, tick=False)
         worker.drain()
+    history.print_labels()
+
+
+def catch_up(brands: Iterable[Brand], *, at: datetime) -> None:
+    """What jobs would make of the closed days within minutes. Call outside of a transaction."""
+    for brand in brands:
+        rollups.catch_up(brand=brand, at=at)
+        programme.catch_up(brand=brand, at=at)
+    ListedMembersMark.objects.all().delete()  # what happened is older than what the list of members has looked at
+    refresh(at=at)

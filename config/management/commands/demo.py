@@ -25,6 +25,8 @@ from core.errors import DomainError
 from core.json_values import plain
 
 MAX_CODES_LISTED = 40
+# By its name: it brings most of the platform along, which a second start does not need.
+THREE_MONTHS = "config.demo.three_months"
 NOT_FOR_PHONES = "opens after a start without --phone"
 
 
@@ -40,7 +42,9 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
-            credentials, brands = refresh(three_months=options["three_months"])
+            credentials, brands, lived = refresh(three_months=options["three_months"])
+            if lived:
+                import_string(f"{THREE_MONTHS}.catch_up")(lived, at=timezone.now())
         except (DemoConflictError, DomainError, OSError) as error:
             message = f"The demo was left alone: {error}"
             raise CommandError(message) from error
@@ -51,9 +55,9 @@ class Command(BaseCommand):
             self.stdout.write("\n".join([*portal(credentials), *first.text_lines(), *second.text_lines()]))
 
 
-def refresh(*, three_months: bool = False) -> tuple[Credentials, list[Brand]]:
-    """The demo as it should be, made or mended, and what opens it."""
-    now = timezone.now()
+def refresh(*, three_months: bool = False) -> tuple[Credentials, list[Brand], list[Brand]]:
+    """What opens the demo; its brands as they should be, made or mended; and those that got three months of history."""
+    now, lived = timezone.now(), []
     # One transaction, the file written at its end: what the file says was never true of less than all of it.
     with transaction.atomic():
         brands = data.ensure(at=now)
@@ -65,11 +69,11 @@ def refresh(*, three_months: bool = False) -> tuple[Credentials, list[Brand]]:
             hostnames.set_primary_hostname(hostnames.hostname_at(plan, credentials.base_url), plan=plan, brand=brand)
             data.top_up(plan=plan, brand=brand, at=now)
             if three_months and not Scan.objects.filter(brand=brand).exists():
-                # By its name: these modules bring most of the platform along, which a second start does not need.
-                import_string("config.demo.three_months.live")(brand, domain=plan.domain, until=now)
+                import_string(f"{THREE_MONTHS}.live")(brand, domain=plan.domain, until=now)
+                lived.append(brand)
         if repr(credentials) != before:
             credentials.save()
-    return credentials, brands
+    return credentials, brands, lived
 
 
 def base_url(credentials: Credentials) -> str:

@@ -206,12 +206,16 @@ def test_the_oldest_page_ends_with_the_day_of_joining(brand, customer, member, m
     assert "Back to the newest" in text(last)
 
 
-@pytest.mark.parametrize("forged", ["x", "a:b:c", signing.dumps(["1"], salt="another")])
-def test_an_address_that_no_page_wrote_shows_the_newest(brand, customer, member, forged):
+@pytest.mark.parametrize(
+    "forge",
+    [lambda: "x", lambda: "a:b:c", lambda: signing.dumps(["1"], salt="another")],
+    ids=["word", "three words", "signed elsewhere"],
+)
+def test_an_address_that_no_page_wrote_shows_the_newest(brand, customer, member, forge):
     factories.points(customer, brand, 5)
     client = browser(staff(brand))
 
-    answer = client.get(page_of(member), {"older": forged})
+    answer = client.get(page_of(member), {"older": forge()})
 
     assert (answer.status_code, len(answer.context["lines"]), answer.context["is_first"]) == (200, 1, True)
 

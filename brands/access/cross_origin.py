@@ -29,7 +29,7 @@ from core.web.web_origins import is_web_origin
 # What customers and guests call. What only a brand's servers and staff call answers no other website.
 CUSTOMER_API = re.compile(
     r"/api/v1/(?:auth/.*|customer(?:/.*)?|verify/.*|auth-codes/scan|auth-codes/validate|scans/.*|fake-reports"
-    r"|brand/loyalty/campaign/event)"
+    r"|legal-texts|brand/loyalty/campaign/event)"
 )
 METHODS = "GET, POST, PUT, PATCH, DELETE"
 REQUEST_HEADERS = "Authorization, Content-Type, api-key, Idempotency-Key, If-None-Match, X-Request-ID, traceparent"

@@ -159,7 +159,8 @@ class CampaignResource(TenantResource):
         return super().rows().prefetch_related(WITH_REWARDS)
 
     def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        return super().exported(rows).prefetch_related(WITH_REWARDS)
+        own = super().exported(rows)
+        return own.prefetch_related(None).prefetch_related(WITH_REWARDS)  # rows() may have said so already
 
     def cells_of(self, row: Any) -> dict[str, str]:
         return {

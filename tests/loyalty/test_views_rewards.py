@@ -37,6 +37,7 @@ def test_reward_is_shown_with_its_terms(mine, brand, customer):
             "available": True,
             "reason": None,
             "missing": None,
+            "picture": None,
         }
     }
 

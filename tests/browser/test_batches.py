@@ -2,6 +2,7 @@
 
 import pytest
 from django.utils import timezone
+from playwright.sync_api import expect
 
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode
@@ -107,5 +108,6 @@ def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
     owner.link("2 scans since the recall").click()
     owner.lists(2)
     owner.goto("")
-    owner.page.get_by_role("link", name="Scans of recalled products 2").click()
+    expect(owner.page.locator(".home-fact", has_text="Scans of recalled products")).to_contain_text("2")
+    owner.page.get_by_role("link", name="Scans of recalled products").click()
     owner.lists(2)

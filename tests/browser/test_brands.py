@@ -25,11 +25,11 @@ def test_who_works_for_two_brands_looks_at_one_of_them(window, brand):
 
 
 def test_a_key_is_rotated_and_its_successor_shown_once(window, brand):
-    api_keys.create(brand=brand, kind=ApiKey.Kind.HUB, name="Till", at=timezone.now())
+    api_keys.create(brand=brand, kind=ApiKey.Kind.HUB, name="Shop", at=timezone.now())
     owner = window()
 
     owner.goto("brands/apikey/")
-    owner.link("Till").click()
+    owner.link("Shop").click()
     owner.link("Rotate").click()
     owner.page.get_by_label("Reason").fill("Yearly")
     owner.button("Rotate and show the new key").click()

@@ -69,8 +69,8 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     wait_until(lambda: Redemption.objects.exists())
     page.reload()
 
-    assert manager.figure("Members taking part").startswith("1")
-    assert manager.figure("Rewards won").startswith("2")
+    assert manager.card("Members taking part").startswith("1")
+    assert manager.card("Rewards won").startswith("2")
     expect(page.locator(".campaign-table").first).to_contain_text("Enamel mug")
     complaints += manager.audit() + manager.axe()
     pictured(manager, f"campaign-page-{size[0]}")

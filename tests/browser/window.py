@@ -225,6 +225,11 @@ class Window:
         found: dict[str, str] = self.page.evaluate(FACTS)
         return found
 
+    def card(self, title: str) -> str:
+        """The figure of a card with this title."""
+        found = self.page.locator(f"xpath=//div[normalize-space()='{title}']/following-sibling::div[1]")
+        return found.first.inner_text()
+
     def figure(self, title: str) -> str:
         """A figure on top of Home."""
         return self.page.locator(".home-tile", has_text=title).first.locator(".home-tile-value").inner_text()

@@ -645,7 +645,7 @@ def test_an_arabic_page_says_nothing_in_english_but_what_the_brand_wrote(phone, 
     check(page, way_of(code))
     log_in(page, customer, *LANGUAGES["ar-EG"][1:4])
     expect(page.locator("#points")).to_contain_text(LANGUAGES["ar-EG"][4])
-    page.goto("/s/?account")
+    page.goto("/s/?account=rewards")
     expect(page.get_by_text("كوب").first).to_be_visible()
 
     of_brand = set(
@@ -654,7 +654,7 @@ def test_an_arabic_page_says_nothing_in_english_but_what_the_brand_wrote(phone, 
         )
     )
     found = set()
-    for path in (way_of(code), "/s/?account", "/account", "/s/?forgot"):
+    for path in (way_of(code), "/s/?account", "/s/?account=rewards", "/account", "/s/?forgot"):
         page.goto(path)
         page.wait_for_load_state("networkidle")
         found |= {(path, word) for word in page.evaluate(LATIN_WORDS) if word not in code.code}

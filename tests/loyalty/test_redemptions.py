@@ -398,6 +398,7 @@ def test_points_are_claimed_once_and_come_as_all_points_do(mine, customer, reach
             "points": 70,
             "redemption_id": None,
             "code": None,
+            "picture": None,
         }
     )
     assert balance(customer) == before + 70

@@ -183,7 +183,7 @@ COUNT = [*NO_NUMBER, *NO_WHOLE, -1, 2**31, 2**63 - 1]
 REWARD_FIELDS = {
     "name": [*TEXT, "x" * 121],
     "description": [*OPTIONAL_TEXT, "x" * 2001],
-    "cost": [None, *NO_NUMBER, 0, -0.01, 1e10, 0.001],
+    "cost": [*NO_NUMBER, 0, -0.01, 1e10, 0.001],  # null: it is only won
     "stock": COUNT,
     "limit_per_member": [0, *COUNT],
     "valid_from": MOMENT,

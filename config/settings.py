@@ -355,6 +355,7 @@ RATE_LIMITS = env.changed(
         "referral_code_customer": "20/hour",
         "data_export": "5/day",
         "name_correction": "20/day",
+        "test_message": "60/hour",
         "read": "300/minute",
         "ingest": "6000/minute",
         "wallet": "120/minute",

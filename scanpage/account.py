@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils import timezone
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
+from brands.tenants import legal_texts
 from scanpage import presenters
 from scanpage.api_client import Answer
 from scanpage.session_cookies import PageSession
@@ -86,17 +89,17 @@ def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | Non
 
 def entered(form: Mapping[str, str]) -> dict[str, Any]:
     """What somebody who registers may fill in besides address and password, and which texts they were shown."""
-    shown = shown_texts(form)
-    filled = {"first_name": form.get("first_name", "")[:150], "referral_code": form.get("referral_code", "")[:40]}
-    return {**filled, **({"legal_texts": shown} if shown else {})}
+    return {
+        "first_name": form.get("first_name", "")[:150],
+        "referral_code": form.get("referral_code", "")[:40],
+        "legal_texts": shown_texts(form),
+    }
 
 
-def legal_texts(brand: Brand, page_session: PageSession) -> dict[str, Any]:
-    """The brand's texts in force by their kind, and their ids; nothing of a brand that keeps none here."""
-    if not brand.has_legal_texts:
-        return {}
-    rows = page_session.guest.get("legal-texts").data or []
-    return {**{row["kind"]: row for row in rows}, "ids": ",".join(str(row["id"]) for row in rows)}
+def texts_of(brand: Brand) -> dict[str, Any]:
+    """The brand's texts in force by their kind, in the page's language, and their ids; empty where there are none."""
+    rows = legal_texts.in_force(brand=brand, language=get_language() or "", at=timezone.now())
+    return {**{row.kind: row for row in rows}, "ids": ",".join(str(row.pk) for row in rows)} if rows else {}
 
 
 def disagreed(brand: Brand, page_session: PageSession) -> str:
@@ -115,7 +118,7 @@ def shown_texts(form: Mapping[str, str]) -> list[int]:
 
 def lacks_consent(brand: Brand, form: Mapping[str, str]) -> bool:
     """Whether somebody registers without having accepted what the brand asks them to."""
-    asks = brand.terms_url or brand.privacy_url or brand.has_legal_texts
+    asks = brand.terms_url or brand.privacy_url or texts_of(brand)
     return bool(asks) and not form.get("consented")
 
 

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 
-from scanpage import account
 from scanpage.views import PageView
 
 KINDS = {"terms", "privacy"}
@@ -14,7 +13,7 @@ class LegalPage(PageView):
     """One of the brand's texts, as it is in force."""
 
     def get(self, request: HttpRequest, kind: str) -> HttpResponse:  # noqa: ARG002 - Django's signature
-        text: Any = account.legal_texts(self.brand, self.page_session).get(kind) if kind in KINDS else None
+        text: Any = self.legal.get(kind) if kind in KINDS else None
         if text is None:
             raise Http404
         return self.page({"shown": text}, template="scanpage/legal.html")

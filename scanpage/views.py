@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone, translation
 from django.utils.decorators import method_decorator
+from django.utils.functional import cached_property
 from django.views import View
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.gzip import gzip_page
@@ -77,12 +78,17 @@ class PageView(View):
             "is_customer": self.page_session.is_customer or bool(self.page_session.unsure),
             "languages": LANGUAGES.items(),
             "tab": self.tab,
-            "legal": account.legal_texts(self.brand, self.page_session),
+            "legal": self.legal,
             "disagreed": account.disagreed(self.brand, self.page_session),
             "obstacles": INELIGIBILITY_CODES,
         }
         with timezone.override(zone):
             return render(self.request, template, {**page_context, **presenters.read(context, zone)}, status=status)
+
+    @cached_property
+    def legal(self) -> dict[str, Any]:
+        """The brand's texts in force."""
+        return account.texts_of(self.brand)
 
     @property
     def tab(self) -> str:

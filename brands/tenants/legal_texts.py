@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from brands.models.legal_texts import LegalText
@@ -25,21 +26,26 @@ def rank(row: LegalText, language: str) -> tuple[bool, bool, str]:
     return (row.language != language, row.language != FALLBACK, row.language)
 
 
-def all_in_force(*, brand: Brand, at: datetime) -> list[LegalText]:
+def all_in_force(*, brand: Brand, at: datetime) -> QuerySet[LegalText]:
     """The same in all languages. A brand without texts is asked for none."""
     if not brand.has_legal_texts:
-        return []
-    rows = list(LegalText.objects.filter(brand=brand, valid_from__lte=at))
-    newest = {kind: max((row.version for row in rows if row.kind == kind), default=0) for kind in LegalText.Kind.values}
-    return [row for row in rows if row.version == newest[row.kind]]
+        return LegalText.objects.none()
+    return LegalText.objects.filter(~Exists(newer_versions(at)), brand=brand, valid_from__lte=at)
+
+
+def newer_versions(at: datetime) -> QuerySet[LegalText]:
+    """Of the text that the outer query is at, the newer ones that have begun: they have replaced it."""
+    return LegalText.objects.filter(
+        brand=OuterRef("brand"), kind=OuterRef("kind"), version__gt=OuterRef("version"), valid_from__lte=at
+    )
 
 
 def checked(*, brand: Brand, ids: Iterable[int], at: datetime) -> list[int]:
     """The ids of texts that a customer was shown. Raises Invalid unless they are one of each kind that is in force."""
-    rows = {row.pk: row for row in all_in_force(brand=brand, at=at)}
+    kinds: dict[int, str] = dict(all_in_force(brand=brand, at=at).values_list("pk", "kind"))
     chosen = sorted(set(ids))
-    known = [rows[pk].kind for pk in chosen if pk in rows]
-    if len(known) != len(chosen) or sorted(known) != sorted({row.kind for row in rows.values()}):
+    known = [kinds[pk] for pk in chosen if pk in kinds]
+    if len(known) != len(chosen) or sorted(known) != sorted(set(kinds.values())):
         message = _("These are not the texts that are in force. Show the customer the current ones.")
         raise Invalid(message, details={"fields": {"legal_texts": [message]}})
     return chosen

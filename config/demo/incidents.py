@@ -12,7 +12,6 @@ from authcodes.recalls import recalls
 from brands.audit_log import AuditContext
 from config.demo.history import DAYS, Action, History
 from config.demo.people import FAR_AWAY
-from events import worker
 from loyalty.members import changes
 from loyalty.models.accounts import UserPoints
 from loyalty.points import adjustments
@@ -39,7 +38,7 @@ class Incidents:
     def recall(self, at: datetime) -> None:
         for number, code in enumerate(self.history.withdrawn[:25]):
             self.scan_as_member(code, at - timedelta(minutes=30 + number))
-        worker.drain()
+        self.history.deliver()
         batch = BatchRange.objects.get(brand=self.history.brand, range_name="Lot 7")
         recalls.recall_batch(
             batch=batch,

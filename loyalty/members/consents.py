@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
+
+from brands.identity import users
 from brands.models.legal_texts import LegalText
 from brands.models.tenants import Brand
 from brands.tenants import legal_texts
@@ -50,21 +53,27 @@ def record(
 
 
 def agreements(*, user_id: int, brand: Brand, language: str, at: datetime) -> list[Agreement]:
-    """Each text in force, with the moment when the customer agreed to it in whatever language."""
+    """Each text in force, with the moment when the customer first agreed to it in whatever language."""
     texts = legal_texts.in_force(brand=brand, language=language, at=at)
-    given = Consent.objects.filter(user=user_id, brand=brand).order_by("consented_at") if texts else []
+    given = Consent.objects.filter(user=user_id, brand=brand).order_by("-consented_at") if texts else []
     moments = {pk: row.consented_at for row in given for pk in row.legal_texts}
     known = LegalText.objects.filter(brand=brand, pk__in=moments).values_list("pk", "kind", "version")
-    agreed = {(kind, version): moments[pk] for pk, kind, version in known} if moments else {}
+    agreed: dict[tuple[str, int], datetime] = {}
+    for pk, kind, version in known if moments else ():
+        agreed[kind, version] = min(moments[pk], agreed.get((kind, version), moments[pk]))
     return [Agreement(text, agreed.get((text.kind, text.version))) for text in texts]
 
 
 def give(*, user_id: int, brand: Brand, shown: Sequence[int], at: datetime) -> None:
-    """A customer who is there already agrees to the texts in force. Raises Invalid for any others.
+    """A customer who is there already agrees to the texts in force; to those that they agreed to, no more than once.
 
-    Owns the transaction.
+    Raises Invalid for any others. Owns the transaction.
     """
-    record(user_id=user_id, brand_id=brand.pk, at=at, **asked_for(brand=brand, shown=shown, language="", at=at))
+    asked = asked_for(brand=brand, shown=shown, language="", at=at)
+    with transaction.atomic():
+        users.lock_user(user_id=user_id)
+        if not all(each.agreed_at for each in agreements(user_id=user_id, brand=brand, language="", at=at)):
+            record(user_id=user_id, brand_id=brand.pk, at=at, **asked)
 
 
 def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.errors import Invalid
+from core.redis import rate_limits
 from loyalty.models.notifications import Channel
 from loyalty.notifications import batching, delivery, devices, preferences, rendering
 from loyalty.notifications.batching import NotificationRequest
@@ -29,8 +30,9 @@ def send(
     """By e-mail to their own address, by SMS to the number given, by push to their own newest device.
     `more`: values beside the made-up ones.
 
-    Raises Invalid where the channel is not set up, or there is nowhere to send it.
+    Raises Invalid where the channel is not set up, or there is nowhere to send it, and RateLimited.
     """
+    rate_limits.hit("test_message", to.pk)
     values: dict[str, Any] = dict(rendering.sample(brand, template, channel, language).values)
     values |= {**(more or {}), "channel": channel, "language": language}
     own = delivery.settings_of(brand.pk)

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -35,13 +35,8 @@ class LegalTextAdmin(TenantAdmin):
         return badge("" if is_replaced else "success", _("Replaced") if is_replaced else _("In force"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        newer = LegalText.objects.filter(
-            brand=OuterRef("brand"),
-            kind=OuterRef("kind"),
-            version__gt=OuterRef("version"),
-            valid_from__lte=timezone.now(),
-        )
-        rows: QuerySet[Any] = super().get_queryset(request).annotate(is_replaced=Exists(newer))
+        is_replaced = Exists(legal_texts.newer_versions(timezone.now()))
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(is_replaced=is_replaced)
         return rows
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:

@@ -378,3 +378,14 @@ def test_three_months_are_lived_by_the_books() -> None:
     rows = Scan.objects.count()
     call_command("demo", "--three-months")
     assert Scan.objects.count() == rows
+
+
+def test_three_months_leave_other_brands_events_alone() -> None:
+    brand = factories.brand()
+    waiting = shop.send(brand, factories.customer(brand), "log-user-login", {"type": "login", "channel": "app"})
+
+    call_command("demo", "--three-months")
+
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.attempts) == ("pending", 0)
+    assert not Scan.objects.exists()

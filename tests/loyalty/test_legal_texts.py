@@ -196,3 +196,23 @@ def test_others_write_none(brand, role, status):
         browser(staff(brand, role=role)).post(address("brands.legaltext", "add"), fields(brand)).status_code == status
     )
     assert not LegalText.objects.exists()
+
+
+def test_agreeing_again_keeps_the_first_moment_and_adds_no_row(brand, customer):
+    terms = factories.legal_text(brand, valid_from=timezone.now() - timedelta(days=3))
+    first, second = timezone.now() - timedelta(days=2), timezone.now()
+    for at in (first, second):
+        consents.give(user_id=customer.pk, brand=Brand.objects.get(pk=brand.pk), shown=[terms.pk], at=at)
+
+    [agreement] = consents.agreements(
+        user_id=customer.pk, brand=Brand.objects.get(pk=brand.pk), language="en", at=second
+    )
+    assert (Consent.objects.count(), agreement.agreed_at) == (1, first)
+
+
+def test_replaced_versions_are_not_read(brand, terms):
+    for version in range(2, 6):
+        last = factories.legal_text(brand, version=version)
+
+    current = legal_texts.all_in_force(brand=Brand.objects.get(pk=brand.pk), at=timezone.now())
+    assert list(current) == [last]

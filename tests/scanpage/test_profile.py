@@ -1,6 +1,7 @@
 """A customer's own page without scripts, and what registering with a brand's terms asks for."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -229,6 +230,25 @@ def test_registering_keeps_the_texts_that_were_shown(browser, brand, texts):
 
     assert late.status_code == 400
     assert "not the texts that are in force" in seen(late)
+
+
+def test_a_text_of_tomorrow_stops_nobody_from_registering_today(browser, brand):
+    factories.legal_text(brand, valid_from=timezone.now() + timedelta(days=1))
+    page = browser.get("/s/")
+    assert 'name="consented"' not in seen(page)
+
+    browser.send(page, "register", email="ada@example.com", password=PASSWORD)
+
+    assert EmailConfirmation.objects.get().legal_texts == []
+
+
+def test_a_form_older_than_the_first_text_agrees_to_nothing(browser, brand):
+    page = browser.get("/s/")
+    factories.legal_text(brand)
+
+    late = browser.send(page, "register", email="ada@example.com", password=PASSWORD, consented="1")
+
+    assert (late.status_code, EmailConfirmation.objects.count()) == (400, 0)
 
 
 def test_a_member_who_is_there_already_is_asked_once(own, brand, member, texts):

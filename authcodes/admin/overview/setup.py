@@ -67,7 +67,7 @@ class Waiting:
 
 
 def of(request: HttpRequest, brands: Sequence[Brand]) -> FirstSteps | Waiting | None:
-    """Of the only brand that somebody appearance at, until all is done."""
+    """Of the only brand that somebody looks at, until all is done."""
     if len(brands) != 1:
         return None
     [brand] = brands

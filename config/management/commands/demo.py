@@ -37,7 +37,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object for programs, and nothing else")
         parser.add_argument(
-            "--three-months", action="store_true", help="give brands without any scan three months of history"
+            "--three-months",
+            action="store_true",
+            help="three months of history, where all brands are the demo's",
         )
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -58,6 +60,7 @@ class Command(BaseCommand):
 def refresh(*, three_months: bool = False) -> tuple[Credentials, list[Brand], list[Brand]]:
     """What opens the demo; its brands as they should be, made or mended; and those that got three months of history."""
     now, lived = timezone.now(), []
+    three_months = three_months and import_string(f"{THREE_MONTHS}.may_live")()
     # One transaction, the file written at its end: what the file says was never true of less than all of it.
     with transaction.atomic():
         brands = data.ensure(at=now)

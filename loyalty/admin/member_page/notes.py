@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -14,8 +15,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import VIEW
+from brands.models.people import User
 from loyalty.models.accounts import UserPoints
 from loyalty.models.programme.member_notes import MAX_LENGTH, MemberNote
+from loyalty.points import accounts
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists.live import is_id
@@ -50,10 +53,10 @@ class Notes(TenantAdmin):
             return redirect("admin:loyalty_userpoints_change", member.pk)
         form = NoteForm(request.POST if request.method == "POST" else None)
         if form.is_valid():
-            MemberNote.objects.create(
-                brand_id=member.brand_id, account=member, author=staff_user(request), text=form.cleaned_data["text"]
-            )
-            self.message_user(request, _("The note is saved."), messages.SUCCESS)
+            if write(member, author=staff_user(request), text=form.cleaned_data["text"]):
+                self.message_user(request, _("The note is saved."), messages.SUCCESS)
+            else:
+                self.message_user(request, _("The member's data was erased, so nothing is noted."), messages.ERROR)
             return redirect("admin:loyalty_userpoints_change", member.pk)
         context = {
             **self.admin_site.each_context(request),
@@ -74,6 +77,16 @@ class Notes(TenantAdmin):
             self.message_user(request, _("The note is deleted."), messages.SUCCESS)
         else:
             self.message_user(request, _("Only its author can delete a note."), messages.ERROR)
+
+
+def write(member: UserPoints, *, author: User, text: str) -> bool:
+    """False: the account is no longer this person's. An erasure locks the account too: it comes before or after."""
+    with transaction.atomic():
+        accounts.lock(account=member.pk)
+        if not UserPoints.objects.filter(pk=member.pk, user=member.user_id, user__is_active=True).exists():
+            return False
+        MemberNote.objects.create(brand_id=member.brand_id, account=member, author=author, text=text)
+    return True
 
 
 def notes_of(member: UserPoints) -> "QuerySet[MemberNote]":

@@ -53,7 +53,7 @@ class RewardForm(ReasonForm):
 
     def __init__(self, member: UserPoints, data: Any = None) -> None:
         super().__init__(data, initial={"key": uuid4()})
-        rewards = Reward.objects.filter(brand=member.brand_id, is_active=True).order_by("cost", "pk")
+        rewards = Reward.objects.offered(timezone.now()).filter(brand=member.brand_id).order_by("cost", "pk")
         self.fields["reward"].queryset = rewards  # type: ignore[attr-defined] # of a ModelChoiceField
 
 

@@ -1,5 +1,6 @@
 """What staff do on a member's page: write notes, hand rewards over, and take one for the member."""
 
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
@@ -141,6 +142,17 @@ def test_staff_take_a_reward_for_a_member_once_and_say_why(brand, customer, memb
     assert (entry.reason, entry.row_id) == ("Broken parcel", str(member.pk))
 
 
+def test_what_is_only_won_or_over_is_not_offered(brand, member):
+    mug = factories.reward(brand, name="A mug", cost=20)
+    factories.reward(brand, name="Only won", cost=None)
+    factories.reward(brand, name="Over", cost=5, valid_until=timezone.now() - timedelta(days=1))
+
+    page = browser(staff(brand)).get(act(member, "give_reward"))
+
+    assert page.status_code == 200
+    assert list(page.context["form"].fields["reward"].queryset) == [mug]
+
+
 def test_what_stands_in_the_way_of_a_reward_is_said_and_nothing_happens(brand, customer, member):
     reward = factories.reward(brand, cost=20)
     foreign = factories.reward(factories.brand(), cost=1)
@@ -168,3 +180,13 @@ def test_the_page_offers_only_what_the_role_may_do(brand, member, role, acts):
 
 def test_blocking_names_the_member(brand, member, customer):
     assert f"Block {customer.email}" in text(browser(staff(brand)).get(act(member, "block_one")))
+
+
+def test_nothing_is_noted_once_the_persons_data_was_erased(brand, customer, member):
+    client = browser(staff(brand))
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
+
+    answer = client.post(act(member, "note"), {"text": "Called twice"}, follow=True)
+
+    assert "nothing is noted" in text(answer)
+    assert not MemberNote.objects.exists()

@@ -377,3 +377,14 @@ def test_the_page_counts_on_until_everybody_is_reached(brand, customer, batch, b
     work()
     assert "data-live-row" not in counted()
     assert "data-live-row" not in text(client.get(page))
+
+
+def test_somebody_who_tries_too_often_must_wait(customer, batch, form, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "test_message": "1/hour"}
+    scanned(batch, customer)
+    its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+    told = {"batch": batch.pk, **WORDS, "notify_customers": "on", "send_test": "en"}
+
+    answers = [text(form(its, **told)[0]) for _time in range(2)]
+
+    assert ["Test sent to" in answer for answer in answers] == [True, False]

@@ -40,6 +40,7 @@ export async function note(text, name, state) {
   const known = kept();
   if (!known || !crypto.subtle) return;
   const found = await digest(text);
+  known.codes = known.codes.filter(([each]) => each !== found);
   known.seen = [...known.seen.filter(([each]) => each !== found), [found, name, state, null]].slice(-MAX_SEEN);
   store(known);
 }

@@ -3,12 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils import timezone
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
-from brands.tenants import legal_texts
 from scanpage import presenters
 from scanpage.api_client import Answer
 from scanpage.session_cookies import PageSession
@@ -92,14 +89,21 @@ def entered(form: Mapping[str, str]) -> dict[str, Any]:
     return {
         "first_name": form.get("first_name", "")[:150],
         "referral_code": form.get("referral_code", "")[:40],
-        "legal_texts": shown_texts(form),
+        "legal_texts": displayed_texts(form),
     }
 
 
-def texts_of(brand: Brand) -> dict[str, Any]:
-    """The brand's texts in force by their kind, in the page's language, and their ids; empty where there are none."""
-    rows = legal_texts.in_force(brand=brand, language=get_language() or "", at=timezone.now())
-    return {**{row.kind: row for row in rows}, "ids": ",".join(str(row.pk) for row in rows)} if rows else {}
+def texts_of(brand: Brand, page_session: PageSession) -> dict[str, Any]:
+    """The brand's texts in force by their kind, and their ids; nothing of a brand that keeps none here.
+
+    `unread`: they could not be read now, so nobody registers.
+    """
+    if not brand.has_legal_texts:
+        return {}
+    rows = page_session.guest.get("legal-texts").data
+    if rows is None:
+        return {"unread": True}
+    return {**{row["kind"]: row for row in rows}, "ids": ",".join(str(row["id"]) for row in rows)} if rows else {}
 
 
 def disagreed(brand: Brand, page_session: PageSession) -> str:
@@ -110,15 +114,15 @@ def disagreed(brand: Brand, page_session: PageSession) -> str:
     return ",".join(str(row["text"]["id"]) for row in rows) if any(not row["agreed_at"] for row in rows) else ""
 
 
-def shown_texts(form: Mapping[str, str]) -> list[int]:
+def displayed_texts(form: Mapping[str, str]) -> list[int]:
     """The ids of the brand's texts that a form was shown with."""
     ids = form.get("legal_texts", "")[:100].split(",")
     return [int(each) for each in ids if each.isascii() and each.isdigit()]
 
 
-def lacks_consent(brand: Brand, form: Mapping[str, str]) -> bool:
+def lacks_consent(brand: Brand, page_session: PageSession, form: Mapping[str, str]) -> bool:
     """Whether somebody registers without having accepted what the brand asks them to."""
-    asks = brand.terms_url or brand.privacy_url or texts_of(brand)
+    asks = brand.terms_url or brand.privacy_url or texts_of(brand, page_session)
     return bool(asks) and not form.get("consented")
 
 

@@ -60,7 +60,7 @@ class Session(View):
     def let_in(self, page_session: PageSession, brand: Brand, act: str, data: dict[str, str]) -> Answer:
         email, password = data.get("email", ""), data.get("password", "")
         if act == "register":
-            if account.lacks_consent(brand, data):
+            if account.lacks_consent(brand, page_session, data):
                 return account.no_consent()
             return page_session.register(email, password, account.entered(data), consented=bool(data.get("consented")))
         if act == "confirm":

@@ -88,13 +88,13 @@ class PageView(View):
     @cached_property
     def legal(self) -> dict[str, Any]:
         """The brand's texts in force."""
-        return account.texts_of(self.brand)
+        return account.texts_of(self.brand, self.page_session)
 
     @property
     def tab(self) -> str:
         """Which entry of the bar at the bottom this page is."""
-        asked = self.request.GET.get("account")
-        return "scan" if asked is None else "rewards" if asked == "rewards" else "points"
+        requested = self.request.GET.get("account")
+        return "scan" if requested is None else "rewards" if requested == "rewards" else "points"
 
     @property
     def here(self) -> str:
@@ -207,7 +207,7 @@ class ScanPage(PageView):
 
     def register(self, email: str, password: str) -> Answer:
         form = self.request.POST
-        if account.lacks_consent(self.brand, form):
+        if account.lacks_consent(self.brand, self.page_session, form):
             return account.no_consent()
         return self.page_session.register(email, password, account.entered(form), consented=bool(form.get("consented")))
 
@@ -315,13 +315,13 @@ class ScanPage(PageView):
         self.delete_cookie_if_rejected(answer)
         result = {"referred": True} if answer.is_good else {"wrong_friend": account.complaint(answer)}
         status = 200 if answer.is_good else 400
-        shown = {"referral_code": code, "account": self.own_account(), "tab": "points"}
-        return self.page({**result, **shown}, status=status)
+        context = {"referral_code": code, "account": self.own_account(), "tab": "points"}
+        return self.page({**result, **context}, status=status)
 
     def agree(self) -> HttpResponse:
         """To the brand's texts in force, as a customer who is there already."""
-        shown = account.shown_texts(self.request.POST)
-        answer = self.page_session.api.post("customer/consents", {"legal_texts": shown})
+        text_ids = account.displayed_texts(self.request.POST)
+        answer = self.page_session.api.post("customer/consents", {"legal_texts": text_ids})
         self.delete_cookie_if_rejected(answer)
         return self.again("?account")
 

@@ -109,7 +109,6 @@ class ImportAdmin(LiveAdmin):
     change_form_outer_before_template = "admin/authcodes/import/before.html"
 
     class Media:
-        css = {"all": ("portal/jobs.css",)}
         js = ("portal/jobs.js", "authcodes/import_file.js")
 
     def get_urls(self) -> list[Any]:

@@ -35,6 +35,7 @@ from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.scans import Scan
 from authcodes.recalls import affected, notifications, recalls
 from authcodes.recalls import preview as recall_preview
+from authcodes.recalls.notifications import Progress
 from brands.identity.roles import ACT, ADD
 from core.errors import DomainError
 from core.spreadsheets.report import Format
@@ -48,8 +49,6 @@ from portal.import_export.exportable import within
 from portal.lists.filters import OwnRowsFilter
 from portal.lists.live import LiveAdmin, is_id
 from portal.unfold import SelectWidget
-
-MAX_PLACES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ def summary_of(batch: BatchRange) -> BatchSummary:
     """Counted as the dashboard does: of a large batch neither all codes nor all scans are read."""
     brands, its = [batch.brand], Filters(batch_id=batch.pk)
     codes, scans = figures.codes(brands=brands, filters=its), figures.scans(brands=brands, filters=its)
-    return BatchSummary(batch, batch.generated_count, codes.scanned, scans.unique_scanners, scans.places[:MAX_PLACES])
+    return BatchSummary(batch, batch.generated_count, codes.scanned, scans.unique_scanners, scans.places)
 
 
 @admin.register(Recall)
@@ -177,14 +176,15 @@ class RecallAdmin(LiveAdmin):
         query = urlencode({"reason__exact": Scan.Reason.RECALLED.value, "batch__id__exact": str(recall.batch_id)})
         log = urlencode({"notification__key": notifications.key_of(recall)})
         sees_customers = recall.batch.brand_id in within(request.user, "authcodes.scan")
+        progress = notifications.progress_of(recall)
         return {
             "facts": summary_of(recall.batch),
             "recalled_scans": since.filter(reason=Scan.Reason.RECALLED, batch=recall.batch).count(),
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{query}",
             "withdraw_address": self.address("withdraw", recall) if self.may(request, ACT, recall) else "",
             "notice_address": reverse("admin:authcodes_printrun_notice", args=[recall.pk]),
-            "progress": notifications.progress_of(recall),
-            "notified": self.notified(recall),
+            "progress": progress,
+            "notified": drawn(recall, progress),
             "notifications_address": f"{reverse('admin:loyalty_notificationdelivery_changelist')}?{log}",
             "tell_address": self.address("tell", recall) if self.may(request, ADD, recall) else "",
             "affected_address": self.address("affected", recall) if sees_customers else "",
@@ -192,20 +192,11 @@ class RecallAdmin(LiveAdmin):
         }
 
     def is_changing(self, obj: Recall) -> bool:
-        """While customers are being told: not all that will be are counted, or not all were reached yet."""
-        progress = notifications.progress_of(obj)
-        figures = progress.figures
-        is_telling = progress.job is not None and progress.job.is_unfinished
-        return is_telling or figures.delivered + figures.failed < figures.notified
+        return is_notifying(notifications.progress_of(obj))
 
     def notified(self, obj: Recall) -> SafeString:
         """How many customers know, kept current on the recall's page."""
-        context = {
-            "recall": obj,
-            "figures": notifications.progress_of(obj).figures,
-            "live_address": reverse("admin:authcodes_recall_live") if self.is_changing(obj) else "",
-        }
-        return render_to_string("admin/authcodes/recall_progress.html", context)
+        return drawn(obj, notifications.progress_of(obj))
 
     def address(self, name: str, recall: Recall) -> str:
         return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])
@@ -302,3 +293,16 @@ class RecallAdmin(LiveAdmin):
         with transaction.atomic():
             job = affected.start_affected(batch=recall.batch, file_format=file_format, by=staff_user(request))
         return redirect("admin:jobs_job_change", job.pk)
+
+
+def is_notifying(progress: Progress) -> bool:
+    """Whether not all customers that will be are counted, or not all were reached yet."""
+    figures = progress.figures
+    is_counting = progress.job is not None and progress.job.is_unfinished
+    return is_counting or figures.delivered + figures.failed < figures.notified
+
+
+def drawn(recall: Recall, progress: Progress) -> SafeString:
+    live_address = reverse("admin:authcodes_recall_live") if is_notifying(progress) else ""
+    context = {"recall": recall, "figures": progress.figures, "live_address": live_address}
+    return render_to_string("admin/authcodes/recall_progress.html", context)

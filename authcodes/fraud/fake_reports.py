@@ -54,11 +54,6 @@ def _change(reports: Iterable[FakeReport], before: State, **fields: Any) -> list
     return rows
 
 
-def open_at(brand_ids: Iterable[int]) -> int:
-    """How many wait for somebody to look at them."""
-    return FakeReport.objects.filter(brand__in=list(brand_ids), state=State.OPEN).count()
-
-
 def purge(*, at: datetime) -> int:
     """Delete reports of over settings.FAKE_REPORT_DAYS ago, a bounded number; returns how many."""
     if not settings.FAKE_REPORT_DAYS:

@@ -16,6 +16,11 @@ def midnight(day: date, zone: ZoneInfo) -> datetime:
     return datetime.combine(day, time.min, zone)
 
 
+def last_second(day: date, zone: ZoneInfo) -> datetime:
+    """When a local day ends, as forms say it."""
+    return datetime.combine(day, time(23, 59, 59), zone)
+
+
 def read_day(text: str) -> date | None:
     """A day as `2026-03-01` and within the bounds; None for anything else."""
     try:

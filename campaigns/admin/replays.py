@@ -47,7 +47,6 @@ class ReplayAdmin(TriesDrafts):
     change_form_outer_before_template = "admin/campaigns/replay.html"
 
     class Media:
-        css: ClassVar = {"all": ("portal/jobs.css",)}
         js = ("portal/jobs.js",)
 
     def get_urls(self) -> list[Any]:

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ACT
+from loyalty.admin.till.answers import state_badge
 from loyalty.admin.till.page import Till
-from loyalty.admin.till.verdicts import state_badge
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import cancellation, codes
 from portal.base.audit_mixin import audit_context

@@ -53,7 +53,7 @@ def begin_registration(
     *, email: str, password: str, brand: Brand, at: datetime, consent: dict[str, Any] | None = None, **names: str
 ) -> Begun:
     """Keep what somebody wants to register with until they confirm the address. The password passed the validators.
-    `consent`: as consents.asked_for says.
+    `consent`: as consents.requested_consent says.
 
     Nothing here asks whether the address is known, so neither the answer nor its time can tell.
     """

@@ -25,15 +25,15 @@ class Agreement:
     agreed_at: datetime | None
 
 
-def asked_for(*, brand: Brand, shown: Sequence[int] | None, language: str, at: datetime) -> dict[str, Any]:
+def requested_consent(*, brand: Brand, text_ids: Sequence[int] | None, language: str, at: datetime) -> dict[str, Any]:
     """What somebody who registers with the brand consents to; nothing where it asks for nothing.
 
-    `shown`: the ids of the texts that they were shown; None stands for those in force in `language`. Raises Invalid.
+    `text_ids`: the ids of the texts that they were shown; None stands for those in force in `language`. Raises Invalid.
     """
-    if shown is None:
+    if text_ids is None:
         ids = [row.pk for row in legal_texts.in_force(brand=brand, language=language, at=at)]
     else:
-        ids = legal_texts.checked(brand=brand, ids=shown, at=at)
+        ids = legal_texts.checked(brand=brand, ids=text_ids, at=at)
     return {"terms_url": brand.terms_url, "privacy_url": brand.privacy_url, "legal_texts": ids}
 
 
@@ -55,8 +55,8 @@ def record(
 def agreements(*, user_id: int, brand: Brand, language: str, at: datetime) -> list[Agreement]:
     """Each text in force, with the moment when the customer first agreed to it in whatever language."""
     texts = legal_texts.in_force(brand=brand, language=language, at=at)
-    given = Consent.objects.filter(user=user_id, brand=brand).order_by("-consented_at") if texts else []
-    moments = {pk: row.consented_at for row in given for pk in row.legal_texts}
+    rows = Consent.objects.filter(user=user_id, brand=brand).order_by("-consented_at") if texts else []
+    moments = {pk: row.consented_at for row in rows for pk in row.legal_texts}
     known = LegalText.objects.filter(brand=brand, pk__in=moments).values_list("pk", "kind", "version")
     agreed: dict[tuple[str, int], datetime] = {}
     for pk, kind, version in known if moments else ():
@@ -64,16 +64,16 @@ def agreements(*, user_id: int, brand: Brand, language: str, at: datetime) -> li
     return [Agreement(text, agreed.get((text.kind, text.version))) for text in texts]
 
 
-def give(*, user_id: int, brand: Brand, shown: Sequence[int], at: datetime) -> None:
+def give(*, user_id: int, brand: Brand, text_ids: Sequence[int], at: datetime) -> None:
     """A customer who is there already agrees to the texts in force; to those that they agreed to, no more than once.
 
     Raises Invalid for any others. Owns the transaction.
     """
-    asked = asked_for(brand=brand, shown=shown, language="", at=at)
+    consent = requested_consent(brand=brand, text_ids=text_ids, language="", at=at)
     with transaction.atomic():
         users.lock_user(user_id=user_id)
         if not all(each.agreed_at for each in agreements(user_id=user_id, brand=brand, language="", at=at)):
-            record(user_id=user_id, brand_id=brand.pk, at=at, **asked)
+            record(user_id=user_id, brand_id=brand.pk, at=at, **consent)
 
 
 def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:

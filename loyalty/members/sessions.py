@@ -99,7 +99,7 @@ def begin_registration(
     referral_code: str = "",
     **names: str,
 ) -> Begun:
-    """Keep what somebody registers with until they confirm the address. `consent`: as consents.asked_for says.
+    """Keep what somebody registers with until they confirm the address. `consent`: as consents.requested_consent says.
 
     Raises Invalid for a weak password.
     """

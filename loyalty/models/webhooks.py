@@ -47,10 +47,6 @@ class WebhookEndpointQuerySet(models.QuerySet["WebhookEndpoint"]):
     def active(self) -> Self:
         return self.filter(state=WebhookEndpoint.State.ACTIVE)
 
-    def stopped_by_itself(self) -> Self:
-        """Switched off by the service, and nobody has looked after it yet."""
-        return self.filter(state__in=[WebhookEndpoint.State.GONE, WebhookEndpoint.State.FAILING])
-
 
 class WebhookEndpoint(SigningSecretModel):
     """An address that is told what happens at its brand."""

@@ -4,7 +4,7 @@ Whoever asks cannot approve. Nothing is written onto the row before: until then 
 A trigger holds the same rule for whatever writes such a row in any other way.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -78,13 +78,6 @@ def may_decide(approval: PointsApproval, by: User) -> bool:
         and approval.requested_by_id != by.pk
         and approval.brand_id in roles.full_scope(by, ACT, LABEL)
     )
-
-
-def count_waiting(*, by: User, brand_ids: Collection[int]) -> int:
-    """How many requests at these brands `by` may decide on."""
-    within = roles.brand_scope(by, ACT, LABEL)
-    ids = [brand_id for brand_id in brand_ids if brand_id in within]
-    return PointsApproval.objects.filter(brand__in=ids, status=Status.PENDING).exclude(requested_by=by).count()
 
 
 def approve(*, approval: PointsApproval, by: User, at: datetime) -> Model:

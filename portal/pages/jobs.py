@@ -66,7 +66,6 @@ class JobAdmin(LiveAdmin):
     change_form_outer_before_template = "admin/portal/job_panel.html"
 
     class Media:
-        css = {"all": ("portal/jobs.css",)}
         js = ("portal/jobs.js",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.apps import apps
@@ -38,8 +39,9 @@ class Tabs:
     rare: list[Place]
 
 
+@cache
 def entries() -> dict[Group, dict[str, SidebarEntry]]:
-    """Group -> label of a model -> entry, in order, as the pages declare it."""
+    """Group -> label of a model -> entry, in order, as the pages declare it; all are registered by the first call."""
     pages = [
         (entry, model._meta.label_lower)  # noqa: SLF001 - Django's public API of models
         for model, page in admin.site._registry.items()  # noqa: SLF001 - there is no other list of all pages

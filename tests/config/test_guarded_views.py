@@ -11,7 +11,7 @@ SCAN = "The scan's own statements, by a code that is unique in the installation,
 ACCRUAL = "The accrual's own statements, as the worker runs them."
 CAPABILITY = "The address is its own permission: it carries a signature or a secret of a row's own, and names one row."
 ACCOUNT = "An account is its person's at every brand: its address is compared with those of all accounts."
-CALLS = "Reads no row but the hostname's brand and its legal texts; asks the API for the rest by the visitor's token."
+CALLS = "Reads no row but the brand of the hostname; the rest it asks of the API, with the visitor's token and key."
 PUBLIC = "What a brand publishes on its page or in passes, the same for everybody."
 OPERATOR = "For operators and for programs that watch: no brand's rows."
 # The method of each view that runs without the guard, and why.

@@ -129,14 +129,14 @@ def test_a_customer_agrees_to_a_new_version(api, brand, customer, terms):
 def test_what_one_brand_asks_is_nothing_to_another(api, brand, customer, terms):
     other = factories.brand()
     theirs = factories.legal_text(other)
-    consents.give(user_id=customer.pk, brand=other, shown=[theirs.pk], at=timezone.now())
+    consents.give(user_id=customer.pk, brand=other, text_ids=[theirs.pk], at=timezone.now())
 
     assert [each["agreed_at"] for each in api.as_customer(customer).get("customer/consents").json()["data"]] == [None]
     assert [each["id"] for each in texts(api.app())] == [terms.pk]
 
 
 def test_consents_go_with_the_person(brand, customer, terms):
-    consents.give(user_id=customer.pk, brand=brand, shown=[terms.pk], at=timezone.now())
+    consents.give(user_id=customer.pk, brand=brand, text_ids=[terms.pk], at=timezone.now())
 
     CONSENTS.erase(customer.pk, brand.pk, to=factories.user().pk, at=timezone.now())
 
@@ -202,7 +202,7 @@ def test_agreeing_again_keeps_the_first_moment_and_adds_no_row(brand, customer):
     terms = factories.legal_text(brand, valid_from=timezone.now() - timedelta(days=3))
     first, second = timezone.now() - timedelta(days=2), timezone.now()
     for at in (first, second):
-        consents.give(user_id=customer.pk, brand=Brand.objects.get(pk=brand.pk), shown=[terms.pk], at=at)
+        consents.give(user_id=customer.pk, brand=Brand.objects.get(pk=brand.pk), text_ids=[terms.pk], at=at)
 
     [agreement] = consents.agreements(
         user_id=customer.pk, brand=Brand.objects.get(pk=brand.pk), language="en", at=second

@@ -118,7 +118,7 @@ class Alerts:
 
     def of_campaign(self, row: Need, brand: Brand) -> Alert:
         text = _("Campaign %(name)s ends on %(day)s.") % {"name": row.name, "day": self.day(row, brand)}
-        link = reverse("admin:campaigns_campaign_change", args=[row.row_id])
+        link = reverse("admin:campaigns_campaign_page", args=[row.row_id])
         return Alert(text, link, _("Open the campaign"))
 
     def of_report(self, row: Need, _brand: Brand) -> Alert:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from authcodes.dashboard.filters import Filters, Status, when_and_where
+from authcodes.dashboard.filters import Filters, Status
 from brands.models.tenants import Brand
 from portal.figures.cards import address
 
@@ -34,11 +34,6 @@ class Links:
             then = {**self.days("first_scan_at"), "first_scan_location": self.filters.location}
             return self.codes(scan_count__gt=0, **then)
         return self.codes(Status.SCANNED)
-
-    def unscanned_codes(self) -> str | None:
-        if self.filters.by_scan:
-            return self.codes(not_first_scanned=when_and_where(self.filters))
-        return self.codes(scan_count=0) if self.filters.status else self.codes(Status.UNSCANNED)
 
     def scans(self, **more: Any) -> str | None:
         filters = self.filters

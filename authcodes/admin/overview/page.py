@@ -172,7 +172,7 @@ class Home:
         return Card(
             _("Scans of recalled products"),
             number(self.scans.recalled),
-            _("Each of these customers was requested to stop using the product and given a contact."),
+            _("The scan page warns each of these customers not to use the product, and names a contact."),
             link=self.links.scans(reason__exact="recalled"),
         )
 

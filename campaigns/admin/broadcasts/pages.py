@@ -63,7 +63,6 @@ class BroadcastAdmin(TenantAdmin):
     )
 
     class Media:
-        css: ClassVar = {"all": ("portal/jobs.css",)}
         js = ("portal/jobs.js", "campaigns/broadcast.js")
 
     def get_urls(self) -> list[Any]:

@@ -18,6 +18,7 @@ from campaigns.progress.results import CampaignResults, MilestoneResults
 from loyalty.rewards import pools
 from portal.base.badges import badge
 from portal.figures.cards import share
+from portal.lists.local_time import moment_text
 from portal.lists.number_columns import format_number, format_points
 
 MIN_DAYS, CHART_DAYS = 14, 90  # of a chart, however short or long the campaign has run
@@ -149,16 +150,11 @@ def time_line(campaign: Campaign, *, at: datetime) -> TimeLine:
         whole = (ends - begins).total_seconds()
         percent = round(min(100.0, max(0.0, 100 * (at - begins).total_seconds() / whole)), 1) if whole > 0 else 100.0
     return TimeLine(
-        begins=_moment(begins, zone),
-        ends=_moment(ends, zone) if ends else _("no end"),
+        begins=moment_text(begins, zone),
+        ends=moment_text(ends, zone) if ends else _("no end"),
         left=_left(campaign, at),
         percent=percent,
     )
-
-
-def _moment(moment: datetime, zone: Any) -> str:
-    local = moment.astimezone(zone)
-    return f"{date_format(local, 'j M Y, H:i')} {local.tzname()}"
 
 
 def _left(campaign: Campaign, at: datetime) -> str:

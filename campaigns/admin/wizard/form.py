@@ -1,7 +1,6 @@
 """The form of the wizard: who, the goal and what is won on the way, when, the limits, and the words."""
 
 from collections.abc import Sequence
-from datetime import datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.models.tenants import Brand
+from brands.tenants.local_time import last_second, midnight
 from campaigns.admin.milestone_form import above_ceiling, above_goal
 from campaigns.admin.wizard import audience
 from campaigns.admin.wizard.milestone_rows import (
@@ -31,6 +31,7 @@ from campaigns.models.campaigns import Campaign, Milestone
 from core import moments
 from core.forms.digits import AsciiDigits
 from core.translations import NAMES, TRANSLATION_LANGUAGES
+from portal.lists.live import is_id
 from portal.unfold import CheckboxesWidget, NumberWidget, RadioWidget, SelectWidget, SwitchWidget, TextWidget
 
 MAX_CHOICES = 100  # products and batches that are offered; the campaign's own form finds any
@@ -139,7 +140,7 @@ class WizardForm(AsciiDigits, forms.Form):
         field: Any = self.fields[name]
         offered = choices.options(self.brand, of)[:MAX_CHOICES]
         ticked = self.initial.get(name) or (self.data.getlist(name) if hasattr(self.data, "getlist") else [])
-        ids = [int(each) for each in ticked if str(each).isascii() and str(each).isdigit() and len(str(each)) < 19]
+        ids = [int(each) for each in ticked if is_id(str(each))]
         missing = choices.labels_of(self.brand, of, set(ids) - {int(k) for k, _v in offered if k.isdigit()})
         field.choices = [*offered, *((str(key), text) for key, text in missing.items())]
 
@@ -252,8 +253,8 @@ class WizardForm(AsciiDigits, forms.Form):
         campaign.target_value, campaign.is_repeatable = cleaned["target_value"], cleaned["is_repeatable"]
         campaign.conditions = audience.conditions_of(cleaned)
         campaign.budget = cleaned["budget"]
-        campaign.starts_at = datetime.combine(first, time.min, zone) if first else None
-        campaign.ends_at = datetime.combine(last, time(23, 59, 59), zone) if last else None
+        campaign.starts_at = midnight(first, zone) if first else None
+        campaign.ends_at = last_second(last, zone) if last else None
         texts = {language: cleaned[f"name_{language}"] for language in TRANSLATION_LANGUAGES}
         campaign.translations = {language: {"campaign_name": text} for language, text in texts.items() if text}
 
@@ -284,8 +285,8 @@ def initial_of(campaign: Campaign) -> dict[str, Any] | None:
     milestones = list(campaign.milestones.select_related("reward").order_by("threshold"))
     is_plain = all(each.reward_points or each.reward_id for each in milestones)
     starts, ends = (each.astimezone(zone) if each else None for each in (campaign.starts_at, campaign.ends_at))
-    at_midnight = starts is None or starts.time() == time.min
-    at_the_end = ends is None or ends.time().replace(microsecond=0) == time(23, 59, 59)
+    at_midnight = starts is None or starts == midnight(starts.date(), zone)
+    at_the_end = ends is None or ends.replace(microsecond=0) == last_second(ends.date(), zone)
     if answers is None or len(milestones) > ROWS or not (is_plain and at_midnight and at_the_end):
         return None
     rows: dict[str, Any] = {}

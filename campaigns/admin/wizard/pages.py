@@ -32,6 +32,7 @@ from campaigns.progress import lifecycle
 from core.errors import DomainError
 from loyalty.models.rewards import Reward
 from portal.base.audit_mixin import audit_context
+from portal.lists.live import is_id
 
 RULE, REWARD = "campaigns.earningrule", "loyalty.reward"
 MAX_BRANDS = 50  # that are offered by name
@@ -88,7 +89,7 @@ class CampaignWizard(CampaignActs):
         if not within:
             raise PermissionDenied
         rows = within.of(Brand.objects.order_by("name", "pk"), "pk")
-        if chosen and not (chosen.isascii() and chosen.isdigit() and len(chosen) < 19):
+        if chosen and not is_id(chosen):
             raise Http404
         brand = (rows.filter(pk=int(chosen)) if chosen else rows).first()
         if brand is None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from brands.tenants.local_time import last_second, midnight
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 
@@ -68,8 +69,8 @@ def _double(at: datetime, zone: ZoneInfo) -> dict[str, Any]:
         "kind": Kind.SCAN.value,
         "reward_type": Effect.MULTIPLIER.value,
         "reward_value": 2,
-        "starts_at": datetime.combine(monday, time.min, zone),
-        "ends_at": datetime.combine(monday + DAY * 6, time(23, 59, 59), zone),
+        "starts_at": midnight(monday, zone),
+        "ends_at": last_second(monday + DAY * 6, zone),
     }
 
 

@@ -11,7 +11,7 @@ from loyalty.admin.members.corrections import name_of
 from loyalty.admin.notifications.deliveries import COLOURS as MESSAGE_COLOURS
 from loyalty.admin.notifications.deliveries import displayed_address
 from loyalty.admin.programme import referrals
-from loyalty.admin.till.verdicts import state_badge
+from loyalty.admin.till.answers import state_badge
 from loyalty.admin.wallet_passes import COLOURS as CARD_COLOURS
 from loyalty.models.ledger import AccountMerge
 from loyalty.models.notifications import NotificationDelivery

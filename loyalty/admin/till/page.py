@@ -27,13 +27,14 @@ from brands.tenants.local_time import midnight
 from core.errors import DomainError
 from core.web import security_headers
 from loyalty.admin.till import offline
-from loyalty.admin.till.verdicts import clock, describe
+from loyalty.admin.till.answers import clock, describe
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import cancellation
 from loyalty.rewards import till as redemptions
 from loyalty.rewards.undo import may_undo_use, too_late, undo_since
 from portal.base.audit_mixin import audit_context
 from portal.base.tenant_scope import staff_user
+from portal.lists.live import is_id
 from portal.shell import brand_switcher
 from portal.unfold import action
 from scanpage import assets
@@ -74,7 +75,7 @@ class CodeForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class HandOver:
+class RecentUse:
     """What somebody handed over a moment ago, and when, by the brand's clock."""
 
     number: int
@@ -123,7 +124,7 @@ class Till:
         at = timezone.now()
         brand = brand_switcher.context(request)["portal_brand"]
         zone = Brand.objects.only("time_zone").get(pk=brand.pk).zone if brand else ZoneInfo("UTC")
-        own = self.own_hand_overs(request, scope)
+        own = self.own_uses(request, scope)
         page_context = {
             "brand": brand,
             "staff": staff_user(request),
@@ -156,7 +157,7 @@ class Till:
             raise PermissionDenied
         return scope
 
-    def own_hand_overs(self, request: HttpRequest, scope: BrandScope) -> Any:
+    def own_uses(self, request: HttpRequest, scope: BrandScope) -> Any:
         rows = Redemption.objects.filter(used_by=staff_user(request), status=Redemption.Status.USED)
         return scope.of(rows, "brand").order_by("-used_at")
 
@@ -201,14 +202,14 @@ def find(form: CodeForm, scope: BrandScope) -> Redemption | None:
 
 def undoable(request: HttpRequest, scope: BrandScope, number: str) -> Redemption | None:
     """What this very person handed over a moment ago."""
-    if not (number.isascii() and number.isdigit() and len(number) <= 18):
+    if not is_id(number):
         return None
     rows = scope.of(Redemption.objects.filter(pk=number, used_by=staff_user(request)), "brand")
     redemption = rows.select_related("brand").first()
     return redemption if redemption and may_undo_use(redemption, at=timezone.now()) else None
 
 
-def recent(own: Any, at: datetime) -> list[HandOver]:
+def recent(own: Any, at: datetime) -> list[RecentUse]:
     """The last hand-overs of somebody that can still be undone, newest first."""
     rows = own.filter(used_at__gt=undo_since(at)).select_related("brand")[:MAX_RECENT]
-    return [HandOver(row.pk, row.name, clock(row.used_at, row.brand.zone)) for row in rows]
+    return [RecentUse(row.pk, row.name, clock(row.used_at, row.brand.zone)) for row in rows]

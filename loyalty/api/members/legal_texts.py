@@ -132,7 +132,7 @@ class Consents(APIView):
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         data = ConsentInput.parse(request.data)
         brand = Brand.objects.get(pk=principal.brand_id)
-        consents.give(user_id=principal.user_id, brand=brand, shown=data["legal_texts"], at=timezone.now())
+        consents.give(user_id=principal.user_id, brand=brand, text_ids=data["legal_texts"], at=timezone.now())
         return Response(ConsentsOutput.serialize(self.agreements(request)), status=201)
 
     def agreements(self, request: Request) -> list[Any]:

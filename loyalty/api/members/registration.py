@@ -122,11 +122,11 @@ def count_mail(request: Request, brand_id: int, email: str) -> None:
 
 def consent_of(brand: Brand, data: dict[str, Any], at: datetime) -> dict[str, Any] | None:
     """What the customer consents to, taken out of the request's data. Raises Invalid for texts not in force."""
-    shown, consented = data.pop("legal_texts", None), data.pop("consented", False)
+    text_ids, consented = data.pop("legal_texts", None), data.pop("consented", False)
     if not consented:
         return None
     language = languages.decide() if brand.has_legal_texts else ""
-    return consents.asked_for(brand=brand, shown=shown, language=language, at=at)
+    return consents.requested_consent(brand=brand, text_ids=text_ids, language=language, at=at)
 
 
 REGISTER_EXAMPLES = [
@@ -194,15 +194,15 @@ class Register(APIView):
             rate_limits.hit("referral_code", client_address.client_address(request))
         at = timezone.now()
         consent = consent_of(brand, data, at)
-        kept = {"legal_texts": consent["legal_texts"] if consent else []}
+        agreed = {"legal_texts": consent["legal_texts"] if consent else []}
         if not settings.REGISTRATION_CONFIRMS_EMAIL:
             made = {"user_id": sessions.register(brand=brand, at=at, consent=consent, **data).pk}
             return Response(
-                RegisteredOutput.serialize({"confirmation_id": None, "expires_at": None, **made, **kept}), status=201
+                RegisteredOutput.serialize({"confirmation_id": None, "expires_at": None, **made, **agreed}), status=201
             )
         count_mail(request, brand.pk, data["email"])
         begun = sessions.begin_registration(brand=brand, at=at, consent=consent, **data)
-        return Response(RegisteredOutput.serialize({**asdict(begun), **kept}), status=201)
+        return Response(RegisteredOutput.serialize({**asdict(begun), **agreed}), status=201)
 
 
 class ConfirmRegistration(APIView):

@@ -44,7 +44,7 @@ def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
         "paid": format_points(redemption.cost),
         "state": state,
         "state_label": LABELS[state],
-        "verdict": _("Hand over: %(reward)s") % {"reward": redemption.name} if state == "good" else reject(redemption),
+        "verdict": accept(redemption) if state == "good" else reject(redemption, state),
         "member": displayed_to(request.user, redemption.user_point),
         "code": codes.grouped(redemption.code),
         "taken": local_time.display_moment(redemption.created_at, zone),
@@ -52,10 +52,13 @@ def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
     }
 
 
-def reject(redemption: Redemption) -> str:
+def accept(redemption: Redemption) -> str:
+    return _("Hand over: %(reward)s") % {"reward": redemption.name}
+
+
+def reject(redemption: Redemption, state: str) -> str:
     """Why nothing is to be handed over for a code."""
     zone = redemption.brand.zone
-    state = redemptions.state_of(redemption, timezone.now())
     if state == "used" and redemption.used_at:
         used_by = redemption.used_by.get_full_name() if redemption.used_by else ""
         used_by = used_by or (redemption.used_by.email if redemption.used_by else _("another system"))

@@ -299,7 +299,8 @@ def _name(milestone: Milestone) -> str:
 def _text(milestone: Milestone | None) -> str:
     if milestone is None:
         return ""
-    return "; ".join(f"{part}: {each.export(milestone)}" for part, each in PARTS.items() if part != "threshold")
+    cells = {part: str(each.export(milestone)) for part, each in PARTS.items() if part != "threshold"}
+    return "; ".join(f"{part}: {cell}" for part, cell in cells.items() if cell)
 
 
 def check_stored_milestones() -> None:

@@ -5,7 +5,7 @@ import re
 import sys
 import uuid
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.apps import apps
@@ -21,11 +21,13 @@ from authcodes.scanning import lookups, scan
 from authcodes.scanning.types import ScanContext
 from brands.identity.authentication import principal_of
 from brands.isolation import policies
+from brands.models.legal_texts import LegalText
 from brands.models.people import User
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from core.db import row_guard
 from jobs.models import Job
 from loyalty.models.accounts import UserPoints
+from loyalty.models.consents import Consent
 from loyalty.models.notifications import Device, Notification, NotificationDelivery, NotificationPreference
 from loyalty.models.orders import CreditedOrder
 from loyalty.wallets import passes
@@ -95,6 +97,9 @@ def customer_with_everything(brand, campaign, marker):
     )
     Device.objects.create(user=person, brand=brand, token=f"{marker}-device", platform="ios")
     CreditedOrder.objects.create(user=person, brand=brand, order_id=f"{marker}-order", credited_at=timezone.now())
+    terms = LegalText.objects.filter(brand=brand).first() or factories.legal_text(brand)
+    consented_at = datetime(2020, 1, len(marker), tzinfo=UTC)
+    Consent.objects.create(user=person, brand=brand, legal_texts=[terms.pk], consented_at=consented_at)
     notification = Notification.objects.create(brand=brand, user=person, template="NOTIFY_LEVEL_REACHED", key=marker)
     about = {
         "notification": notification,
@@ -224,6 +229,7 @@ def of_other(found):
             '"bytes":1006',
             '"redemption_id":',
             '"number":',
+            '"agreed_at":"2020-01-06',
         )
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from authcodes.dashboard.filters import Filters, Status
+from authcodes.dashboard.filters import Filters
 from brands.models.tenants import Brand
 from portal.figures.cards import address
 
@@ -28,12 +28,6 @@ class Links:
         """Codes that have a product."""
         result = {"status": status or self.filters.status, f"batch__{CAMPAIGN}": self.filters.campaign_id}
         return self.address(CODES, {"assigned": "yes", **result, **more})
-
-    def scanned_codes(self) -> str | None:
-        if self.filters.by_scan or self.filters.status:
-            then = {**self.days("first_scan_at"), "first_scan_location": self.filters.location}
-            return self.codes(scan_count__gt=0, **then)
-        return self.codes(Status.SCANNED)
 
     def scans(self, **more: Any) -> str | None:
         filters = self.filters

@@ -21,7 +21,7 @@ from authcodes.admin.overview.tiles import ScanDays, Tile
 from authcodes.dashboard import figures
 from authcodes.dashboard import home as home_figures
 from authcodes.dashboard.figures import Scans
-from authcodes.dashboard.filters import EVER, Filters
+from authcodes.dashboard.filters import EVER, Filters, Status
 from authcodes.dashboard.sources import groups
 from authcodes.places import names
 from brands.identity import roles
@@ -204,7 +204,7 @@ class Home:
             "made": self.link(BATCHES),
             "assigned": ever.codes(),
             "printed": self.link(PRINTS),
-            "scanned": ever.scanned_codes(),
+            "scanned": ever.codes(Status.SCANNED),
             "scanners": ever.scans(user__gt=0),
             "returned": None,
             "rewarded": self.link(REDEMPTIONS),

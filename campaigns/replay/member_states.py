@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 
+from brands.tenants.local_time import midnight
 from campaigns.earning.action_context import NO_SEGMENTS
 from campaigns.earning.fields import ORDER, SCAN
 from campaigns.earning.limits import NOTHING, Used, UseKey, starts_of
@@ -223,7 +224,7 @@ class Members:
         self._drafted_terms, self._own_kinds = drafted_terms, own_kinds
         self._has_level_periods = has_level_periods
         local = since.astimezone(terms.zone)
-        self._midnight = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+        self._midnight = midnight(local.date(), terms.zone)
         self._starts = starts_of(local)
         self._by_user: dict[int, Member] = {}
         self.met = 0

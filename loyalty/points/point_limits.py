@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import F, Sum
 
+from brands.tenants.local_time import midnight
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points.ledger import ADJUSTED, OPENING, REFERRED, RETURNED, TRANSFERRED, WON
 
@@ -63,7 +64,7 @@ def remaining(
     """The same, of points that `used` tells by the name and the start of a period."""
     if daily is None and monthly is None:
         return None
-    day = at.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    day = midnight(at.astimezone(zone).date(), zone)
     month = day.replace(day=1)
     periods = [
         ("day", daily, day, day + timedelta(days=1)),

@@ -18,7 +18,7 @@ def test_a_month_of_the_roll_forward_leads_to_its_entries(window, brand):
     owner.page.get_by_role("link", name="Programme overview").click()
     owner.page.wait_for_url("**/programme/")
     closing = sum(account.points for account in brand.members.all())
-    assert f"{closing:,.2f}".removesuffix(".00") in owner.figure("Outstanding points")
+    assert f"{closing:,.2f}".removesuffix(".00") in owner.card("Outstanding points")
     owner.page.locator("table").first.get_by_role("link").first.click()
     owner.page.wait_for_url("**movement=*")
     assert owner.page.locator("#result_list tbody tr").count() > 0

@@ -36,8 +36,8 @@ def test_a_draft_is_tried_on_past_actions(portal, brand, window, size):
     wait_until(lambda: Replay.objects.filter(result__isnull=False).exists(), seconds=60)
     owner.goto(f"campaigns/replay/{replay.pk}/change/")
 
-    assert owner.figure("Points paid").startswith("60")
-    assert owner.figure("Check against the ledger").startswith("0 differences")
+    assert owner.card("Points paid").startswith("60")
+    assert owner.card("Check against the ledger").startswith("0 differences")
     pictured(owner, f"replay-{size[0]}")
     assert owner.audit() == []
     owner.goto(f"campaigns/earningrule/{draft.pk}/change/")

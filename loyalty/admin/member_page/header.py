@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from loyalty.admin.members.level_ends import LevelEnds
+from loyalty.admin.members.level_ends import level_end_text
 from loyalty.models.accounts import UserPoints
 from loyalty.points import birthdays, levels
 from loyalty.points.level_periods.ends import counted_points
@@ -89,7 +89,7 @@ def filled_of(counted: Decimal, own: Level | None, following: Level) -> int:
 def details_of(member: UserPoints) -> list[tuple[str, Any]]:
     """What is seldom asked for; what is empty is left out."""
     rows: list[tuple[str, Any]] = [
-        (_("Level kept until"), LevelEnds().level_end(member)),
+        (_("Level kept until"), level_end_text(member)),
         (_("Birthday"), birthdays.read(member.user_id, member.brand_id)),
         (_("Number in your systems"), member.external_id),
         (_("Earned in all"), format_number(member.points_earned)),

@@ -3,36 +3,30 @@
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from loyalty.models.accounts import UserPoints
 from loyalty.points.level_periods.ends import level_end
 from loyalty.points.levels import levels_of
 from portal.lists.number_columns import format_points
-from portal.unfold import display
 
 
-class LevelEnds:
-    """The column of a member's page."""
-
-    @display(description=gettext_lazy("kept until"))
-    def level_end(self, member: UserPoints) -> str:
-        brand = member.brand
-        end = level_end(brand=brand, account=member, ladder=levels_of(brand), at=timezone.now())
-        if end is None:
-            return _("For good")
-        counted = _("%(points)s since %(day)s") % {
-            "points": format_points(end.points),
-            "day": date_format(end.first, "DATE_FORMAT"),
-        }
-        if end.level_until is None:
-            return _("For good, as the lowest level; %(counted)s") % {"counted": counted}
-        until = date_format(end.level_until, "DATE_FORMAT")
-        if not end.missing:
-            return _("%(until)s; %(counted)s") % {"until": until, "counted": counted}
-        missing = format_points(end.missing)
-        return _("%(until)s; to keep it longer: %(missing)s more; %(counted)s") % {
-            "until": until,
-            "missing": missing,
-            "counted": counted,
-        }
+def level_end_text(member: UserPoints) -> str:
+    brand = member.brand
+    end = level_end(brand=brand, account=member, ladder=levels_of(brand), at=timezone.now())
+    if end is None:
+        return _("For good")
+    counted = _("%(points)s since %(day)s") % {
+        "points": format_points(end.points),
+        "day": date_format(end.first, "DATE_FORMAT"),
+    }
+    if end.level_until is None:
+        return _("For good, as the lowest level; %(counted)s") % {"counted": counted}
+    until = date_format(end.level_until, "DATE_FORMAT")
+    if not end.missing:
+        return _("%(until)s; %(counted)s") % {"until": until, "counted": counted}
+    missing = format_points(end.missing)
+    return _("%(until)s; to keep it longer: %(missing)s more; %(counted)s") % {
+        "until": until,
+        "missing": missing,
+        "counted": counted,
+    }

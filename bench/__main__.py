@@ -51,7 +51,10 @@ def main() -> int:
     parser.add_argument(
         "--tolerance", type=float, default=3, metavar="PERCENT", help="by how much this tree may be worse: %(default)s"
     )
+    parser.add_argument("--rules", type=int, metavar="COUNT", help="active earning rules of the brand that is measured")
     given = parser.parse_args()
+    if given.rules:
+        os.environ[harness.RULES] = str(given.rules)
     if unknown := set(given.parts) - set(PARTS):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     if given.against and not against.is_tree(given.against):

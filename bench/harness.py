@@ -20,6 +20,8 @@ T = TypeVar("T")
 PROJECT = Path(__file__).resolve().parent.parent
 DATABASE = "loyalty"
 EMPTY = "loyalty_empty"  # its tables as migrations leave them, to make more databases from
+# In the environment: how many active earning rules the brand that is measured has, as `--rules` says.
+RULES = "BENCH_RULES"
 # No checkpoint may fall into one side's round and not into the other's.
 SERVER_SETTINGS = {"max_wal_size": "16GB", "checkpoint_timeout": "1h"}
 

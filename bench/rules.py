@@ -4,7 +4,7 @@ from functools import partial
 from statistics import median
 
 from authcodes.models.codes import AuthCode
-from bench import growth, world
+from bench import growth, rule_set, world
 from bench.growth import Place
 from bench.harness import Figure, Scale, interleaved, ratio, say
 from brands.models.tenants import Brand
@@ -13,8 +13,6 @@ from campaigns.models.earning_rules import EarningRule
 PART = "rules"
 KINDS = ("accrual", "accrual, its SQL")
 GOALS = {50: 1.15, 500: 1.5}
-# One in five rules asks for nothing that the action itself decides by, so each action is tried on it.
-EVERY = 5
 
 
 def measure(scale: Scale) -> list[Figure]:
@@ -44,31 +42,5 @@ def codes_of(brand: Brand) -> list[str]:
 def costs(brand: Brand, place: Place, times: int, count: int) -> dict[str, float]:
     """Milliseconds of accruals with so many rules."""
     EarningRule.objects.filter(brand=brand).delete()
-    EarningRule.objects.bulk_create([rule(brand, number) for number in range(count)])
+    rule_set.add(brand, count)
     return growth.costs(place, times)
-
-
-def rule(brand: Brand, number: int) -> EarningRule:
-    """Most are about a category that the product has not; of the others two match, and the last also has limits."""
-    conditions = [
-        {"field": "weekday", "operator": "in", "value": [1, 2, 3, 4, 5, 6, 7]},
-        {"field": "channel", "operator": "not_in", "value": ["shop", "till"]},
-        {"field": "item_price", "operator": "between", "value": ["1", "1000"]},
-        {"field": "day", "operator": "between", "value": ["2020-01-01", "2090-12-31"]},
-    ]
-    if number % EVERY:
-        conditions.append({"field": "category", "operator": "in", "value": [f"Category {number}"]})
-    elif number < 2 * EVERY:
-        conditions.append({"field": "level", "operator": "in", "value": ["Bronze", "Silver", "Gold"]})
-    else:
-        conditions.append({"field": "item_price", "operator": "at_least", "value": str(500 + number)})
-    return EarningRule(
-        brand=brand,
-        name=f"Rule {number}",
-        kind=EarningRule.Kind.SCAN,
-        reward_type=EarningRule.Effect.BONUS,
-        reward_value=1,
-        conditions={"all": conditions},
-        limits=[{"per": "member", "what": "points", "period": "month", "most": 500}] if number == EVERY else [],
-        without_end=True,
-    )

@@ -16,7 +16,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from authcodes.models.scans import Scan
-from bench import fill
+from bench import fill, rule_set
 from bench.harness import EMPTY, Scale, data_dir, say
 from brands.identity import tokens
 from brands.models.customer_word import CustomerWord
@@ -191,6 +191,7 @@ def build(*, customers: int, codes: int, history: int = 0) -> Brand:
     factories.milestone(campaign, 5)
     factories.milestone(campaign, 10)
     product = factories.product(brand, retail_price=100)
+    rule_set.add(brand, rule_set.wanted())
     add_customers(brand, customers)
     run("ANALYZE")
     if history:

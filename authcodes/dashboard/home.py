@@ -72,15 +72,23 @@ def days_of(groups: Sequence[Group], filters: Filters, period: Period) -> list[D
 
 def hours_of(groups: Sequence[Group], period: Period) -> list[Hour]:
     """Whatever the other filters: no rollup knows the hours of single codes and places. One statement."""
+    if not groups:
+        return []
+    open_since = [group.until + DAY if group.until else period.first for group in groups]
     rows = [
-        (brand_id, str(group.zone), group.until + DAY if group.until else period.first)
-        for group in groups
+        (brand_id, str(group.zone), day)
+        for group, day in zip(groups, open_since, strict=True)
         for brand_id in group.brand_ids
     ]
-    if not rows:
-        return []
     brands, zones, since = (list(column) for column in zip(*rows, strict=True))
-    values = {"brands": brands, "zones": zones, "since": since, "first": period.first, "last": period.last}
+    values = {
+        "brands": brands,
+        "zones": zones,
+        "since": since,
+        "moment": min(group.midnight(max(day, period.first)) for group, day in zip(groups, open_since, strict=True)),
+        "first": period.first,
+        "last": period.last,
+    }
     return [Hour(*row) for row in rows_of(COUNT_HOURS.text, values)]
 
 

@@ -129,8 +129,10 @@ def scans(*, brands: Iterable[Brand], filters: Filters, max_places: int = MAX_PL
     return scans_of(groups(brands, timezone.now()), filters, max_places=max_places)
 
 
-def scans_of(result: Sequence[Group], filters: Filters, *, max_places: int = MAX_PLACES) -> Scans:
-    """One statement."""
+def scans_of(
+    result: Sequence[Group], filters: Filters, *, max_places: int = MAX_PLACES, unique_scanners: int | None = None
+) -> Scans:
+    """One statement. `unique_scanners`: where it is known, it is not counted."""
     if not result:
         return Scans()
     parameters = Parameters()
@@ -140,9 +142,12 @@ def scans_of(result: Sequence[Group], filters: Filters, *, max_places: int = MAX
         single=_union([part for it in sources for part in it.single(["day", "product_id", "location", "user_id"])]),
         rolled=_also([part for it in sources for part in it.rolled(["day", "product_id"])]),
         rolled_places=_also([part for it in sources for part in it.rolled_places()]),
-        known_unique_scanners=_also([part for it in sources for part in it.known_unique_scanners()]),
+        known_unique_scanners=""
+        if unique_scanners is not None
+        else _also([part for it in sources for part in it.known_unique_scanners()]),
     )
-    return _display_rows(_rows(statement, parameters))
+    found = _display_rows(_rows(statement, parameters))
+    return found if unique_scanners is None else replace(found, unique_scanners=unique_scanners)
 
 
 def delivery(*, brands: Iterable[Brand]) -> Delivery:

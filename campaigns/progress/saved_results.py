@@ -1,4 +1,4 @@
-"""Results of campaigns that take long to count, kept in Redis for a few minutes: a page shows them at once."""
+"""Results of campaigns that take long to count, saved in Redis for a few minutes: a page shows them at once."""
 
 import json
 from dataclasses import asdict
@@ -11,19 +11,17 @@ from campaigns.models.campaigns import Campaign
 from campaigns.progress import results
 from campaigns.progress.results import CampaignResults, DayResults, MilestoneResults
 from core.json_values import iso
-from core.redis import client
+from core.redis import slow_answers
 
 # What is counted faster is counted anew for each page.
 SLOW_SECONDS = 0.3
-# Kept for so many times as long as counting takes: it costs no more than this share of a processor.
-TIMES, MAX_SECONDS = 120, 600
 
 
 def latest(campaign: Campaign, *, at: datetime) -> tuple[CampaignResults, datetime]:
     """The results, and when they were counted: at `at`, or a few minutes before where counting takes long."""
     key = f"campaign-results:{campaign.pk}:{campaign.target_value}"
-    stored = client.ask(lambda: client.client().get(key))
-    if isinstance(stored, bytes):
+    stored = slow_answers.saved(key)
+    if stored:
         data = json.loads(stored)
         counted_at = datetime.fromisoformat(data.pop("at"))
         if counted_at <= at + timedelta(seconds=1):
@@ -33,14 +31,8 @@ def latest(campaign: Campaign, *, at: datetime) -> tuple[CampaignResults, dateti
     seconds = monotonic() - began
     if seconds >= SLOW_SECONDS:
         text = json.dumps({**asdict(counted), "days": _days(counted), "at": iso(at.astimezone(UTC))}, default=str)
-        life = min(MAX_SECONDS, max(1, int(seconds * TIMES)))
-        client.ask(lambda: client.client().set(key, text, ex=life))
+        slow_answers.save(key, text, seconds=seconds)
     return counted, at
-
-
-def reset(campaign: Campaign) -> None:
-    """So that the next page counts anew, after somebody has changed what the results say."""
-    client.ask(lambda: client.client().delete(f"campaign-results:{campaign.pk}:{campaign.target_value}"))
 
 
 def _days(counted: CampaignResults) -> dict[str, Any]:

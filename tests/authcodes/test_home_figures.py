@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from authcodes.admin.overview.scan_map import window
 from authcodes.codes.ranges import resolve_range
+from authcodes.dashboard import home as home_figures
 from authcodes.models.scans import Scan
 from authcodes.places.positions import position_of
 from authcodes.printing import runs, selection
@@ -59,6 +60,23 @@ def alerts(page: Any) -> list[str]:
 
 def local(at: datetime, brand: Brand) -> date:
     return at.astimezone(brand.zone).date()
+
+
+def test_of_many_scans_who_made_them_is_counted_every_few_minutes(
+    brand: Brand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(brand, random.Random(5))
+    counted = home(brand).scans
+    monkeypatch.setattr(home_figures, "MANY_SCANS", 1)
+
+    first = home(brand).scans
+    Scan.objects.filter(brand=brand).update(user=None)
+    again = home(brand).scans
+
+    assert first == counted
+    assert counted.unique_scanners > 0
+    assert (again.unique_scanners, again.total) == (counted.unique_scanners, counted.total)
+    assert home(brand, period="7").scans.unique_scanners == 0
 
 
 # --- Days ------------------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ class Home:
     def read_scans(self, now: Any) -> None:
         brands = self.those(SCANS)
         of_scans = self.groups if len(brands) == len(self.brands) else groups(brands, now)
-        self.scans = figures.scans_of(of_scans, self.filters, max_places=scan_map.MAX_PLACES)
+        self.scans = home_figures.scans_of(of_scans, self.filters, max_places=scan_map.MAX_PLACES)
         before = self.chosen.period.before
         self.scan_days = ScanDays(self.chosen.period, self.scans.days)
         self.scan_days_before = ScanDays(before, home_figures.days_of(of_scans, self.requested, before))

@@ -146,8 +146,8 @@ def scans_of(
         if unique_scanners is not None
         else _also([part for it in sources for part in it.known_unique_scanners()]),
     )
-    found = _display_rows(_rows(statement, parameters))
-    return found if unique_scanners is None else replace(found, unique_scanners=unique_scanners)
+    counted = _display_rows(_rows(statement, parameters))
+    return counted if unique_scanners is None else replace(counted, unique_scanners=unique_scanners)
 
 
 def delivery(*, brands: Iterable[Brand]) -> Delivery:

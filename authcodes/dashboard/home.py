@@ -69,11 +69,11 @@ def scans_of(groups: Sequence[Group], filters: Filters, *, max_places: int) -> S
     key = f"unique-scanners:{sha256(repr((groups, filters)).encode()).hexdigest()}"
     saved = slow_answers.saved(key)
     began = monotonic()
-    found = figures.scans_of(groups, filters, max_places=max_places, unique_scanners=int(saved) if saved else None)
+    counted = figures.scans_of(groups, filters, max_places=max_places, unique_scanners=int(saved) if saved else None)
     seconds = monotonic() - began
-    if saved is None and found.total >= MANY_SCANS:
-        slow_answers.save(key, str(found.unique_scanners), seconds=seconds)
-    return found
+    if saved is None and counted.total >= MANY_SCANS:
+        slow_answers.save(key, str(counted.unique_scanners), seconds=seconds)
+    return counted
 
 
 def days_of(groups: Sequence[Group], filters: Filters, period: Period) -> list[Day]:

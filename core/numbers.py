@@ -19,4 +19,4 @@ def rounded(number: Decimal | float, places: int) -> str:
 def signed(number: Decimal | float, places: int = 0) -> str:
     """With the sign of a change, also where it is a plus. The sign stays before the number in every language."""
     mark = "\u200e" if get_language_bidi() else ""
-    return f"{mark}{'-' if number < 0 else '+'}{rounded(abs(number), places)}"
+    return f"{mark}{'-' if number < 0 else '+'}{rounded(-number if number < 0 else number, places)}"

@@ -23,6 +23,7 @@ STORES = {
     "record": "args",
     "credited": "args",
 }
+SHOWN = ("Card", "Row", "Tile", "Chart")  # what a page shows may have a note, too
 STORED = {"action", "note", "sender_note", "receiver_note", "settlement_note"}
 
 main, po = tool("catalogues.__main__"), tool("catalogues.po")
@@ -159,7 +160,7 @@ def stored_in(node: ast.AST) -> list[ast.AST]:
     if not isinstance(node, ast.Call):
         return []
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    named = [each.value for each in node.keywords if each.arg in STORED and name not in {"Card", "Row", "Tile"}]
+    named = [each.value for each in node.keywords if each.arg in STORED and not name.endswith(SHOWN)]
     titles = [each.value for each in node.keywords if each.arg == "title"] if "queue" in ast.unparse(node.func) else []
     return [*named, *titles, *(node.args if name in STORES or ast.unparse(node.func) == "run.log" else [])]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.functional import lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -49,7 +50,8 @@ def text_field(part: str, label: Any, language: str, widget: forms.Widget) -> fo
     """One more letter than may be stored: what is too long is answered with the rule of all texts."""
     help_text = gettext_lazy("At most %(most)s characters.")
     field = forms.CharField(label=label, required=False, widget=widget, strip=False)
-    field.help_text = help_text % {"most": grouped(MAX_LENGTHS[part])} if language == Language.ENGLISH else ""
+    said = lazy(lambda: str(help_text) % {"most": grouped(MAX_LENGTHS[part])}, str)
+    field.help_text = said() if language == Language.ENGLISH else ""
     return field
 
 

@@ -278,4 +278,4 @@ def percent(number: float | None) -> str:
 
 
 def money(month: Month) -> str:
-    return f"{grouped(month.liability)} {month.currency}"
+    return f"{'-' if month.liability is None else grouped(month.liability)} {month.currency}"

@@ -78,7 +78,7 @@ def mirrored(selector: str, declarations: str) -> Iterator[str]:
     for name, value in names.items():
         if name == "text-align" and value in SIDES:
             turned[name] = SIDES[value]
-        elif SIDED.fullmatch(name):
+        elif SIDED.fullmatch(name) and "50%" not in value:  # the middle is the middle
             other = re.sub("left|right", lambda side: SIDES[side[0]], name)
             turned[other] = value
             if other not in names:

@@ -36,7 +36,7 @@ def test_the_language_is_chosen_before_the_login_and_in_the_menu_behind_the_name
 
     with olivia.page.expect_navigation():
         olivia.page.locator("select[name=language]").select_option(label="Deutsch")
-    olivia.button("Anmelden").wait_for()
+    olivia.page.get_by_role("button", name="Anmelden").wait_for()
     olivia.page.locator("[name=username]").fill(person.email)
     olivia.page.locator("[name=password]").fill(factories.PASSWORD)
     olivia.page.keyboard.press("Enter")

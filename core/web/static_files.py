@@ -8,7 +8,7 @@ from whitenoise.compress import Compressor
 from whitenoise.storage import CompressedStaticFilesStorage
 
 
-class GzipOnce(Compressor):
+class GzipOnce(Compressor):  # type: ignore[misc] # whitenoise has no types
     """Leaves the copies of files alone that are as they were, so that a restart compresses nothing again."""
 
     def compress(self, path: str) -> Iterator[str]:
@@ -19,7 +19,7 @@ class GzipOnce(Compressor):
         return copies
 
 
-class CompressedFiles(CompressedStaticFilesStorage):
+class CompressedFiles(CompressedStaticFilesStorage):  # type: ignore[misc]
     """With gzip alone: Brotli saves a tenth more and takes thirty times as long."""
 
     def create_compressor(self, **options: Any) -> Compressor:

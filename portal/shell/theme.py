@@ -121,7 +121,8 @@ def address(brand: Brand | None) -> str:
 
 def has_own_accent(brand: Brand) -> bool:
     """Whether somebody chose one: a brand that did not is shown in the product's colours."""
-    return brand.colour_accent != Brand._meta.get_field("colour_accent").default  # noqa: SLF001 - Django's public API
+    default: str = Brand._meta.get_field("colour_accent").default  # noqa: SLF001 - Django's public API
+    return brand.colour_accent != default
 
 
 def style_sheet(request: HttpRequest, pk: int, slug: str) -> HttpResponse:  # noqa: ARG001 - another look has another address

@@ -46,7 +46,7 @@ def test_an_empty_list_of_codes_leads_to_a_new_batch(client):
 def test_who_may_not_take_the_step_is_not_sent_there():
     page = browser(staff(factories.brand(), role="printer")).get(address("authcodes.authcode"))
 
-    assert "No auth codes yet" in text(page)
+    assert "No codes yet" in text(page)
     assert "Create a batch</" not in text(page)
 
 

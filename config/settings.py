@@ -576,11 +576,12 @@ STATIC_ROOT = Path(env.text("STATIC_ROOT", str(DATA_DIR / "static"))).expanduser
 # What jobs make and staff upload. On this disk it serves one host; several share a bucket.
 MEDIA_ROOT = DATA_DIR / "media"
 S3_BUCKET = env.text("S3_BUCKET")
-if S3_BUCKET:
-    STORAGES = {
-        "default": env.bucket(S3_BUCKET, endpoint=env.text("AWS_ENDPOINT_URL_S3")),
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    }
+STORAGES = {
+    "default": env.bucket(S3_BUCKET, endpoint=env.text("AWS_ENDPOINT_URL_S3"))
+    if S3_BUCKET
+    else {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "core.web.static_files.CompressedFiles"},
+}
 # Fonts (TTF, OTF, TTC) for what labels could not show else, such as Chinese; for web and workers alike.
 LABEL_FONTS = env.listed("LABEL_FONTS", env.file)
 # Whom a customer may ask about a code that nobody's app or key brought.
@@ -595,6 +596,7 @@ UNFOLD = {
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "portal.shell.site.mark"}],
     "SHOW_HISTORY": True,
     "STYLES": ["portal.shell.site.stylesheet"],
+    "COLORS": {each: f"portal.shell.theme.{each}" for each in ("base", "primary", "field")},
     "SIDEBAR": {
         "show_search": False,
         "command_search": True,

@@ -1,10 +1,13 @@
 """Colours: how well one can be read on another, by the rule of WCAG 2.2."""
 
 import re
+from collections.abc import Sequence
 
 SHAPE = re.compile(r"#[0-9a-f]{6}")
 READABLE = 4.5  # to 1, for text; WCAG 2.2, 1.4.3
 VISIBLE = 3.0  # to 1, for what is not text; WCAG 2.2, 1.4.11
+MIDDLE = 0.18  # luminance of a ground on which white and black read equally well
+STEPS = 50  # shades between a colour and white or black
 
 
 def contrast(one: str, other: str) -> float:
@@ -32,3 +35,13 @@ def mixed(one: str, other: str, share: float) -> str:
     """`one` with a `share` (0 to 1) of `other` in it."""
     parts = [(int(one[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5)]
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in parts)
+
+
+def corrected(colour: str, *, grounds: Sequence[str], least: float) -> str:
+    """`colour` itself where it stands out from each ground by `least`; else with the white or black that it takes.
+
+    The first ground says which: a light one asks for black, a dark one for white.
+    """
+    towards = "#000000" if luminance(grounds[0]) > MIDDLE else "#ffffff"
+    shades = (mixed(colour, towards, step / STEPS) for step in range(STEPS + 1))
+    return next(shade for shade in shades if all(contrast(shade, ground) >= least for ground in grounds))

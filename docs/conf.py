@@ -25,10 +25,11 @@ nitpicky = True
 suppress_warnings = ["misc.highlighting_failure", "toc.not_included"]
 highlight_language = "none"
 pygments_style = "default"
+html_logo = html_favicon = "../portal/static/portal/mark.svg"
 html_theme_options = {
     "sidebar_hide_name": False,
-    "light_css_variables": {"color-brand-primary": "#4c1d95", "color-brand-content": "#5b21b6"},
-    "dark_css_variables": {"color-brand-primary": "#c4b5fd", "color-brand-content": "#c4b5fd"},
+    "light_css_variables": {"color-brand-primary": "#086e87", "color-brand-content": "#04576c"},
+    "dark_css_variables": {"color-brand-primary": "#4eb8da", "color-brand-content": "#84d1ec"},
 }
 
 

@@ -17,7 +17,7 @@ from core import colours
 from scanpage import assets
 
 ICON_SIZES = {32, 180, 192, 512}
-USE = 2  # how the colours are used: another number where that changes, so that browsers ask for the style sheet again
+USE = 3  # how the colours are used: another number where that changes, so that browsers ask for the style sheet again
 MAX_DARK = 0.18  # luminance up to which a ground is dark by itself
 NIGHT, NIGHT_TEXT, SHARE_OF_CARD = "#12161c", "#f3f4f6", 0.04
 
@@ -41,8 +41,9 @@ def night(brand: Brand) -> str:
     """A dark ground with a breath of the brand's accent, which is lightened until it can be seen and read there."""
     background = colours.mixed(NIGHT, brand.colour_accent, 0.06)
     card = colours.mixed(background, NIGHT_TEXT, SHARE_OF_CARD)
-    accent = lightened(brand.colour_accent, card, colours.VISIBLE)
-    return palette(background, NIGHT_TEXT, accent, lightened(accent, card, colours.READABLE), "dark", brand)
+    accent = colours.corrected(brand.colour_accent, grounds=[card], least=colours.VISIBLE)
+    link = colours.corrected(accent, grounds=[card], least=colours.READABLE)
+    return palette(background, NIGHT_TEXT, accent, link, "dark", brand)
 
 
 def palette(background: str, text: str, accent: str, link: str, scheme: str, logo_of: Brand | None = None) -> str:
@@ -58,12 +59,6 @@ def palette(background: str, text: str, accent: str, link: str, scheme: str, log
         "logo": logo_of.colour_background if logo_of else "transparent",
     }
     return ":root{color-scheme:" + scheme + ";" + ";".join(f"--{name}:{value}" for name, value in named.items()) + "}"
-
-
-def lightened(colour: str, ground: str, least: float) -> str:
-    """A colour with as much white in it as it takes to stand out from a dark ground."""
-    shades = (colours.mixed(colour, "#ffffff", step / 20) for step in range(21))
-    return next(shade for shade in shades if colours.contrast(shade, ground) >= least)
 
 
 @require_safe

@@ -1,6 +1,7 @@
 """What bounds a brand: its quotas, the warnings of them, and how often guessing was stopped there, by the hour."""
 
 from django.db import models
+from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
 from core.moments import DayField, MomentField
@@ -28,7 +29,7 @@ class StoppedAttempts(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()}, {self.hour:%Y-%m-%d %H:%M} UTC"
+        return f"{self.get_kind_display()}, {date_format(self.hour, 'j M Y, H:i')} UTC"
 
 
 class QuotaMail(models.Model):

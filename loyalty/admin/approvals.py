@@ -17,7 +17,6 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity.roles import ACT
 from core.errors import DomainError
-from core.numbers import grouped
 from loyalty.models.approvals import PointsApproval
 from loyalty.points import approvals
 from portal.base.badges import badge
@@ -25,6 +24,7 @@ from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
+from portal.lists.number_columns import format_number
 from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"pending": "warning", "approved": "success", "rejected": "danger", "withdrawn": ""}
@@ -66,7 +66,7 @@ class PointsApprovalAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("total points at most"))
     def total(self, approval: PointsApproval) -> str:
-        return "-" if approval.max_total is None else grouped(approval.max_total)
+        return "-" if approval.max_total is None else format_number(approval.max_total)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         return [*super().get_readonly_fields(request, obj), "state", "requested", "total"]
@@ -80,7 +80,7 @@ class PointsApprovalAdmin(TenantAdmin):
             "approval": approval,
             "approval_state": self.state(approval),
             "requested": described(approval),
-            "total": "" if approval.max_total is None else grouped(approval.max_total),
+            "total": "" if approval.max_total is None else format_number(approval.max_total),
             "row_address": reverse(f"admin:{app}_{model}_change", args=[approval.row_id]),
             "may_decide": approvals.may_decide(approval, staff_user(request)),
             "is_own": approval.requested_by_id == staff_user(request).pk,

@@ -113,7 +113,7 @@ class LoyaltyTransaction(models.Model):
 
     def __str__(self) -> str:
         kind = "adjusted" if self.reason_id.startswith("adjust:") else self.reason
-        return f"{kind} {self.amount} ({self.reason_id})"
+        return f"{kind} {self.amount:,.{2 if self.amount % 1 else 0}f} ({self.reason_id})"
 
     @property
     def change(self) -> Decimal:

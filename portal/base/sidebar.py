@@ -1,7 +1,7 @@
 """The groups of the portal's sidebar: one for each job that people come to do.
 
 A page declares its own entry: `sidebar = SidebarEntry(CUSTOMERS, 1, "group")`. The sidebar shows the groups alone; the
-lists of a group are tabs above its pages, and those that few people need wait under "All rows" there.
+lists of a group are tabs above its pages, and those that few people need wait under "More lists" there.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def list_name(page: Any) -> str:
 class SidebarEntry(NamedTuple):
     """Where a page stands: its group, its position there, and the name of a Material symbol.
 
-    `tab`: whether its list is a tab of the group; the others wait under "All rows".
+    `tab`: whether its list is a tab of the group; the others wait under "More lists".
     """
 
     group: Group

@@ -110,7 +110,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     list_per_page = 30
     list_filter_submit = True
     list_select_related: ClassVar[tuple[str, ...]] = ()
-    compressed_fields = True
+    compressed_fields = False  # labels above their fields
     warn_unsaved_form = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

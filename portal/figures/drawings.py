@@ -28,7 +28,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Stacked bars and, over them, a line of its own scale. `labels`: of the first bar, the last, and some between."""
+    """Bars and, over them, a line of its own scale. `labels`: of the first bar, the last, and some between."""
 
     boxes: tuple[Box, ...]
     line: str
@@ -52,6 +52,22 @@ def line(values: Sequence[Number], *, width: float = LINE_WIDTH, height: float =
     )
 
 
+def steps(values: Sequence[tuple[Number, Number]], *, width: float = LINE_WIDTH, height: float = LINE_HEIGHT) -> str:
+    """The points of a polyline of (place, value), by place: each value stays until the next. From 0 up."""
+    places = [float(place) for place, _value in values]
+    highest = max(float(value) for _place, value in values)
+    span = (places[-1] - places[0]) or 1
+
+    def at(place: float, value: Number) -> str:
+        y = height - height * float(value) / highest if highest else height
+        return f"{width * (place - places[0]) / span:.1f},{y:.1f}"
+
+    points = [at(places[0], values[0][1])]
+    for place, (_before, left), (_at, value) in zip(places[1:], values, values[1:], strict=False):
+        points += [at(place, left), at(place, value)]
+    return " ".join(points)
+
+
 def bars(
     names: Sequence[str],
     titles: Sequence[str],
@@ -60,32 +76,38 @@ def bars(
     over: Sequence[Number] = (),
     number: str = "{:,.0f}",
     max_labels: int = 4,
+    are_parts: bool = True,
 ) -> Chart:
-    """A bar for each name, of the parts that the series give it, from the bottom up. `over`: the values of the line."""
-    totals = [sum(float(values[place]) for _kind, values in series) for place in range(len(names))]
-    highest = max(totals, default=0) or 1
+    """A place for each name, with what the series give it: parts of one bar from the bottom up or, if they are
+    no parts, bars side by side. `over`: the values of the line.
+    """
+    columns = [[float(values[place]) for _kind, values in series] for place in range(len(names))]
+    highest = max((sum(column) if are_parts else max(column) for column in columns), default=0)
     slot = CHART_WIDTH / max(len(names), 1)
+    width = slot * (1 - GAP) / (1 if are_parts else len(series))
     boxes = []
-    for place, title in enumerate(titles):
-        base = CHART_HEIGHT
-        for kind, values in series:
-            height = float(values[place]) / highest * CHART_HEIGHT
+    for place, (title, column) in enumerate(zip(titles, columns, strict=True)):
+        x, base = place * slot + slot * GAP / 2, CHART_HEIGHT
+        for nth, (value, (kind, _values)) in enumerate(zip(column, series, strict=True)):
+            height = value / (highest or 1) * CHART_HEIGHT
             if height <= 0:
                 continue
-            base -= height
-            x = place * slot + slot * GAP / 2
-            boxes.append(Box(f"{x:.1f}", f"{base:.1f}", f"{slot * (1 - GAP):.1f}", f"{height:.1f}", kind, title))
+            base = base - height if are_parts else CHART_HEIGHT - height
+            left = x if are_parts else x + nth * width
+            boxes.append(Box(f"{left:.1f}", f"{base:.1f}", f"{width:.1f}", f"{height:.1f}", kind, title))
     count = min(max_labels, len(names))
     labels = [names[round(place * (len(names) - 1) / max(count - 1, 1))] for place in range(count)]
-    drawn = ""
-    if over:
-        peak = max(float(value) for value in over) or 1
-        drawn = " ".join(
-            f"{(place + 0.5) * slot:.1f},{CHART_HEIGHT - float(value) / peak * (CHART_HEIGHT - 8):.1f}"
-            for place, value in enumerate(over)
-        )
     line_top = number.format(max(over)) if over else ""
-    return Chart(tuple(boxes), drawn, tuple(labels), number.format(highest if totals else 0), line_top)
+    return Chart(tuple(boxes), _line_over(over, slot), tuple(labels), number.format(highest), line_top)
+
+
+def _line_over(values: Sequence[Number], slot: float) -> str:
+    """From the middle of each bar to the next, with some room above."""
+    peak = max((float(value) for value in values), default=0) or 1
+    return " ".join(
+        f"{(place + 0.5) * slot:.1f},{CHART_HEIGHT - float(value) / peak * (CHART_HEIGHT - 8):.1f}"
+        for place, value in enumerate(values)
+    )
 
 
 def cells(values: Sequence[Sequence[int]], titles: Sequence[Sequence[str]], *, size: float = 24) -> tuple[Box, ...]:

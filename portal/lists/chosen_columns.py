@@ -6,13 +6,11 @@ from typing import Any, ClassVar
 
 from django.contrib.admin.utils import label_for_field
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _
 
 from portal.base.tenant_admin import TenantAdmin
-from portal.lists.changelist import CountedChangeList
-from portal.lists.selection import filters_of
+from portal.lists.chips import address_without
 
 COLUMN = "column"
 
@@ -22,15 +20,6 @@ class ColumnChoice:
     name: str
     title: str
     is_chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FilterChip:
-    """A filter that limits the list, in words; `address` is the list without it, and `label` says so."""
-
-    text: str
-    label: str
-    address: str
 
 
 class ChoosesColumns(TenantAdmin):
@@ -59,7 +48,6 @@ class ChoosesColumns(TenantAdmin):
         context = getattr(response, "context_data", None)
         if context and "cl" in context:
             context["column_choices"] = list(self.choices_of(request))
-            context["filter_chips"] = list(chips_of(request, context["cl"]))
             context["resent_parameters"] = list(resent_parameters(request))
             context["without_columns"] = address_without(request, COLUMN, ORDER_VAR)
         return response
@@ -77,20 +65,3 @@ def resent_parameters(request: HttpRequest) -> Iterator[tuple[str, str]]:
     for name, values in request.GET.lists():
         if name not in {COLUMN, ORDER_VAR, PAGE_VAR}:
             yield from ((name, value) for value in values)
-
-
-def chips_of(request: HttpRequest, changes: CountedChangeList) -> Iterator[FilterChip]:
-    """In the order in which `filters_of` names them."""
-    names = [
-        name for spec in changes.filter_specs for name in spec.expected_parameters() if name and request.GET.get(name)
-    ]
-    names += ["q"] if changes.query else []
-    for text, name in zip(filters_of(request, changes), names, strict=True):
-        yield FilterChip(text, _("%(filter)s: remove") % {"filter": text}, address_without(request, name))
-
-
-def address_without(request: HttpRequest, *names: str) -> str:
-    query: QueryDict = request.GET.copy()
-    for name in (*names, PAGE_VAR):
-        query.pop(name, None)
-    return f"?{query.urlencode()}" if query else request.path

@@ -10,6 +10,9 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
 
 from portal.base.tenant_admin import TenantAdmin
+from portal.lists.ids import is_id
+
+__all__ = ["LiveAdmin", "is_id"]
 
 MAX_WATCHED = 100  # rows that one page asks about at once
 
@@ -53,8 +56,3 @@ class LiveAdmin(TenantAdmin):
         address = reverse(f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_live")
         marked = '<span data-live-row="{}" data-live-column="{}" data-live-address="{}">{}</span>'
         return format_html(marked, obj.pk, column, address, html)
-
-
-def is_id(text: str) -> bool:
-    """Whether a row may have this number; what is none of them makes PostgreSQL fail."""
-    return text.isascii() and text.isdecimal() and len(text) < 19

@@ -1,29 +1,55 @@
 """The rows and filters that a list of the portal shows."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.utils import NotRelationField, get_fields_from_path
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.contrib.messages.api import MessageFailure
-from django.db.models import QuerySet
+from django.core.exceptions import FieldDoesNotExist
+from django.db.models import BooleanField, DateField, QuerySet
 from django.http import HttpRequest, QueryDict
+from django.utils.formats import date_format
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from brands.models.people import User
-from portal.lists.live import is_id
+from brands.tenants import local_time
+from portal.lists.ids import is_id
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Something that limits a list, in words, and the parameter of the address that asks for it."""
+
+    parameter: str
+    text: str
+
+
+def limits_of(request: HttpRequest, changes: Any) -> list[Limit]:
+    """What limits the list: its filters, what a link asks for beside them, and the search."""
+    named = [(name, spec) for spec in changes.filter_specs for name in spec.expected_parameters() if name]
+    result = []
+    for name, spec in named:
+        if value := request.GET.get(name):
+            text = _text_of(request, getattr(spec, "field", None), spec, value)
+            result.append(Limit(name, f"{capfirst(spec.title)}{_end_of(name)}: {text}"))
+    known = {name for name, _spec in named}
+    for name, values in changes.get_filters_params().items():
+        if name not in known and any(values):
+            field = _field_at(changes.model, name)
+            title = capfirst(str(field.verbose_name)) if field is not None else name
+            result.append(Limit(name, f"{title}: {_text_of(request, field, None, values[-1])}"))
+    if changes.query:
+        result.append(Limit(SEARCH_VAR, _("Search: %(words)s") % {"words": changes.query}))
+    return result
 
 
 def filters_of(request: HttpRequest, changes: Any) -> list[str]:
     """What limits the list, in words for the page."""
-    displayed = [
-        f"{spec.title}{_end_of(name)}: {_text_of(request, spec, request.GET[name])}"
-        for spec in changes.filter_specs
-        for name in spec.expected_parameters()
-        if request.GET.get(name)
-    ]
-    if changes.query:
-        displayed.append(_("search: %(words)s") % {"words": changes.query})
-    return displayed
+    return [limit.text for limit in limits_of(request, changes)]
 
 
 def _end_of(parameter: str) -> str:
@@ -31,12 +57,26 @@ def _end_of(parameter: str) -> str:
     return next((label for end, label in ends.items() if parameter.endswith(end)), "")
 
 
-def _text_of(request: HttpRequest, spec: Any, value: str) -> str:
+def _field_at(model: Any, parameter: str) -> Any:
+    """The field that a lookup such as `batch__state__exact` asks about; None where it is none of the model's."""
+    parts = parameter.split("__")
+    while parts:
+        try:
+            return get_fields_from_path(model, "__".join(parts))[-1]
+        except (FieldDoesNotExist, NotRelationField):
+            parts.pop()
+    return None
+
+
+def _text_of(request: HttpRequest, field: Any, spec: Any, value: str) -> str:
     """A filter's choice as the list names it; a row only if the person may see it."""
-    field = getattr(spec, "field", None)
     if field is not None and field.related_model and is_id(value):
         page: Any = admin.site.get_model_admin(field.related_model)
         return str(page.get_queryset(request).filter(pk=value).first() or value)
+    if isinstance(field, BooleanField) and value in {"0", "1"}:
+        return _("yes") if value == "1" else _("no")
+    if isinstance(field, DateField) and (day := local_time.read_day(value)):
+        return date_format(day, "DATE_FORMAT")
     choices = getattr(field, "flatchoices", None) or getattr(spec, "lookup_choices", None) or ()
     return str(dict(choices).get(value, value))
 

@@ -14,6 +14,7 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from brands import audit_log
@@ -28,6 +29,7 @@ from portal.base.forms import TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
+from portal.lists import local_time
 from portal.unfold import DropdownFilter, PasswordWidget, SelectWidget, action, display
 
 # Roles stand in roles.TABLE; Django's groups would be a second truth.
@@ -168,14 +170,12 @@ class UserAdmin(TenantAdmin):
         return f"{user.first_name_here} {user.last_name_here}".strip()
 
     @display(description=_("date joined"), ordering="date_joined")
-    def joined_here(self, user: Any) -> datetime:
-        result: datetime = user.date_joined if user.is_ours else user.enrolled_here
-        return result
+    def joined_here(self, user: Any) -> SafeString:
+        return moment(user.date_joined if user.is_ours else user.enrolled_here)
 
     @display(description=_("address verified"))
-    def verified_here(self, user: Any) -> datetime | None:
-        result: datetime | None = user.email_verified_at if user.is_ours else None
-        return result
+    def verified_here(self, user: Any) -> SafeString | None:
+        return moment(user.email_verified_at) if user.is_ours and user.email_verified_at else None
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -268,3 +268,8 @@ def as_known(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
 
 def working_for(within: BrandScope) -> QuerySet[User]:
     return User.objects.order_by().filter(staff_roles__brand__in=within.brand_ids)
+
+
+def moment(at: datetime) -> SafeString:
+    """As lists and forms show it."""
+    return local_time.display_moment(at, timezone.get_current_timezone())

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST
 from brands.identity import roles
 from brands.identity.roles import VIEW
 from brands.models.tenants import Brand
+from portal.shell import theme
 
 KEY = "brand"
 MAX_OFFERED = 500  # more, which only an operator has, are found in the list of brands
@@ -32,7 +33,7 @@ def offered(request: HttpRequest) -> list[Brand]:
     within = roles.full_scope(request.user, VIEW, "brands.brand")
     if not within.everywhere and len(within.brand_ids) < 2:
         return []
-    brands = list(within.of(Brand.objects.only("name", "logo_id", "is_sandbox"), "pk")[:MAX_OFFERED])
+    brands = list(within.of(Brand.objects.only("name", "logo_id", "is_sandbox", "colour_accent"), "pk")[:MAX_OFFERED])
     return brands if len(brands) > 1 else []
 
 
@@ -69,9 +70,15 @@ def pages() -> set[str]:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """What the switcher's template shows, and the brand whose name and logo the pages bear."""
+    """What the switcher's template shows, and the brand whose name, logo and accent the pages bear."""
     brands, chosen = offered(request), getattr(request.user, "chosen_brand_id", None)
-    return {"brands_offered": brands, "brand_chosen": chosen, "portal_brand": viewed(request, brands, chosen)}
+    brand = viewed(request, brands, chosen)
+    return {
+        "brands_offered": brands,
+        "brand_chosen": chosen,
+        "portal_brand": brand,
+        "portal_style": theme.address(brand),
+    }
 
 
 def viewed(request: HttpRequest, brands: list[Brand], chosen: int | None) -> Brand | None:
@@ -81,4 +88,4 @@ def viewed(request: HttpRequest, brands: list[Brand], chosen: int | None) -> Bra
     within = roles.full_scope(request.user, VIEW, "brands.brand")
     if within.everywhere or len(within.brand_ids) != 1:
         return None
-    return Brand.objects.only("name", "logo_id", "is_sandbox").filter(pk__in=within.brand_ids).first()
+    return Brand.objects.only("name", "logo_id", "is_sandbox", "colour_accent").filter(pk__in=within.brand_ids).first()

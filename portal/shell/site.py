@@ -33,7 +33,7 @@ from core.errors import QuotaReached
 from portal.base.audit_mixin import audit_context
 from portal.base.tenant_scope import staff_user
 from portal.lists.queries import UnknownFilter, bad_request
-from portal.shell import brand_switcher, language
+from portal.shell import brand_switcher, language, theme
 from portal.shell import search as palette
 from portal.staff_login import views
 from portal.staff_login.account import own
@@ -99,7 +99,12 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
     def get_urls(self) -> list[Any]:
         choice = path("brand/", self.admin_view(brand_switcher.choose), name="choose_brand")
         spoken = path("language/", language.choose, name="choose_language")
-        return [choice, spoken, *urls(self), *super().get_urls()]
+        look = path(
+            "brand/<id:pk>/<slug:slug>.css",
+            self.admin_view(theme.style_sheet, cacheable=True),
+            name="brand_style",
+        )
+        return [choice, spoken, look, *urls(self), *super().get_urls()]
 
     @method_decorator(never_cache)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:

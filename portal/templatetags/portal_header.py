@@ -16,6 +16,16 @@ def portal_breadcrumbs(context: Any) -> dict[str, Any]:
     return {"crumbs": breadcrumbs.crumbs(context["request"], context)}
 
 
+@register.simple_tag(takes_context=True)
+def portal_title(context: Any) -> str:
+    """What a tab of the browser says: where one is, in the words of the breadcrumbs."""
+    request = context.get("request")
+    if request is None or not context.get("has_permission"):
+        return str(context.get("title") or "")
+    path = breadcrumbs.crumbs(request, context)
+    return " · ".join(crumb.title for crumb in path[:-3:-1])
+
+
 @register.inclusion_tag("admin/portal/tabs.html", takes_context=True)
 def group_tabs(context: Any) -> dict[str, Any]:
     """The lists next to the one that the page belongs to."""

@@ -74,8 +74,8 @@ def test_list_leads_to_its_export_with_its_filters(client):
 
     assert f'href="{export_address("authcodes.authcode", "?status=expired&amp;q=AB")}"' in shown
     page = text(client.get(export_address("authcodes.authcode", "?status=expired&q=AB")))
-    assert "status: Expired" in page
-    assert "search: AB" in page
+    assert "Status: Expired" in page
+    assert "Search: AB" in page
 
 
 def test_export_page_names_the_filters_as_the_list_does(client, brand):
@@ -83,9 +83,9 @@ def test_export_page_names_the_filters_as_the_list_does(client, brand):
     query = f"?batch__id__exact={batch.pk}&reason__exact=bad_tag&scanned_at_from=2026-03-01"
 
     assert client.get(export_address("authcodes.scan", query)).context["filters"] == [
-        "reason: Signature missing or wrong",
-        "scanned at from: 2026-03-01",
-        "batch: Spring tea",
+        "Reason: Signature missing or wrong",
+        "Scanned at from: 1 Mar 2026",
+        "Batch: Spring tea",
     ]
 
 

@@ -597,7 +597,7 @@ def test_codes_of_a_filtered_list_are_printed(client, brand, batch):
     preview = client.post(listed, {**GOOD, "brand": brand.pk, "preview": "1", "what": "png"})
     client.post(listed, {**GOOD, "brand": brand.pk, "confirm": "1", "what": "png"})
 
-    assert "status: Deactivated" in text(preview)
+    assert "Status: Deactivated" in text(preview)
     assert client.get(preview.context["preview_url"]).status_code == 200
     run = finished(PrintRun.objects.get())
     assert (run.batch, run.first_code, run.last_code, run.codes) == (None, "CD-0001", "CD-0002", 2)

@@ -51,7 +51,7 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     expect(page.locator("[name=points_2]")).to_be_hidden()
     complaints += manager.audit() + manager.axe()
     pictured(manager, f"wizard-goal-{size[0]}")
-    click(page.get_by_role("button", name="5. Words"))
+    click(page.get_by_role("button", name="5. Names"))
     page.locator("[name=name]").fill("Two cups")
     expect(page.locator("[data-see=name]")).to_have_text("Two cups")
     pictured(manager, f"wizard-words-{size[0]}")
@@ -91,7 +91,7 @@ def test_a_wrong_entry_opens_its_step_with_everything_as_it_was_typed(window, br
     manager.goto("campaigns/campaign/new/?template=collect")
     page.get_by_role("button", name="2. Goal and milestones").click()
     page.locator("[name=at_1]").fill("11")
-    page.get_by_role("button", name="5. Words").click()
+    page.get_by_role("button", name="5. Names").click()
     page.locator("[name=name]").fill("Eleven")
     page.get_by_role("button", name="6. Launch").click()
     page.get_by_role("button", name="Launch or schedule").click()
@@ -142,7 +142,7 @@ def test_what_was_typed_is_there_again_after_the_session_ended(portal, browser, 
     manager.login(person.email, factories.PASSWORD)
     page = manager.page
     manager.goto("campaigns/campaign/new/?template=collect")
-    page.get_by_role("button", name="5. Words").click()
+    page.get_by_role("button", name="5. Names").click()
     page.locator("[name=name]").fill("Nearly lost")
     kept = [each for each in manager.context.cookies() if each["name"] != "sessionid"]
     manager.context.clear_cookies()

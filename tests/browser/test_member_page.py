@@ -94,6 +94,6 @@ def test_the_best_customers_come_first_with_the_columns_that_one_chose(window, b
     first = owner.page.locator("#result_list tbody").first
     first.get_by_text("Zoe").first.wait_for()
     assert "Joined" not in owner.page.locator("#result_list thead").inner_text()
-    owner.page.get_by_role("link", name="status: Active: remove").click()
+    owner.page.get_by_role("link", name="Status: Active: remove").click()
     owner.page.wait_for_url(lambda url: "status__exact" not in url)
     assert "column=" in owner.page.url

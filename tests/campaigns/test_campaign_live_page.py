@@ -227,9 +227,11 @@ def test_bars_add_up_days_that_share_one():
 
     chart = bars.chart_of(days, first=first, last=first + timedelta(days=99))
 
-    assert len(chart.bars) <= bars.MAX_DAYS
-    assert (sum(bar.begun for bar in chart.bars), sum(bar.won for bar in chart.bars)) == (100, 200)
-    assert max(bar.won_height for bar in chart.bars) <= bars.HEIGHT
+    assert len(chart.boxes) <= 2 * bars.MAX_DAYS
+    assert sum(int(box.title.rpartition(": ")[2].split(" / ")[0]) for box in chart.boxes if box.kind == "begun") == 100
+    assert sum(int(box.title.rpartition(" / ")[2]) for box in chart.boxes if box.kind == "won") == 200
+    assert max(float(box.height) for box in chart.boxes if box.kind == "won") == float(chart.height)
+    assert {box.height for box in chart.boxes if box.kind == "begun"} <= {"100.0", "50.0", "75.0", "25.0"}
 
 
 def test_a_claim_that_waits_is_shown_as_waiting(brand, customer):

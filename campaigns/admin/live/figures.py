@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns import linked
-from campaigns.admin.live.bars import Chart, chart_of
+from campaigns.admin.live.bars import chart_of
 from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone
 from campaigns.progress.lifecycle import State
 from campaigns.progress.results import CampaignResults, MilestoneResults
@@ -19,6 +19,7 @@ from core.numbers import grouped
 from loyalty.rewards import pools
 from portal.base.badges import badge
 from portal.figures.cards import share
+from portal.figures.drawings import Chart
 from portal.lists.local_time import moment_text
 from portal.lists.number_columns import format_number, format_points
 
@@ -47,6 +48,10 @@ class MilestoneLine:
     share: float  # of those who take part
     gives: str
     stock: SafeString | str
+
+    @property
+    def at(self) -> str:
+        return f"{self.milestone.threshold:,}"
 
     @property
     def reached(self) -> str:
@@ -90,7 +95,7 @@ def what_it_gives(milestone: Milestone) -> str:
     """Points, or a thing that a till hands out."""
     if milestone.reward_points:
         return format_points(milestone.reward_points)
-    return _("a reward of the catalogue") if milestone.reward_id else _("a thing with a code for the till")
+    return _("a reward of the catalogue") if milestone.reward_id else _("a reward with a code for the till")
 
 
 def stock_text(left: int | None) -> SafeString | str:

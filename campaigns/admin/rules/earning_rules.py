@@ -32,8 +32,10 @@ from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.importable import ImportingAdmin
+from portal.lists import local_time
 from portal.lists.filters import ValuesFilter
 from portal.lists.live import is_id
+from portal.lists.number_columns import format_number
 from portal.unfold import ChoicesFilter, display
 
 State = EarningRule.State
@@ -125,7 +127,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
     def state_changed(self, rule: EarningRule) -> str:
         if not rule.pk:
             return "-"
-        at = timezone.localtime(rule.state_changed_at).strftime("%Y-%m-%d %H:%M")
+        at = local_time.moment_text(rule.state_changed_at, timezone.get_current_timezone())
         return f"{at} · {rule.state_changed_by.get_full_name()}" if rule.state_changed_by else at
 
     @display(description=gettext_lazy("given so far"))
@@ -137,7 +139,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         if any((rule.budget.events if each.counts_events else rule.budget.points) >= each.amount for each in own):
             return badge("danger", _("Out of budget"))
         return _("%(points)s points, %(events)s times") % {
-            "points": grouped(rule.budget.points),
+            "points": format_number(rule.budget.points),
             "events": grouped(rule.budget.events),
         }
 

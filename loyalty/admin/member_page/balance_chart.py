@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any
 
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from loyalty.models.ledger import LoyaltyTransaction
+from portal.figures import drawings
 from portal.lists.number_columns import format_number
 
 MAX_ENTRIES = 500
@@ -67,29 +67,13 @@ def chart_of(entries: Sequence[LoyaltyTransaction], *, balance: Decimal, zone: A
     if len(entries) == MAX_ENTRIES:
         shortened = _("The last %(number)d ledger entries.") % {"number": MAX_ENTRIES}
     return BalanceChart(
-        line=line_of(steps, highest),
+        line=drawings.steps([(at.timestamp(), after) for at, _change, after in steps], width=WIDTH, height=HEIGHT),
         highest=format_number(highest),
         first=date_format(steps[0][0].astimezone(zone), "SHORT_DATE_FORMAT"),
         last=date_format(steps[-1][0].astimezone(zone), "SHORT_DATE_FORMAT"),
         months=months_of(steps, zone),
         note=shortened,
     )
-
-
-def line_of(steps: Sequence[tuple[datetime, Decimal, Decimal]], highest: Decimal) -> str:
-    """In steps: the balance stays until the next entry."""
-    begin, end = steps[0][0], max(steps[-1][0], steps[0][0])
-    seconds = (end - begin).total_seconds() or 1
-
-    def place(at: datetime, points: Decimal) -> str:
-        x = WIDTH * (at - begin).total_seconds() / seconds
-        y = HEIGHT - HEIGHT * float(points / highest) if highest else HEIGHT
-        return f"{min(max(x, 0), WIDTH):.1f},{y:.1f}"
-
-    line = [place(steps[0][0], steps[0][2])]
-    for (_at, _change, before), (at, _own, after) in pairwise(steps):
-        line += [place(at, before), place(at, after)]
-    return " ".join(line)
 
 
 def months_of(steps: Sequence[tuple[datetime, Decimal, Decimal]], zone: Any) -> list[MonthRow]:

@@ -1,7 +1,6 @@
 """The head of a member's page: who it is, the level with what is missing to the next, and the balance."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from loyalty.admin.members.level_ends import level_end_text
 from loyalty.models.accounts import UserPoints
+from loyalty.models.programme.listed_members import ListedMember
 from loyalty.points import birthdays, levels
 from loyalty.points.level_periods.ends import counted_points
 from loyalty.points.levels import Level
@@ -19,6 +19,7 @@ from portal.lists import local_time
 from portal.lists.number_columns import format_number, format_points
 
 COLOURS = {"active": "success", "blocked": "danger", "merged": ""}
+LISTING = "listing"  # the account's sort keys
 AROUND = 100  # of the ring's line, which its template says by pathLength
 
 
@@ -42,9 +43,21 @@ class Header:
     details: list[tuple[str, Any]]
 
 
-def header_of(member: UserPoints, *, name: str, last_seen: datetime | None) -> Header:
+def listing_of(member: UserPoints) -> ListedMember | None:
+    """None for a member of the last minute."""
+    return getattr(member, LISTING, None)
+
+
+def last_seen(member: UserPoints) -> SafeString | str:
+    """As the list of members sorts by it: refresh_listed_members.sql says what counts."""
+    listing = listing_of(member)
+    if listing is None or listing.last_seen_at <= member.enrolled_at:
+        return _("not yet")
+    return local_time.display_moment(listing.last_seen_at, member.brand.zone)
+
+
+def header_of(member: UserPoints, *, name: str) -> Header:
     zone = member.brand.zone
-    seen = local_time.display_moment(last_seen, zone) if last_seen else _("not yet")
     optional = ((_("Pending"), member.points_pending), (_("Owed"), member.points_owed))
     return Header(
         name=name,
@@ -56,7 +69,7 @@ def header_of(member: UserPoints, *, name: str, last_seen: datetime | None) -> H
             *((label, format_number(points)) for label, points in optional if points),
             (_("Spent"), format_number(member.redeemed)),
             (_("Joined"), local_time.display_moment(member.enrolled_at, zone)),
-            (_("Last seen"), seen),
+            (_("Last seen"), last_seen(member)),
         ],
         details=list(details_of(member)),
     )

@@ -1,7 +1,6 @@
 """The page of a member, in place of Django's form: the numbers are the ledger's, so there is nothing to type."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -24,17 +23,14 @@ from loyalty.admin.members.corrections import name_of
 from loyalty.admin.members.merges import Merging
 from loyalty.models.accounts import UserPoints
 from loyalty.models.consents import Consent
-from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import Channel, Language, Topic
 from loyalty.notifications import devices, preferences
-from loyalty.points import ledger
 from portal.lists import local_time
 from portal.timeline import reading
 from portal.timeline.sources import Source, Subject, visible_to
 
 KIND, OLDER = "kind", "older"
 LEDGER = "loyalty.loyaltytransaction"
-Reason = LoyaltyTransaction.Reason
 # Lists that are not searched by the customer, so no link leads to all rows of one.
 WITHOUT_LIST = {"loyalty.userpoints", "brands.auditlogentry"}
 # Buttons of the page; other acts are in a menu.
@@ -92,7 +88,7 @@ class MemberView(RewardsOfMember, Notes, Merging):
         sees_ledger = any(source.label == LEDGER for source in kinds)
         entries = last_entries(subject.accounts) if sees_ledger else []
         return {
-            "header": header_of(member, name=name_of(member), last_seen=last_seen(subject, kinds, entries)),
+            "header": header_of(member, name=name_of(member)),
             "zone": member.brand.zone,
             **timeline_of(request, member, subject, kinds),
             "chart": chart_of(entries, balance=member.points, zone=member.brand.zone),
@@ -129,21 +125,6 @@ def subject_of(request: HttpRequest, member: UserPoints) -> Subject:
     if len(accounts) > 1:
         users += UserPoints.objects.filter(pk__in=accounts[1:]).values_list("user_id", flat=True)
     return Subject(request, member.brand, accounts, users)
-
-
-def last_seen(subject: Subject, kinds: list[Source], entries: list[LoyaltyTransaction]) -> datetime | None:
-    """The newest scan or ledger entry that the member made, as far as the person may see them."""
-    seen = {source.name for source in kinds} & {"scans"}
-    scans = reading.fetch(subject, kinds=seen, place=reading.Place(), most=1) if seen else []
-    own = (entry.created_at for entry in entries if is_own(entry))
-    moments = [*(row.at for row in scans), *([first] if (first := next(own, None)) else [])]
-    return max(moments, default=None)
-
-
-def is_own(entry: LoyaltyTransaction) -> bool:
-    """Whether the member did something that made the entry, and not staff or the time."""
-    by_staff = entry.reason_id.startswith((ledger.ADJUSTED, ledger.OPENING, ledger.RETURNED))
-    return entry.reason in {Reason.EARNED, Reason.REDEEMED, Reason.PENDING} and not by_staff
 
 
 def timeline_of(request: HttpRequest, member: UserPoints, subject: Subject, kinds: list[Source]) -> dict[str, Any]:

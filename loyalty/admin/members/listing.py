@@ -5,22 +5,19 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from loyalty.admin.member_page.header import COLOURS
+from loyalty.admin.member_page import header
+from loyalty.admin.member_page.header import COLOURS, LISTING
 from loyalty.admin.members.level_filter import LevelFilter
 from loyalty.admin.members.segment_filter import SegmentFilter
 from loyalty.models.accounts import UserPoints
-from loyalty.models.programme.listed_members import ListedMember
 from portal.base.badges import badge
 from portal.lists import local_time
 from portal.lists.chosen_columns import ChoosesColumns
 from portal.lists.filters import DayFilter
 from portal.lists.number_columns import format_number
 from portal.unfold import ChoicesFilter, display
-
-LISTING = "listing"
 
 
 class MemberList(ChoosesColumns):
@@ -60,10 +57,7 @@ class MemberList(ChoosesColumns):
 
     @display(description=gettext_lazy("last seen"), ordering="listing__last_seen_at")
     def last_seen(self, member: UserPoints) -> SafeString | str:
-        listing = listing_of(member)
-        if listing is None or listing.last_seen_at <= member.enrolled_at:
-            return _("not yet")
-        return local_time.display_moment(listing.last_seen_at, member.brand.zone)
+        return header.last_seen(member)
 
     @display(description=gettext_lazy("joined"), ordering="pk")
     def joined(self, member: UserPoints) -> SafeString:
@@ -72,8 +66,3 @@ class MemberList(ChoosesColumns):
     @display(description=gettext_lazy("status"), ordering="status")
     def state(self, member: UserPoints) -> SafeString:
         return badge(COLOURS[member.status], member.get_status_display())
-
-
-def listing_of(member: UserPoints) -> ListedMember | None:
-    """None for a member of the last minute."""
-    return getattr(member, LISTING, None)

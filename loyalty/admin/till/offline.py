@@ -83,7 +83,7 @@ def manifest(_request: HttpRequest) -> HttpResponse:
         "scope": here,
         "display": "fullscreen",
         "background_color": "#ffffff",
-        "theme_color": "#7e22ce",
+        "theme_color": "#086e87",
         "icons": [
             {"src": static(f"loyalty/till/icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png"}
             for size in (192, 512)

@@ -5,6 +5,7 @@ from decimal import Decimal
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
@@ -40,4 +41,4 @@ class PointCost(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.cost.normalize():f} from {self.valid_from}"
+        return f"{self.cost.normalize():f} from {date_format(self.valid_from)}"

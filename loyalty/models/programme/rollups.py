@@ -6,6 +6,7 @@ All of it is derived from ledger and accounts, and written by loyalty/programme/
 from decimal import Decimal
 
 from django.db import models
+from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
@@ -31,7 +32,7 @@ class PointsRollup(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.movement} on {self.day}"
+        return f"{self.movement} on {date_format(self.day)}"
 
 
 class ActiveMember(models.Model):

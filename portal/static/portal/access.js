@@ -46,13 +46,21 @@
     }
   }).observe(document.body, { childList: true, subtree: true });
 
-  // What scrolls sideways on a phone can be scrolled by the keyboard.
+  // What scrolls, sideways on a phone or down in a box, can be scrolled by the keyboard.
+  const scrolls = (area) => {
+    const wide = area.scrollWidth > area.clientWidth + 1;
+    const tall = area.scrollHeight > area.clientHeight + 1;
+    if (!wide && !tall) return false;
+    const { overflowX, overflowY } = getComputedStyle(area);
+    return (wide && /auto|scroll/.test(overflowX)) || (tall && /auto|scroll/.test(overflowY));
+  };
   const reachScrolling = () => {
     for (const area of document.querySelectorAll("#content *")) {
-      if (area.scrollWidth > area.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(area).overflowX)) area.tabIndex = 0;
+      if (!area.matches("input, select, textarea") && scrolls(area)) area.tabIndex = 0;
     }
   };
   addEventListener("load", reachScrolling);
+  addEventListener("resize", reachScrolling);
 
   // Fields in a table are named by its columns.
   for (const field of document.querySelectorAll("td input, td select, td textarea")) {

@@ -21,12 +21,16 @@
       asked = address.href;
       request.abort();
       request = new AbortController();
+      panel.setAttribute("aria-busy", "true");
       try {
         const answer = await fetch(address, { redirect: "error", signal: request.signal });
         if (!answer.ok) throw new Error(answer.statusText);
         panel.innerHTML = await answer.text();
+        panel.setAttribute("aria-busy", "false");
       } catch (error) {
-        if (error.name !== "AbortError") asked = "";
+        if (error.name === "AbortError") return;
+        asked = "";
+        panel.setAttribute("aria-busy", "false");
       }
     };
     const soon = () => {

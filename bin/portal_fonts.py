@@ -1,0 +1,113 @@
+"""Makes the portal's fonts: of Material Symbols the icons that the portal uses, and of Inter the letters of most pages.
+
+    .venv/bin/python bin/portal_fonts.py
+
+django-unfold brings both whole, 750 kB for a page. What is made here comes first; for a letter that is not in it
+browsers load django-unfold's own file. tests/portal/test_fonts.py says when an icon is missing: run this again then.
+"""
+
+import re
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from fontTools import subset
+from fontTools.ttLib import TTFont
+
+ROOT = Path(__file__).parent.parent
+FONTS = ROOT / "portal/static/portal/fonts"
+APPS = ("authcodes", "brands", "campaigns", "jobs", "loyalty", "portal", "events", "config", "templates", "core")
+WORD = re.compile(r"[a-z0-9_]{3,}")
+LATIN = (*range(0x20, 0x7F), *range(0xA0, 0x180), 0x2013, 0x2014, *range(0x2018, 0x201F), 0x2022, 0x2026, 0x20AC)
+LATIN = (*LATIN, 0x2190, 0x2192, 0x2212, 0x2215, 0x2713, 0x00D7)
+WEIGHTS = ("Regular", "Medium", "SemiBold", "Bold")
+
+
+def unfold() -> Path:
+    spec = find_spec("unfold")
+    assert spec  # noqa: S101 - it is among the requirements
+    assert spec.origin  # noqa: S101
+    return Path(spec.origin).parent
+
+
+def sources() -> Iterator[Path]:
+    """Whatever may name an icon."""
+    for folder in (*(ROOT / app for app in APPS), unfold()):
+        for path in folder.rglob("*"):
+            if path.suffix in {".css", ".html", ".js", ".py"} and "migrations" not in path.parts:
+                yield path
+
+
+def ligatures(font: TTFont) -> dict[str, str]:
+    """What is written for an icon, and the glyph that is drawn."""
+    letters = {glyph: chr(code) for code, glyph in font.getBestCmap().items() if code < 128}
+    return {
+        "".join(letters.get(part, "") for part in (first, *ligature.Component)): ligature.LigGlyph
+        for lookup in font["GSUB"].table.LookupList.Lookup
+        for table in lookup.SubTable
+        for first, found in getattr(getattr(table, "ExtSubTable", table), "ligatures", {}).items()
+        for ligature in found
+    }
+
+
+def icons(font: TTFont) -> set[str]:
+    """Every word of the sources that is the name of an icon; most that are none are few bytes."""
+    words = {word for path in sources() for word in WORD.findall(path.read_text(encoding="utf-8"))}
+    return words & set(ligatures(font))
+
+
+def write(font: TTFont, subsetter: subset.Subsetter, name: str) -> None:
+    subsetter.subset(font)
+    font.flavor = "woff2"
+    font.save(FONTS / name)
+    print(f"{name}: {(FONTS / name).stat().st_size / 1000:.0f} kB")
+
+
+def options() -> subset.Options:
+    result = subset.Options()
+    result.layout_features = ["*"]
+    result.recalc_timestamp = False
+    return result
+
+
+def make_icons() -> None:
+    font = TTFont(unfold() / "static/unfold/fonts/material-symbols/Material-Symbols-Outlined.woff2")
+    names = ligatures(font)
+    wanted = icons(font)
+    drop_other_ligatures(font, wanted)
+    subsetter = subset.Subsetter(options())
+    subsetter.populate(glyphs=[names[icon] for icon in wanted], text="abcdefghijklmnopqrstuvwxyz0123456789_")
+    write(font, subsetter, "icons.woff2")
+    print(f"{len(wanted)} icons")
+
+
+def drop_other_ligatures(font: TTFont, wanted: set[str]) -> None:
+    """A subsetter keeps every icon whose letters it keeps: those that nobody wants have to go first."""
+    names = ligatures(font)
+    drawn = {names[icon] for icon in wanted}
+    for lookup in font["GSUB"].table.LookupList.Lookup:
+        for table in lookup.SubTable:
+            inner = getattr(table, "ExtSubTable", table)
+            if hasattr(inner, "ligatures"):
+                kept = {first: [it for it in found if it.LigGlyph in drawn] for first, found in inner.ligatures.items()}
+                inner.ligatures = {first: found for first, found in kept.items() if found}
+
+
+def make_letters() -> None:
+    for weight in WEIGHTS:
+        font = TTFont(unfold() / f"static/unfold/fonts/inter/Inter-{weight}.woff2")
+        subsetter = subset.Subsetter(letter_options())
+        subsetter.populate(unicodes=LATIN)
+        write(font, subsetter, f"inter-{weight.lower()}.woff2")
+
+
+def letter_options() -> subset.Options:
+    result = options()
+    result.layout_features = ["kern", "liga", "calt", "ccmp", "locl", "mark", "mkmk", "tnum"]
+    return result
+
+
+if __name__ == "__main__":
+    FONTS.mkdir(exist_ok=True)
+    make_icons()
+    make_letters()

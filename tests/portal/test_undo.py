@@ -1,14 +1,11 @@
 """The Undo button of a message: the right person's, once, for ten minutes, within their role and brand."""
 
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
-from unittest import mock
 from uuid import uuid4
 
 import pytest
 from django.conf import settings
-from django.db.models import QuerySet
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -26,10 +23,8 @@ from campaigns.models.earning_rules import EarningRule
 from loyalty.models.accounts import UserPoints
 from loyalty.models.programme.member_notes import MemberNote
 from loyalty.models.rewards import Redemption, Reward
-from portal.undo import offers
 from portal.undo.offers import UndoKind
 from tests.support import factories
-from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, form_of, staff, text
 
 
@@ -313,43 +308,3 @@ def test_every_kind_has_a_page_whose_roles_may_undo_it() -> None:
         kind = import_string(path)
         assert isinstance(kind, UndoKind), name
         assert len(name) <= UndoOffer._meta.get_field("kind").max_length
-
-
-ACTED: list[int] = []
-COUNTED = UndoKind("authcodes.authcode", "x", lambda _request, _offer: ACTED.append(1))
-
-
-@contextmanager
-def without_the_lock() -> Any:
-    with mock.patch.object(QuerySet, "select_for_update", lambda rows, **_options: rows.all()):
-        yield
-
-
-@pytest.mark.django_db(transaction=True)
-class TestRaces:
-    """An act that would do its work again each time it is called, pressed by many at once."""
-
-    PRESSED = 6
-
-    def acts(self, brand: Brand, rf: Any) -> int:
-        person = staff(brand)
-        ACTED.clear()
-        made = UndoOffer.objects.create(
-            brand=brand, user=person, kind="counted", expires_at=timezone.now() + timedelta(minutes=1)
-        )
-
-        def press(_number: int) -> None:
-            request = rf.post("/")
-            request.user = type(person).objects.get(pk=person.pk)
-            offers.take(request, made.pk)
-
-        with mock.patch.dict(settings.UNDO_KINDS, {"counted": f"{__name__}.COUNTED"}):
-            at_once(press, range(self.PRESSED), threads=self.PRESSED)
-        return len(ACTED)
-
-    def test_one_of_many_at_once_undoes_it(self, brand: Brand, rf: Any) -> None:
-        assert [self.acts(brand, rf) for _round in range(5)] == [1] * 5
-
-    def test_control_without_the_lock_several_do(self, brand: Brand, rf: Any) -> None:
-        with without_the_lock():
-            assert max(self.acts(brand, rf) for _round in range(10)) > 1

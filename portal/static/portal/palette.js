@@ -66,6 +66,7 @@ function start() {
   field.addEventListener("input", () => {
     isPending = true;
     isChosenEarly = false;
+    asked?.abort(); // an answer to what was typed before is never taken for this one's
     clearTimeout(timer);
     timer = setTimeout(search, PAUSE_MS);
   });

@@ -48,6 +48,7 @@ COPY campaigns campaigns
 COPY loyalty loyalty
 COPY authcodes authcodes
 COPY templates templates
+COPY docs docs
 # Settings that are only good for collecting files; nothing of them stays in the image.
 RUN SECRET_KEY=not-a-secret-it-only-collects-static-files-now DATABASE_URL=postgres://u:p@127.0.0.1/x \
     REDIS_URL=redis://127.0.0.1:6379/0 ALLOWED_HOSTS=localhost DATA_DIR=/tmp \

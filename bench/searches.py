@@ -19,6 +19,8 @@ from tests.support import factories
 PART = "searches"
 SIZE = 1_000_000
 SLOWEST_MS = 300
+SLOWEST_BOX_MS = 50
+BOX = "search box: "
 
 # Names as people have them: 200 first names, 5,000 last names, three providers of addresses.
 NAME_CUSTOMERS = """
@@ -60,14 +62,19 @@ def filled(brand: Brand, size: int, prefix: str) -> None:
 def figures(brand: Brand, samples: int) -> list[Figure]:
     client = lists.browser(lists.owner_of(brand))
     found: list[Figure] = []
-    slowest: list[float] = []
+    slowest: dict[str, float] = {}
     for what, address in cases().items():
         times, queries = lists.sampled(client, address, samples)
         p95 = quantiles(times, n=20)[-1] if samples > 1 else times[0]
-        slowest.append(p95)
+        slowest[what] = p95
         found.append(Figure(PART, what, p95, "ms", note=f"p95; p50 {median(times):.0f} ms; {queries} queries"))
         say(found[-1].line)
-    return [*found, Figure(PART, "the slowest p95 of these", max(slowest), "ms", SLOWEST_MS, at_least=False)]
+    in_box = max(p95 for what, p95 in slowest.items() if what.startswith(BOX))
+    return [
+        *found,
+        Figure(PART, "the slowest p95 of these", max(slowest.values()), "ms", SLOWEST_MS, at_least=False),
+        Figure(PART, "the slowest p95 of the search box", in_box, "ms", SLOWEST_BOX_MS, at_least=False),
+    ]
 
 
 def cases() -> dict[str, str]:
@@ -103,7 +110,14 @@ def cases() -> dict[str, str]:
         "scans: search, a customer": (scans, {"q": "first17 last1217"}),
         "ledger: search, a customer": (ledger, {"q": "last1217"}),
         "ledger: search, too many": (ledger, {"q": "example"}),
-        "search box: a last name": (box, {"s": "last1217"}),
-        "search box: what all have": (box, {"s": "example"}),
+        f"{BOX}nothing typed": (box, {"s": ""}),
+        f"{BOX}a code": (box, {"s": "D050000000077"}),
+        f"{BOX}how all codes begin": (box, {"s": "D05"}),
+        f"{BOX}a page": (box, {"s": "batches"}),
+        f"{BOX}the guide": (box, {"s": "signing in"}),
+        f"{BOX}whose points": (box, {"s": "adjust points of last1217"}),
+        f"{BOX}nothing": (box, {"s": "no such thing"}),
+        f"{BOX}a last name": (box, {"s": "last1217"}),
+        f"{BOX}what all have": (box, {"s": "example"}),
     }
     return {what: f"{address}?{urlencode(query)}" for what, (address, query) in asked.items()}

@@ -11,6 +11,7 @@ from brands.identity.user_mentions import Mentions
 from brands.models.idempotent_requests import IdempotentRequest
 from brands.models.people import User
 from brands.models.saved_lists import SavedList
+from brands.models.undo_offers import UndoOffer
 from brands.staff_login import invitations
 from brands.staff_login.models import Invitation
 from core.db import row_guard
@@ -69,6 +70,20 @@ def erase_saved_lists(user_id: int, brand_id: int, *, to: int, at: datetime) -> 
 
 
 SAVED_LISTS = Topic(export_saved_lists, erase_saved_lists)
+
+
+def export_undo_offers(user_id: int, brand_id: int) -> list[dict[str, Any]]:
+    """As JSON: what staff did to the person's data in the last minutes and may still undo, as far as it tells of it."""
+    with row_guard.brand_wide("what staff may undo is no customer's to list"):
+        rows = UndoOffer.objects.filter(customer=user_id, brand=brand_id).order_by("created_at", "pk")
+        return [{"at": row.created_at.isoformat(), "kind": row.kind, "held": row.arguments} for row in rows]
+
+
+def erase_undo_offers(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
+    UndoOffer.objects.filter(customer=user_id, brand=brand_id).delete()
+
+
+UNDO_OFFERS = Topic(export_undo_offers, erase_undo_offers)
 
 
 def erase_saved_lists_naming(*, brand_id: int, mentions: Mentions, lists_of_customers: Collection[str]) -> None:

@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from brands.access import idempotent_requests
 from brands.identity import tokens
+from brands.models.undo_offers import UndoOffer
 from brands.staff_login import invitations, mails, quota_mails, sessions
 from brands.tenants import stopped_attempts
 
@@ -17,6 +18,7 @@ def purge_ended_sessions() -> int:
     sessions.purge_ended(at=now)
     mails.purge_old(at=now)
     invitations.purge_old(at=now)
+    UndoOffer.objects.filter(expires_at__lte=now).delete()
     return tokens.purge_ended(at=now)
 
 

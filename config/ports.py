@@ -92,6 +92,7 @@ PERSONAL_DATA = {
     "invitations": "brands.personal_data.INVITATIONS",
     "answers": "brands.personal_data.ANSWERS",
     "saved_lists": "brands.personal_data.SAVED_LISTS",
+    "undo_offers": "brands.personal_data.UNDO_OFFERS",
     "report_schedules": "jobs.personal_data.REPORT_SCHEDULES",
     "notices": "loyalty.personal_data.NOTIFICATIONS",
     "wallets": "loyalty.personal_data.WALLETS",
@@ -122,6 +123,21 @@ CUSTOMER_TIMELINE = [
 CUSTOMER_CAMPAIGNS = "campaigns.admin.progress.of_customer"
 # A CTE of whoever scanned since a moment, for the orders of the list of members.
 MEMBERS_SEEN = "authcodes.rollups.seen.SEEN"
+
+# --- Undo ------------------------------------------------------------------------------------------------------------
+# Name -> `portal.undo.offers.UndoKind`: what the Undo button of a message does.
+UNDO_KINDS = {
+    "codes": "authcodes.admin.codes.undo.CODES",
+    "code-range": "authcodes.admin.codes.undo.RANGE",
+    "import": "authcodes.admin.codes.undo.IMPORT",
+    "campaign": "campaigns.admin.live.undo.CAMPAIGN",
+    "earning-rule": "campaigns.admin.rules.undo.RULE",
+    "members": "loyalty.admin.members.undo.MEMBERS",
+    "member-note": "loyalty.admin.member_page.undo.NOTE",
+    "redemption": "loyalty.admin.member_page.undo.REDEMPTION",
+    "switch-authcodes.product": "authcodes.admin.products.SWITCH",
+    "switch-loyalty.reward": "loyalty.admin.rewards.SWITCH",
+}
 
 # --- Jobs ------------------------------------------------------------------------------------------------------------
 # Called with each job that ends, in the transaction in which it does.

@@ -24,6 +24,7 @@ from config.ports import (  # noqa: F401 - settings
     OWN_KIND_NAMES,
     PERSONAL_DATA,
     REPLAY_CONTEXTS,
+    UNDO_KINDS,
     WEBHOOKS,
 )
 from core.observability.log_format import SUSPICIOUS

@@ -37,6 +37,7 @@ from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
 from portal.lists.live import LiveAdmin
+from portal.undo import offers
 from portal.unfold import ChoicesFilter, display
 
 COLOURS = {
@@ -236,6 +237,7 @@ class ImportAdmin(LiveAdmin):
             pk,
             lambda upload: imports.commit(upload=upload, skip_bad=skip_bad, by=staff_user(request)),
             _("The import is being committed."),
+            undo="import",
         )
 
     def discard(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -248,8 +250,11 @@ class ImportAdmin(LiveAdmin):
             request, pk, lambda upload: imports.undo(upload=upload, by=staff_user(request), at=timezone.now()), done
         )
 
-    def act(self, request: HttpRequest, pk: int, action: Any, done: str) -> HttpResponse:
-        """Do it, tell what came of it (`done`, marked with gettext_noop), and write it into the history."""
+    def act(self, request: HttpRequest, pk: int, action: Any, done: str, *, undo: str = "") -> HttpResponse:
+        """Do it, tell what came of it (`done`, marked with gettext_noop), and write it into the history.
+
+        `undo`: the kind of the offer to undo it.
+        """
         upload = self.get_object(request, str(pk))
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
@@ -261,7 +266,10 @@ class ImportAdmin(LiveAdmin):
             self.message_user(request, error.message, messages.ERROR)
         else:
             self.log_change(request, upload, done)
-            self.message_user(request, _(done))
+            if undo:
+                offers.done(request, _(done), undo, brand_id=upload.brand_id, arguments={"import": upload.pk})
+            else:
+                self.message_user(request, _(done))
         return redirect("admin:authcodes_import_change", pk)
 
     def errors(self, request: HttpRequest, pk: int) -> StreamingHttpResponse:

@@ -24,6 +24,8 @@ from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.exportable import ExportingAdmin
 from portal.import_export.importable import ImportingAdmin
 from portal.lists.live import is_id
+from portal.undo import switches
+from portal.undo.switches import UndoesSwitch
 from portal.unfold import action
 
 
@@ -32,8 +34,11 @@ class ProductForm(PictureForm):
         return pictures.photograph(upload)
 
 
+SWITCH = switches.kind("authcodes.product")
+
+
 @admin.register(Product)
-class ProductAdmin(ExportingAdmin, ImportingAdmin, TranslationsAdmin, CeilingAdmin, ImageAdminMixin):
+class ProductAdmin(UndoesSwitch, ExportingAdmin, ImportingAdmin, TranslationsAdmin, CeilingAdmin, ImageAdminMixin):
     role_permissions: ClassVar = {
         "owner": "view add change",
         "manager": "view add change",

@@ -35,6 +35,7 @@ CUSTOMER = Case(
 class ScanAdmin(ExportingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
     sidebar = SidebarEntry(SCANS_AND_SAFETY, 1, "qr_code_scanner")
+    opens_in_drawer = True
     export_kind = "export-scans"
     list_display = ("scanned_at", "code", "result", "reason", "product", "customer", "place", "points_awarded")
     list_filter = (

@@ -9,6 +9,7 @@ from brands.models.people import StaffRole, User
 from brands.models.quotas import BrandQuota, QuotaMail, StoppedAttempts
 from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand, BrandHostname, Picture
+from brands.models.undo_offers import UndoOffer
 
 __all__ = [
     "ApiKey",
@@ -25,5 +26,6 @@ __all__ = [
     "SavedList",
     "StaffRole",
     "StoppedAttempts",
+    "UndoOffer",
     "User",
 ]

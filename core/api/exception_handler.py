@@ -217,13 +217,19 @@ def answer(request: HttpRequest, problem: Problem, *, page: str = "") -> HttpRes
     return HttpResponse(render_to_string(page, message), status=status, headers=headers)
 
 
-def ways_on(request: HttpRequest) -> dict[str, str]:
-    """Where the links of an error page lead. Of the address only the path: its query may hold anything."""
+def ways_on(request: HttpRequest) -> dict[str, Any]:
+    """Where the links of an error page lead, and whom to ask, as far as the portal has said so on the request. Of the
+    address only the path: its query may hold anything."""
     if not request.path.startswith("/admin/"):
         return {}
     login = f"{reverse('admin:login')}?{urlencode({'next': request.path})}"
     is_logged_in = settings.SESSION_COOKIE_NAME in request.COOKIES
-    return {"home": reverse("admin:index"), "path": request.path, "login": "" if is_logged_in else login}
+    return {
+        "home": reverse("admin:index"),
+        "path": request.path,
+        "login": "" if is_logged_in else login,
+        "people": getattr(request, "people_to_ask", ()),
+    }
 
 
 def wants_json(request: HttpRequest) -> bool:

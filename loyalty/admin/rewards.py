@@ -24,6 +24,8 @@ from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.importable import ImportingAdmin
 from portal.lists.number_columns import format_number
+from portal.undo import switches
+from portal.undo.switches import UndoesSwitch
 from portal.unfold import display
 
 MAX_MILESTONES = 20  # that a reward's page names
@@ -56,8 +58,11 @@ class RewardForm(PictureForm):
         self.data = {**self.data.dict(), self.add_initial_prefix("stock"): left}  # type: ignore[attr-defined] # a QueryDict
 
 
+SWITCH = switches.kind("loyalty.reward")
+
+
 @admin.register(Reward)
-class RewardAdmin(ImportingAdmin, TranslationsAdmin, ImageAdminMixin):
+class RewardAdmin(UndoesSwitch, ImportingAdmin, TranslationsAdmin, ImageAdminMixin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change", "support": "view"}
     sidebar = SidebarEntry(PROGRAMME, 5, "featured_seasonal_and_gifts")
     resource = RewardResource

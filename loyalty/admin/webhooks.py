@@ -181,6 +181,7 @@ class TypeFilter(ValuesFilter):
 class WebhookDeliveryAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act"}
     sidebar = SidebarEntry(SETTINGS, 10, "outbox", tab=False)
+    opens_in_drawer = True
     list_display = ("created_at", "type", "endpoint", "ended", "attempts", "last_status", "next_attempt_at")
     list_filter = (("state", ChoicesFilter), TypeFilter, ("endpoint", OwnRowsFilter), ("created_at", DayFilter))
     list_select_related = ("endpoint",)

@@ -5,13 +5,14 @@ A change form carries a keyed hash of each of its row's values. Sent back, it is
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.core.exceptions import FieldDoesNotExist
-from django.db.models import Field, FileField, ForeignKey, Model
+from django.db.models import BooleanField, Field, FileField, ForeignKey, Model
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.formats import date_format
@@ -32,12 +33,25 @@ ENTRIES = 50  # of the row's history, in which the last change of a field is loo
 Version = Mapping[str, str]  # of each field the hash of its value
 
 
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A field that two people changed. `use`: what its field would hold for the saved value; None where a page shows
+    no value, or where the field is no single one."""
+
+    label: str
+    typed: str
+    saved: str
+    field: str
+    use: str | None
+
+
 class VersionedForm(ModelForm):
     """The form of a row, which refuses to overwrite what somebody else changed while it was open."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.version = version_of(self.instance, self.fields) if self.instance.pk else {}
+        self.conflicts: list[Conflict] = []  # of a refused form, for its page
 
     @property
     def row_version(self) -> str:
@@ -49,6 +63,7 @@ class VersionedForm(ModelForm):
         sent = read(str(self.data.get(NAME, "")))
         conflicts = [name for name in changed(sent, self.version) if self._conflicts(name, sent[name])]
         if conflicts:
+            self.conflicts = [self._conflict(field) for field in columns(self.instance, conflicts)]
             self.add_error(None, change_summary(self.instance, conflicts))
 
     def _conflicts(self, name: str, opened: str) -> bool:
@@ -58,6 +73,19 @@ class VersionedForm(ModelForm):
         if typed == opened and name in self.fields:
             self._show_as_it_is(name)
         return typed != self.version[name]
+
+    def _conflict(self, field: "Field[Any, Any]") -> Conflict:
+        """Both values of a field, as far as a page may show them."""
+        # The instance holds the row as it is until the form's own values are put into it, which comes later.
+        saved = value_of(self.instance, field)
+        typed, use = "", None
+        if saved and field.name in self.fields:
+            bound = self[field.name]
+            typed = display_of(field, self.cleaned_data.get(field.name, bound.value()))
+            if not isinstance(bound.field.widget, forms.MultiWidget):
+                value = bound.field.prepare_value(self.initial.get(field.name))
+                use = "" if value in audit_log.EMPTY or value is False else str(value)
+        return Conflict(capfirst(str(field.verbose_name)), typed, saved, field.name, use)
 
     def _show_as_it_is(self, name: str) -> None:
         field = self[name]
@@ -161,6 +189,21 @@ def value_of(row: Model, field: "Field[Any, Any]") -> str:
         return ""
     if isinstance(field, ForeignKey):
         value: Any = getattr(row, field.name)
+    elif isinstance(field, BooleanField):
+        return yes_or_no(field.value_from_object(row))
     else:
         value = getattr(row, f"get_{field.name}_display", lambda: field.value_from_object(row))()
     return "—" if value in audit_log.EMPTY else str(value)[:MAX_VALUE_LENGTH]
+
+
+def display_of(field: "Field[Any, Any]", value: Any) -> str:
+    """What somebody typed, as `value_of` shows what is stored."""
+    if isinstance(field, BooleanField):
+        return yes_or_no(value)
+    if field.choices and not isinstance(value, Model):
+        value = dict(field.flatchoices).get(value, value)
+    return "—" if value in audit_log.EMPTY else str(value)[:MAX_VALUE_LENGTH]
+
+
+def yes_or_no(value: Any) -> str:
+    return _("Yes") if value else _("No")

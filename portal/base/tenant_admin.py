@@ -101,6 +101,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
     list_name: Any = ""  # of the list in the sidebar, where that is not the plural of its rows
     brand_path = "brand"  # from a row to its brand, as a filter writes it
     customer_path = ""  # to the customer, for pages where the search box finds customers
+    opens_in_drawer = False  # rows of a list that is read one after another
     pages_by_key = False  # for lists that grow without end; their order is of columns that are never NULL
     form = TenantForm
     other_parameters: ClassVar[tuple[str, ...]] = ()  # of the list's address, which are no filters

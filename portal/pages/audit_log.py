@@ -49,6 +49,7 @@ def kinds() -> dict[str, str]:
 class AuditLogAdmin(ExportingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view"}
     sidebar = SidebarEntry(SETTINGS, 5, "history_edu")
+    opens_in_drawer = True
     list_name = _("audit log")
     export_kind = "export-audit"
     pages_by_key = True

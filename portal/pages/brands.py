@@ -17,11 +17,12 @@ from core import colours
 from core.web.web_origins import canonical, validate_web_origin
 from portal.base.forms import TenantForm
 from portal.base.gone_rows import BoundedTable
-from portal.base.image_mixin import ImageAdminMixin, PictureForm
+from portal.base.image_mixin import PictureForm
 from portal.base.list_fields import LinesField
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantInline
 from portal.base.tenant_scope import staff_user
+from portal.pages.new_brand import NewBrand
 from portal.unfold import ColourWidget, display
 
 
@@ -114,7 +115,7 @@ class BrandForm(PictureForm):
 
 
 @admin.register(Brand)
-class BrandAdmin(ImageAdminMixin):
+class BrandAdmin(NewBrand):
     role_permissions: ClassVar = {
         "owner": "view change",
         "manager": "view",

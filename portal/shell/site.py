@@ -32,12 +32,14 @@ from core.db import row_guard
 from core.errors import QuotaReached
 from portal.base.audit_mixin import audit_context
 from portal.base.tenant_scope import staff_user
+from portal.guide import pages as guide
 from portal.lists.queries import UnknownFilter, bad_request
-from portal.shell import brand_switcher, language, theme
+from portal.shell import brand_switcher, language, people_to_ask, saved_drafts, theme
 from portal.shell import search as palette
 from portal.staff_login import views
 from portal.staff_login.account import own
 from portal.staff_login.urls import urls
+from portal.undo import views as undo
 
 
 def stylesheet(_request: HttpRequest) -> str:
@@ -89,22 +91,31 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
             note_party(request)
             with roles.guarding(request.user):
                 try:
-                    return finished(checked(request, *where, **more))
+                    return saved_drafts.marked(request, finished(checked(request, *where, **more)))
                 except (UnknownFilter, QuotaReached) as error:
                     return bad_request(request, error)
+                except (Http404, PermissionDenied):
+                    request.people_to_ask = people_to_ask.names(request.user)  # type: ignore[attr-defined] # for the page
+                    raise
 
         checked = super().admin_view(view, cacheable)
         return row_guard.marked(row_guard.OF_STAFF)(update_wrapper(seen_through_the_choice, checked))
 
     def get_urls(self) -> list[Any]:
-        choice = path("brand/", self.admin_view(brand_switcher.choose), name="choose_brand")
-        spoken = path("language/", language.choose, name="choose_language")
-        look = path(
-            "brand/<id:pk>/<slug:slug>.css",
-            self.admin_view(theme.style_sheet, cacheable=True),
-            name="brand_style",
-        )
-        return [choice, spoken, look, *urls(self), *super().get_urls()]
+        own = [
+            path("brand/", self.admin_view(brand_switcher.choose), name="choose_brand"),
+            path("language/", language.choose, name="choose_language"),
+            path(
+                "brand/<id:pk>/<slug:slug>.css",
+                self.admin_view(theme.style_sheet, cacheable=True),
+                name="brand_style",
+            ),
+            path("undo/<uuid:key>/", self.admin_view(undo.take), name="undo"),
+            path("help/", self.admin_view(guide.page), name="help"),
+            path("help/images/<str:name>", self.admin_view(guide.image), name="help_image"),
+            path("help/<slug:name>/", self.admin_view(guide.page), name="help_page"),
+        ]
+        return [*own, *urls(self), *super().get_urls()]
 
     @method_decorator(never_cache)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
@@ -149,7 +160,11 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         if page != "1":
             raise Http404
         typed = request.GET.get("s", "")
-        context = {"typed": typed[: palette.LONGEST].strip(), "results": palette.search(request, typed)}
+        context = {
+            "typed": typed[: palette.LONGEST].strip(),
+            "results": palette.search(request, typed),
+            "kinds": palette.kinds(request),
+        }
         return TemplateResponse(request, "unfold/helpers/command_results.html", context)
 
 

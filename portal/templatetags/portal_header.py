@@ -5,6 +5,7 @@ from typing import Any
 from django import template
 from django.urls import reverse
 
+from portal.guide import sections
 from portal.shell import breadcrumbs, navigation
 
 register = template.Library()
@@ -41,9 +42,12 @@ def header_shortcuts(context: Any) -> dict[str, Any]:
     request = context.get("request")
     if request is None or context.get("is_popup") or not context.get("has_permission"):
         return {}
+    # The guide opens beside the page: what is typed there stays.
+    guide = sections.address_of(sections.section_for(request))
     till = reverse("admin:loyalty_redemption_till") if navigation.may_use_till(request) else ""
     sees_jobs = navigation.may_see(request, JOBS)
     return {
+        "guide": guide,
         "till": till,
         "is_at_till": bool(till) and request.path == till,
         "bell": reverse("admin:jobs_job_bell") if sees_jobs else "",

@@ -59,7 +59,7 @@ def test_the_searches_rows_are_made_and_found(brand: Brand, settings: Any) -> No
     found = searches.figures(brand, samples=2)
 
     assert UserPoints.objects.filter(brand=brand).count() == SIZE * 3 // 10
-    assert len(found) == len(searches.cases()) + 1
+    assert len(found) == len(searches.cases()) + 2
 
 
 def test_the_world_of_the_other_parts_is_made(db: None) -> None:

@@ -26,6 +26,26 @@ def test_what_is_not_there_has_a_way_home(brand: Brand) -> None:
     assert HOME in text(response)
 
 
+def test_they_name_the_owners_to_ask_and_nobody_of_another_brand(brand: Brand) -> None:
+    staff(brand, email="olivia@example.com", first_name="Olivia", last_name="Owner")
+    staff(brand, email="gone@example.com", is_active=False)
+    staff(brand, role="manager", email="max@example.com")
+    staff(factories.brand(), email="otto@example.com")
+    client = browser(staff(brand, role="printer"))
+
+    for where in (address("brands.auditlogentry"), address("authcodes.product", "change", 10**12)):
+        page = text(client.get(where))
+        assert "Olivia Owner (olivia@example.com)" in page
+        for other in ("gone@", "max@", "otto@"):
+            assert other not in page
+
+
+def test_an_owner_is_not_sent_to_themselves(brand: Brand) -> None:
+    page = text(browser(staff(brand, email="olivia@example.com")).get(address("authcodes.product", "change", 10**12)))
+
+    assert "These people can help" not in page
+
+
 def test_a_form_of_an_ended_session_leads_to_the_login_and_back(db: None) -> None:
     where = address("authcodes.product", "add")
 

@@ -91,6 +91,61 @@ def test_common_words_lead_to_pages(words: str, brand: Brand) -> None:
     assert titles(browser(staff(brand)), words)
 
 
+def test_nothing_typed_offers_what_one_may_begin(brand: Brand) -> None:
+    assert titles(browser(staff(brand)), "")[:3] == ["New batch", "New product", "New campaign"]
+    assert titles(browser(staff(brand, role="support")), "") == []
+    assert "New campaign" not in titles(browser(staff(brand, role="printer")), "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("batch new", "New batch"),
+        ("invite", "Invite a colleague"),
+        ("adjust", "Adjust points of …"),
+        ("csv", "Import a file of codes"),
+    ],
+)
+def test_actions_are_found_by_their_words(typed: str, found: str, brand: Brand) -> None:
+    assert found in titles(browser(staff(brand)), typed)
+    assert found not in titles(browser(staff(brand, role="support")), typed)
+
+
+def test_only_operators_are_offered_a_new_brand(brand: Brand) -> None:
+    operator = factories.user(is_staff=True, is_superuser=True)
+
+    assert "New brand with its owner" in titles(browser(operator), "new brand")
+    assert "New brand with its owner" not in titles(browser(staff(brand)), "new brand")
+
+
+@pytest.mark.parametrize("typed", ["adjust points of qq-ann", "Adjust QQ-ann", "adjust of qq-ann@example.com"])
+def test_points_are_adjusted_of_whom_the_name_means(typed: str, brand: Brand) -> None:
+    filled(brand, "QQ-")
+    [result] = search(browser(staff(brand)), typed).context["results"]
+
+    assert result.title.startswith("Adjust the points of qq-ann@example.com")
+    assert browser(staff(brand)).get(result.link).status_code == 200
+    assert titles(browser(staff(factories.brand())), typed) == ["Adjust points of …"]
+    assert "Adjust" not in str(titles(browser(staff(brand, role="support")), typed))
+
+
+def test_sections_of_the_guide_are_found(brand: Brand) -> None:
+    [result] = [
+        each
+        for each in search(browser(staff(brand, role="printer")), "call a batch back").context["results"]
+        if each.title == "Call a batch back"
+    ]
+
+    assert result.link == "/admin/help/portal/#call-a-batch-back"
+
+
+def test_nothing_found_says_what_the_search_knows(brand: Brand) -> None:
+    answer = search(browser(staff(brand, role="printer")), "no such thing").content.decode()
+
+    assert "The search knows: Codes, Products, Batches" in answer
+    assert "Members" not in answer
+
+
 @pytest.mark.parametrize("words", ["no such <b>thing</b>", "x" * 5000, "%%%", "\ud7ff\ud7ff\ud7ff"])
 def test_nothing_found_is_said(words: str, brand: Brand) -> None:
     filled(brand, "QQ-")

@@ -1,4 +1,4 @@
-"""A form that is sent after the session has ended: nothing that was typed is lost, and nobody else sees it."""
+"""What is typed in a form is not lost: not with the session, the page or the way back; and nobody else sees it."""
 
 import os
 import re
@@ -6,6 +6,8 @@ import re
 import pytest
 
 from authcodes.models.products import Product
+from brands.models.people import StaffRole
+from loyalty.models.rewards import Reward
 from tests.browser.window import DESKTOP, PHONE, Window
 from tests.support import factories
 from tests.support.portal import staff
@@ -24,15 +26,19 @@ def log_in(window: Window, email: str) -> None:
     window.page.keyboard.press("Enter")
 
 
+def without_session(window: Window) -> None:
+    cookies = [each for each in window.context.cookies() if each["name"] != "sessionid"]
+    window.context.clear_cookies()
+    window.context.add_cookies(cookies)
+
+
 def typed_after_the_end(window: Window, person) -> None:
     """Fill the form of a product, lose the session, and save."""
     window.login(person.email, factories.PASSWORD)
     window.goto("authcodes/product/add/")
     window.page.get_by_label("Sku").fill("mug")
     window.page.locator("#id_title").fill("Blue mug")
-    cookies = [each for each in window.context.cookies() if each["name"] != "sessionid"]
-    window.context.clear_cookies()
-    window.context.add_cookies(cookies)
+    without_session(window)
     window.page.locator("[name=_save]").first.click()
     window.page.wait_for_url(re.compile("/admin/login/"))
 
@@ -80,6 +86,172 @@ def test_passwords_and_secrets_are_not_kept(portal, browser, person):
     assert "login.example.com" in kept
     assert "hush" not in kept
     window.close()
+
+
+def add_product(window: Window) -> None:
+    window.goto("authcodes/product/add/")
+    window.page.get_by_label("Sku").fill("mug")
+    window.page.locator("#id_title").fill("Blue mug")
+
+
+def title_of(window: Window) -> str:
+    return str(window.page.locator("#id_title").input_value())
+
+
+@pytest.fixture
+def owner(portal, browser, person):
+    window = Window(browser, portal.url, DESKTOP)
+    window.page.on("dialog", lambda dialog: dialog.accept())  # leave the page with what was typed
+    window.login(person.email, factories.PASSWORD)
+    yield window
+    assert window.complaints == []
+    window.close()
+
+
+class TestUnsaved:
+    def test_is_offered_again_and_restored(self, owner):
+        add_product(owner)
+        owner.goto("")
+        owner.goto("authcodes/product/add/")
+        owner.reads("You have an unsaved draft from")
+        assert title_of(owner) == ""
+        assert owner.axe() == []
+
+        owner.button("Restore").click()
+
+        assert title_of(owner) == "Blue mug"
+        owner.page.locator("[name=_save]").first.click()
+        owner.reads("was added successfully")
+        owner.goto("authcodes/product/add/")
+        assert owner.page.get_by_text("unsaved draft").count() == 0
+
+    def test_is_discarded_for_good(self, owner):
+        add_product(owner)
+        owner.goto("authcodes/product/add/")
+        owner.button("Discard").click()
+        owner.goto("authcodes/product/add/")
+
+        assert owner.page.get_by_text("unsaved draft").count() == 0
+        assert "Blue mug" not in owner.page.evaluate("JSON.stringify(sessionStorage)")
+
+    def test_is_of_the_brand_that_was_looked_at(self, owner, person):
+        other = factories.brand(name="Harbour Tea")
+        StaffRole.objects.create(user=person, brand=other, role="owner")
+        add_product(owner)
+        owner.goto("")
+        with owner.page.expect_navigation():
+            owner.page.get_by_label("Brand to show").filter(visible=True).select_option(label="Harbour Tea")
+        owner.leave_for("/admin/authcodes/product/add/")
+
+        assert owner.page.get_by_text("unsaved draft").count() == 0
+
+    def test_is_gone_after_logging_out(self, owner):
+        add_product(owner)
+        owner.goto("")
+        with owner.page.expect_navigation():
+            owner.page.evaluate("document.querySelector('form[action$=\"/logout/\"]').requestSubmit()")
+
+        assert owner.page.evaluate("JSON.stringify(sessionStorage)").count("Blue mug") == 0
+
+    def test_says_which_file_to_choose_again(self, owner):
+        add_product(owner)
+        picture = {"name": "mug.png", "mimeType": "image/png", "buffer": b"no picture"}
+        owner.page.locator("[name=picture_file]").set_input_files(picture)
+        owner.goto("authcodes/product/add/")
+
+        owner.reads("Choose these files again: New picture.")
+
+    def test_of_a_hand_made_form_is_offered_too(self, owner, brand):
+        account = factories.account(factories.customer(brand), brand)
+        owner.goto(f"loyalty/userpoints/{account.pk}/change/")
+        owner.page.locator("#id_text").fill("Called about the mug")
+        owner.goto("")
+        owner.goto(f"loyalty/userpoints/{account.pk}/change/")
+        owner.button("Restore").click()
+        assert owner.page.locator("#id_text").input_value() == "Called about the mug"
+
+        owner.button("Save note").click()
+        owner.reads("The note is saved.")
+        assert owner.page.get_by_text("unsaved draft").count() == 0
+
+
+def test_a_wizard_is_filled_again_after_the_login(owner, person):
+    owner.goto("campaigns/campaign/new/?template=collect")
+    owner.page.get_by_role("button", name="5").or_(owner.page.locator("[name=name]")).first.wait_for()
+    owner.page.locator("[name=name]").evaluate(
+        "field => { field.value = 'Ten bags'; field.dispatchEvent(new Event('input', { bubbles: true })); }"
+    )
+    without_session(owner)
+    owner.page.locator("[name=_later]").evaluate("button => button.click()")
+    owner.page.wait_for_url(re.compile("/admin/login/"))
+    log_in(owner, person.email)
+
+    owner.reads(NOTICE)
+    assert owner.page.locator("[name=name]").input_value() == "Ten bags"
+
+
+def test_back_after_saving_says_that_it_was_saved(owner):
+    add_product(owner)
+    owner.page.locator("[name=_save]").first.click()
+    owner.reads("was added successfully")
+    owner.page.go_back()
+
+    owner.reads("You have saved this form already.")
+    owner.button("Open it again").click()
+    owner.page.wait_for_load_state()
+    assert title_of(owner) == ""
+    assert owner.page.get_by_text("saved this form already").count() == 0
+
+
+def test_two_clicks_save_once(owner, brand):
+    owner.goto("loyalty/reward/add/")
+    owner.page.locator("#id_name").fill("Mug")
+    owner.page.locator("#id_cost").fill("5")
+    owner.page.locator("[name=_save]").first.dblclick()
+    owner.reads("was added successfully")
+
+    assert Reward.objects.filter(brand=brand).count() == 1
+
+
+class TestTwoTabs:
+    """On one product: the older tab is told, shows both values, and its person chooses."""
+
+    @pytest.fixture
+    def stale(self, owner, brand):
+        product = factories.product(brand, sku="mug", title="Mug")
+        where = f"/admin/authcodes/product/{product.pk}/change/"
+        owner.page.goto(where)
+        newer = owner.context.new_page()
+        newer.goto(where)
+        newer.locator("#id_title").fill("Green mug")
+        newer.locator("[name=_save]").first.click()
+        newer.get_by_text("was changed successfully").first.wait_for()
+        newer.close()
+        owner.page.locator("#id_title").fill("Blue mug")
+        owner.page.locator("[name=_save]").first.click()
+        owner.reads("Someone else changed this after you opened it")
+        table = owner.page.get_by_role("region", name="Your values and the saved ones")
+        assert "Blue mug" in table.inner_text()
+        assert "Green mug" in table.inner_text()
+        assert owner.axe() == []
+        return product
+
+    def test_they_keep_their_own(self, owner, stale):
+        assert title_of(owner) == "Blue mug"
+        owner.page.locator("[name=_save]").first.click()
+        owner.reads("was changed successfully")
+
+        stale.refresh_from_db()
+        assert stale.title == "Blue mug"
+
+    def test_they_take_the_other(self, owner, stale):
+        owner.button("Use the saved value of Title").click()
+        assert title_of(owner) == "Green mug"
+        owner.page.locator("[name=_save]").first.click()
+        owner.reads("was changed successfully")
+
+        stale.refresh_from_db()
+        assert stale.title == "Green mug"
 
 
 def shown(window: Window, name: str) -> None:

@@ -40,7 +40,7 @@ def test_from_the_search_to_why_with_one_click(window, brand):
     page.keyboard.press("Control+k")
     page.locator("#search-input-command").press_sequentially("adler")
 
-    page.locator("#command-results-list").get_by_role("link", name="anna@example.com").click()
+    page.get_by_role("option", name="anna@example.com").first.click()
 
     support.reads("somebody else scanned the code first, on")
     support.reads("balance 155")

@@ -1,18 +1,71 @@
-"""Staff open the search box by its button and find a code."""
+"""Staff open the search box by its button or Ctrl K, and find codes, people, actions and the guide by the keyboard."""
 
+import re
+
+from tests.browser.window import PHONE
 from tests.support import factories
+
+
+def open_with(window, typed: str) -> None:
+    window.page.get_by_role("button", name="Search").first.click()
+    window.page.get_by_role("combobox", name="Search").press_sequentially(typed)
 
 
 def test_a_code_is_found_from_the_header(window, brand):
     factories.batch(brand, prefix="NW-", quantity=5)
     manager = window("manager")
 
-    manager.page.get_by_role("button", name="Search").first.click()
-    box = manager.page.locator("#search-input-command")
-    box.press_sequentially("no such thing")
-    manager.reads("Nothing found for “no such thing”")
-    box.fill("")
-    box.press_sequentially("NW-0004")
-    manager.page.locator("#command-results-list").get_by_role("link", name="NW-0004").click()
+    open_with(manager, "no such thing")
+    manager.reads("Nothing found for “no such thing”", "The search knows: Codes, Members, Products")
+    manager.page.get_by_role("combobox", name="Search").fill("")
+    manager.page.get_by_role("combobox", name="Search").press_sequentially("NW-0004")
+    manager.page.get_by_role("option", name="NW-0004").click()
 
     manager.reads("History of this code")
+
+
+def test_the_keyboard_chooses_and_screen_readers_follow(window, brand):
+    factories.batch(brand, prefix="NW-", quantity=5)
+    owner = window()
+    page = owner.page
+    owner.goto("authcodes/product/")
+    page.get_by_role("link", name="Home").first.focus()
+    before = page.evaluate("document.activeElement.outerHTML")
+
+    page.keyboard.press("Control+k")
+    box = page.get_by_role("combobox", name="Search")
+    owner.reads("Type what you look for, or begin one of these.")
+    assert box.evaluate("box => box === document.activeElement")
+    assert owner.axe() == []
+    page.keyboard.type("NW-000")
+    page.get_by_role("option", name="NW-0003").wait_for()
+    many = page.get_by_role("option").count()
+    owner.reads(f"{many} results")
+    chosen = page.locator("[role=option][aria-selected=true]")
+    assert box.get_attribute("aria-expanded") == "true"
+    assert box.get_attribute("aria-activedescendant") == chosen.get_attribute("id") == "palette-1"
+    page.keyboard.press("ArrowDown")
+    assert box.get_attribute("aria-activedescendant") == chosen.get_attribute("id") == "palette-2"
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert chosen.get_attribute("id") == f"palette-{many}"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.outerHTML") == before
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("batch")
+    page.keyboard.press("Enter")  # before the answer: it opens what was typed, not what was shown before
+    page.wait_for_url(re.compile("/admin/authcodes/batchrange/add/$"))
+
+
+def test_an_action_names_its_person_and_the_guide_is_found(window, brand):
+    factories.customer(brand, email="anna@example.com")
+    owner = window("owner", PHONE)
+
+    open_with(owner, "adjust points of anna")
+    owner.page.get_by_role("option", name="Adjust the points of anna@example.com").click()
+    owner.page.wait_for_url(re.compile("/adjust/$"))
+
+    open_with(owner, "signing in")
+    owner.page.get_by_role("option", name="Signing in").click()
+    owner.page.wait_for_url(re.compile("/admin/help/portal/#signing-in$"))

@@ -57,6 +57,7 @@ FOREIGN_KEYS_OF_STAFF = {
     "jobs.ReportRecipient",
     "jobs.ReportSchedule",
     "brands.SavedList",
+    "brands.UndoOffer",
     "campaigns.EarningRule",
     "loyalty.PointsApproval",
     "staff_login.Invitation",

@@ -31,8 +31,10 @@ from core.numbers import grouped
 from portal.base.confirmation import ConfirmedAction
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
+from portal.undo import offers
 
 LABEL = "authcodes.authcode"
+OPPOSITES = frozenset({CodeChange.Kind.ASSIGNED, CodeChange.Kind.DEACTIVATED, CodeChange.Kind.REACTIVATED})
 Kind = CodeChange.Kind
 MAX_NAMED = 30  # codes that a page names
 
@@ -168,8 +170,15 @@ def _carried_out(page: TenantAdmin, request: HttpRequest, codes: CodeRange, orde
     if codes.size > bulk_changes.CODES_AT_ONCE:
         job = bulk_changes.start_change(codes=codes, order=order, by=staff_user(request))
         return redirect("admin:jobs_job_change", job.pk)
+    assigned_before = preview_change(codes.codes, None).assigned if order.kind == Kind.ASSIGNED else 0
     changed = bulk_changes.change(codes=codes, order=order, by=staff_user(request), at=timezone.now(), waits=False)
-    page.message_user(request, count_text(texts.done, changed))
+    text = count_text(texts.done, changed)
+    if changed == codes.size and not assigned_before and order.kind in OPPOSITES:  # undone, each is as it was
+        batch = codes.batch
+        what = {"batch": batch.pk, "first": codes.first, "last": codes.last, "kind": order.kind.value}
+        offers.done(request, text, "code-range", brand_id=batch.brand_id, arguments=what)
+    else:
+        page.message_user(request, text)
     return redirect("admin:authcodes_batchrange_change", codes.batch.pk)
 
 
@@ -227,7 +236,8 @@ def _typed_done(
     changed = bulk_changes.change_codes(
         codes=codes, order=order, by=staff_user(request), at=timezone.now(), waits=False
     )
-    page.message_user(request, count_text(TEXTS[order.kind].done, changed))
+    assigned_before = sum(code.product_id is not None for code in codes)
+    _report_change(page, request, codes, order.kind, changed - assigned_before)
     if len(codes) == 1:
         return redirect("admin:authcodes_authcode_change", codes[0].pk)
     return redirect("admin:authcodes_authcode_changelist")
@@ -239,7 +249,7 @@ def of_code(page: TenantAdmin, request: HttpRequest, code: AuthCode, kind: CodeC
         raise PermissionDenied
 
     def switch(answers: dict[str, Any]) -> None:
-        page.message_user(request, count_text(TEXTS[kind].done, _switch(request, [code], kind, answers["reason"])))
+        _report_change(page, request, [code], kind, _switch(request, [code], kind, answers["reason"]))
 
     return _confirmed(page, request, [code], kind, row=code).respond(switch)
 
@@ -249,7 +259,7 @@ def of_chosen(
     request: HttpRequest,
     codes: list[AuthCode],
     kind: CodeChange.Kind,
-    report: Callable[[list[AuthCode], str], None],
+    note: Callable[[list[AuthCode], str], None],
 ) -> HttpResponse | None:
     """Codes chosen in the list: the reason is asked first. None: there are none."""
     if not codes:
@@ -258,10 +268,22 @@ def of_chosen(
     saved += [("_selected_action", value) for value in request.POST.getlist("_selected_action")]
 
     def switch(answers: dict[str, Any]) -> None:
-        _switch(request, codes, kind, answers["reason"])
-        report(codes, answers["reason"])
+        changed = _switch(request, codes, kind, answers["reason"])
+        note(codes, answers["reason"])
+        _report_change(page, request, codes, kind, changed)
 
     return _confirmed(page, request, codes, kind, resent=saved).respond(switch)
+
+
+def _report_change(
+    page: TenantAdmin, request: HttpRequest, codes: list[AuthCode], kind: CodeChange.Kind, changed: int
+) -> None:
+    """With an offer to undo it, where every one of the codes changed: then each is as it was before."""
+    done = TEXTS[kind].done
+    if changed == len(codes):
+        offers.done_to_rows(request, done, "codes", codes, lambda keys: {"codes": keys, "kind": kind.value})
+    else:
+        page.message_user(request, count_text(done, changed))
 
 
 def _confirmed(

@@ -72,6 +72,7 @@ class AuthCodeAdmin(CodeLife):
         "support": "view",
     }
     sidebar = SidebarEntry(PRODUCTS_AND_CODES, 3, "qr_code_2")
+    opens_in_drawer = True
     list_display = ("code", "status", "product", "batch", "scan_count", "first_scan_at", "first_place")
     list_filter = (
         StatusFilter,

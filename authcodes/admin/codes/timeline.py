@@ -101,13 +101,13 @@ class CodeLife(ExportingAdmin):
         with languages.in_english():
             done = str(bulk_actions.TEXTS[kind].done)
 
-        def report(codes: list[AuthCode], reason: str) -> None:
-            self.report(request, codes, done, reason=reason)
+        def note(codes: list[AuthCode], reason: str) -> None:
+            self.note(request, codes, done, reason=reason)
 
         if not self.brand_scope(request, ACT).of(queryset, "brand").exists():
             self.message_user(request, _("None of these codes would change."), messages.WARNING)
         codes = self.chosen(request, queryset)
-        return bulk_actions.of_chosen(self, request, codes, kind, report)
+        return bulk_actions.of_chosen(self, request, codes, kind, note)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

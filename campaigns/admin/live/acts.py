@@ -24,6 +24,7 @@ from core.numbers import grouped
 from portal.base.confirmation import ConfirmedAction
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
+from portal.undo import offers
 
 TRY_DAYS = 30
 TITLES = {
@@ -88,7 +89,11 @@ class CampaignActs(TenantAdmin):
         if problems := problems_of(campaign, step_before=campaign.step_by) if name == "resume" else {}:
             raise Invalid(" ".join(problems.values()))
         self.note(request, [campaign], DONE[name], reason=answers["reason"])
-        self.message_user(request, f"{campaign}: {DONE[name]}", messages.SUCCESS)
+        if name == "end":  # for good
+            self.message_user(request, f"{campaign}: {DONE[name]}", messages.SUCCESS)
+        else:
+            what = {"campaign": campaign.pk, "act": name}
+            offers.done(request, f"{campaign}: {DONE[name]}", "campaign", brand_id=campaign.brand_id, arguments=what)
         return redirect(page_address(campaign_id))
 
     def try_month(self, request: HttpRequest, pk: int) -> HttpResponse:

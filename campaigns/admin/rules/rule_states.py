@@ -18,6 +18,7 @@ from loyalty.points import approvals
 from portal.base.confirmation import ConfirmedAction
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
+from portal.undo import offers
 from portal.unfold import action
 
 State = EarningRule.State
@@ -29,6 +30,8 @@ NEXT: dict[str, tuple[set[str], str, Any]] = {
     "pause": ({"active"}, State.PAUSED, gettext_lazy("The rule counts for no action until somebody activates it.")),
     "end": ({"draft", "active", "paused"}, State.ENDED, gettext_lazy("The rule ends for good. Its budget is kept.")),
 }
+
+UNDONE_BY = {"activate": "pause", "pause": "activate"}
 
 
 class RuleStates(TenantAdmin):
@@ -91,6 +94,15 @@ class RuleStates(TenantAdmin):
 
     def moved(self, request: HttpRequest, rule_id: int, answers: dict[str, Any], *, name: str) -> None:
         """Another state, if it may be. Raises Invalid, which says what to fix first."""
+        rule = self.move(request, rule_id, name, reason=answers["reason"])
+        text = _("%(rule)s: done.") % {"rule": rule}
+        if name in UNDONE_BY:
+            what = {"rule": rule.pk, "act": name}
+            offers.done(request, text, "earning-rule", brand_id=rule.brand_id, arguments=what)
+        else:
+            self.message_user(request, text, messages.SUCCESS)
+
+    def move(self, request: HttpRequest, rule_id: int, name: str, *, reason: str) -> EarningRule:
         rule = locked(rule_id)
         states, state, _text = NEXT[name]
         if rule.state not in states:
@@ -101,8 +113,8 @@ class RuleStates(TenantAdmin):
             raise Invalid(" ".join(problems.values()))
         rule.state_changed_by, rule.state_changed_at = staff_user(request), timezone.now()
         rule.save(update_fields=["state", "state_changed_by", "state_changed_at"])
-        self.note(request, [rule], TEXTS[state], reason=answers["reason"])
-        self.message_user(request, _("%(rule)s: done.") % {"rule": rule}, messages.SUCCESS)
+        self.note(request, [rule], TEXTS[state], reason=reason)
+        return rule
 
     def duplicated(self, request: HttpRequest, rule_id: int, answers: dict[str, Any]) -> HttpResponse:
         """A draft under a name of its own, which gives no more than one person may set."""

@@ -309,6 +309,15 @@ if (vocabulary && form) {
     changed();
   };
   kindField?.addEventListener("change", redraw);
+  // A draft that is filled in again (drafts.js).
+  for (const input of Object.values(parts)) {
+    input.addEventListener("change", () => {
+      conditions = read("conditions", {});
+      if (!Object.keys(conditions).length) conditions = { all: [] };
+      limits = parts.limits ? read("limits", []) : [];
+      redraw();
+    });
+  }
   form.addEventListener("input", (event) => { if (!event.target.closest(".rule-rows")) changed(); });
 
   // --- The sentence and the trial

@@ -1,5 +1,6 @@
 """Notes of staff on a member: whoever sees the member writes and reads them, and only the author deletes one."""
 
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -11,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -22,6 +24,7 @@ from loyalty.points import accounts
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists.live import is_id
+from portal.undo import offers
 from portal.unfold import TextareaWidget
 
 MAX_DISPLAYED = 50
@@ -72,20 +75,30 @@ class Notes(TenantAdmin):
 
     def delete_note(self, request: HttpRequest, member: UserPoints, number: str) -> None:
         own = MemberNote.objects.filter(account__in=member.ledger_accounts, author=staff_user(request))
-        deleted, _rows = own.filter(pk=number).delete() if is_id(number) else (0, {})
-        if deleted:
-            self.message_user(request, _("The note is deleted."), messages.SUCCESS)
-        else:
+        note = own.filter(pk=number).first() if is_id(number) else None
+        if note is None or not own.filter(pk=note.pk).delete()[0]:
             self.message_user(request, _("Only its author can delete a note."), messages.ERROR)
+            return
+        was = {"account": note.account_id, "text": note.text, "created_at": note.created_at.isoformat()}
+        offers.done(
+            request,
+            _("The note is deleted."),
+            "member-note",
+            brand_id=member.brand_id,
+            arguments=was,
+            customer_id=member.user_id,
+        )
 
 
-def write(member: UserPoints, *, author: User, text: str) -> bool:
+def write(member: UserPoints, *, author: User, text: str, at: datetime | None = None) -> bool:
     """False: the account is no longer this person's. An erasure locks the account too: it comes before or after."""
     with transaction.atomic():
         accounts.lock(account=member.pk)
         if not UserPoints.objects.filter(pk=member.pk, user=member.user_id, user__is_active=True).exists():
             return False
-        MemberNote.objects.create(brand_id=member.brand_id, account=member, author=author, text=text)
+        MemberNote.objects.create(
+            brand_id=member.brand_id, account=member, author=author, text=text, created_at=at or timezone.now()
+        )
     return True
 
 

@@ -33,6 +33,7 @@ from portal.lists import local_time
 from portal.lists.live import is_id
 from portal.lists.number_columns import format_points
 from portal.timeline.sources import address_of
+from portal.undo import offers
 from portal.unfold import SelectWidget, action
 
 REDEMPTION = "loyalty.redemption"
@@ -141,7 +142,13 @@ class RewardsOfMember(TenantAdmin):
             return
         if not again:
             self.note(request, [redemption], gettext_noop("Used at the till"))
-        self.message_user(request, _("Used. Hand over: %(reward)s") % {"reward": redemption.name}, messages.SUCCESS)
+        offers.done(
+            request,
+            _("Used. Hand over: %(reward)s") % {"reward": redemption.name},
+            "redemption",
+            brand_id=redemption.brand_id,
+            arguments={"redemption": redemption.pk, "request": str(request_key)},
+        )
 
 
 def rewards_seen(request: HttpRequest) -> Any:

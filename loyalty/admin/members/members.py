@@ -40,6 +40,7 @@ from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.import_export.importable import ImportingAdmin
 from portal.lists.number_columns import format_number, format_points
+from portal.undo import offers
 from portal.unfold import SelectWidget, TextareaWidget, TextWidget, action
 
 SOME = 50  # of whom the portal's search box shows the first
@@ -217,7 +218,10 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
     ) -> None:
         changed = blocking.set_status(accounts=accounts, status=status, at=timezone.now())
         done = gettext_noop("Blocked") if status == UserPoints.Status.BLOCKED else gettext_noop("Unblocked")
-        self.report(request, changed, done, reason=answers["reason"])
+        self.note(request, changed, done, reason=answers["reason"])
+        offers.done_to_rows(
+            request, _(done), "members", changed, lambda keys: {"accounts": keys, "status": status.value}
+        )
 
     def has_adjust_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if object_id is None:

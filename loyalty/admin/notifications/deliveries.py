@@ -52,6 +52,7 @@ def displayed_address(viewer: Any, row: NotificationDelivery) -> str:
 class NotificationDeliveryAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
     sidebar = SidebarEntry(MESSAGES, 1, "outgoing_mail")
+    opens_in_drawer = True
     customer_path = "user"
     pages_by_key = True
     list_display = ("created_at", "user", "template", "channel", "masked_address", "state", "attempts")

@@ -1,13 +1,21 @@
-// Keeps what somebody types in a form while their session ends: after they log in again the form is filled again.
-// Kept in this tab alone, for the person who typed it and the page they typed it in. Never passwords, secrets or files.
+// Keeps what somebody types in the portal's forms until it is saved: they are offered it again, and after a session
+// ended while they typed the form is filled again by itself.
+//
+// Kept in this tab alone, for the person who typed it, the brand they look at and the page they typed it in; never
+// passwords, secrets or files. Gone when it is saved, when they log out, and when somebody else logs in.
 "use strict";
 (() => {
-  const { user, words } = document.currentScript.dataset;
+  const words = document.currentScript.dataset;
+  const { user, brand } = words;
   const PREFIX = "draft:";
+  const SENT = "sent:";
+  const SAVED_COOKIE = "portal_saved"; // the server names there the drafts that it has saved
+  const MAX_SENT = 20;
   const LIFE_MS = 12 * 3600 * 1000; // as long as a session
+  const TWICE_MS = 3000; // a form that is sent again within this was clicked twice
   const BACK_FROM = ["/admin/login/", "/admin/second-factor/", "/admin/invitation/"];
   const SKIPPED = new Set(["password", "file", "hidden", "submit", "button", "reset", "image"]);
-  const SECRET = /password|secret|token|key|code\b/i;
+  const SECRET = /password|secret|token|key|credential|certificate|code\b/i;
 
   const stored = () => {
     try {
@@ -19,71 +27,224 @@
   const store = stored();
   if (!store || !user) return;
   const mine = `${PREFIX}${user}:`;
+  const isOurs = (key) => key.startsWith(PREFIX) || key.startsWith(SENT);
   for (const key of Object.keys(store)) {
-    if (key.startsWith(PREFIX) && !key.startsWith(mine)) store.removeItem(key); // somebody else's, of before
+    if (isOurs(key) && !key.startsWith(mine) && key !== SENT + user) store.removeItem(key); // somebody else's, of before
   }
-
   for (const each of document.querySelectorAll('form[action$="/logout/"]')) {
-    each.addEventListener("submit", () => {
-      for (const key of Object.keys(store)) if (key.startsWith(PREFIX)) store.removeItem(key);
-    });
+    each.addEventListener("submit", () => Object.keys(store).filter(isOurs).forEach((key) => store.removeItem(key)));
   }
 
-  const form = document.querySelector("form.warn-unsaved-form");
-  if (!form) return;
-  const key = mine + window.location.pathname;
-  const isKept = (field) =>
-    field.name && !SKIPPED.has(field.type) && !SECRET.test(field.name) && field.autocomplete !== "off";
-  const fields = () => [...form.elements].filter(isKept);
-  const valueOf = (field) => {
-    if (field.type === "checkbox" || field.type === "radio") return { on: field.checked, value: field.value };
-    if (field.tagName === "SELECT") {
-      return { chosen: [...field.selectedOptions].map((option) => [option.value, option.text]) };
-    }
-    return { value: field.value };
-  };
-  const version = form.elements.namedItem("row_version"); // what the row was like when the form was opened
-  const isRefused = form.querySelector("[data-refused]") !== null; // then all of it was typed
-  const first = new Map(fields().map((field) => [field, JSON.stringify(valueOf(field))]));
-
-  const remember = () => {
-    const typed = fields()
-      .map((field) => [field, valueOf(field)])
-      .filter(([field, value]) => isRefused || first.get(field) !== JSON.stringify(value))
-      .map(([field, value]) => ({ name: field.name, type: field.type, ...value }));
+  const read = (key) => {
     try {
-      if (typed.length) store.setItem(key, JSON.stringify({ at: Date.now(), version: version?.value, typed }));
-      else store.removeItem(key);
+      return JSON.parse(store.getItem(key));
+    } catch {
+      return null;
+    }
+  };
+  const write = (key, value) => {
+    try {
+      store.setItem(key, JSON.stringify(value));
     } catch {
       // Full: what was typed stays on the page as ever.
     }
   };
+  const page = `${mine}${brand}:${window.location.pathname}`;
+  const drafts = () => Object.keys(store).filter((key) => key.startsWith(mine));
+  const sent = () => read(SENT + user) ?? [];
 
-  const choose = (field, chosen) => {
-    const wanted = new Set(chosen.map(([value]) => value));
-    for (const [value, text] of chosen) {
-      // Choices that are looked up while they are typed are not on a new page.
-      if (![...field.options].some((option) => option.value === value)) field.add(new Option(text, value));
-    }
-    for (const option of field.options) option.selected = wanted.has(option.value);
-  };
-  const fill = (typed) => {
-    let filled = 0;
-    for (const each of typed) {
-      const isOne = each.type === "checkbox" || each.type === "radio";
-      const field = fields().find((it) => it.name === each.name && (!isOne || it.value === each.value));
-      if (!field) continue;
-      if (each.chosen) choose(field, each.chosen);
-      else if (isOne) field.checked = each.on;
-      else field.value = each.value;
-      field.dispatchEvent(new Event("input", { bubbles: true }));
-      field.dispatchEvent(new Event("change", { bubbles: true }));
-      filled += 1;
-    }
-    return filled;
-  };
+  forgetSaved();
+  const forms = [...document.querySelectorAll("#content form")].filter((form) => form.method === "post");
+  const typedInto = forms.filter((form) => !("noDraft" in form.dataset) && form.id !== "changelist-form" && fields(form).length);
+  typedInto.forEach(keep);
+  for (const form of forms.filter((each) => !typedInto.includes(each))) {
+    // The second step of something that was typed in the first: saved, it is saved for both.
+    const ids = drafts().filter((key) => key.startsWith(`${page}#`)).map((key) => read(key)?.id);
+    if (ids.length) carry(form, ids.join("."));
+  }
 
-  const cameBack = () => {
+  function forgetSaved() {
+    const found = document.cookie.split("; ").find((each) => each.startsWith(`${SAVED_COOKIE}=`));
+    if (!found) return;
+    const ids = found.slice(SAVED_COOKIE.length + 1).split(".");
+    document.cookie = `${SAVED_COOKIE}=; path=/admin/; max-age=0; samesite=lax`;
+    const paths = [];
+    for (const key of drafts()) {
+      const draft = read(key);
+      if (!ids.includes(draft?.id)) continue;
+      paths.push(key.slice(0, key.indexOf("#")));
+      store.removeItem(key);
+    }
+    write(SENT + user, [...sent(), ...ids, ...paths].slice(-MAX_SENT));
+  }
+
+  // Rows of conditions and limits are carried by hidden fields.
+  function isKept(field) {
+    return (
+      field.name &&
+      (!SKIPPED.has(field.type) || "rulePart" in field.dataset) &&
+      !SECRET.test(field.name) &&
+      field.autocomplete !== "off" &&
+      field.tagName !== "FIELDSET"
+    );
+  }
+
+  function fields(form) {
+    return [...form.elements].filter(isKept);
+  }
+
+  function carry(form, ids) {
+    let field = form.elements.namedItem("draft");
+    if (!field) {
+      field = document.createElement("input");
+      field.type = "hidden";
+      field.name = "draft";
+      form.append(field);
+    }
+    field.value = ids;
+  }
+
+  function notice(form, text, acts) {
+    const made = document.createElement("div");
+    made.className = "form-notice";
+    made.setAttribute("role", "status");
+    const said = document.createElement("p");
+    said.textContent = text;
+    made.append(said);
+    for (const [name, act] of acts) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = name;
+      button.addEventListener("click", () => {
+        made.remove();
+        act();
+      });
+      made.append(button);
+    }
+    form.prepend(made);
+    return made;
+  }
+
+  function keep(form) {
+    const key = `${page}#${form.id || form.getAttribute("action") || typedInto.indexOf(form)}`;
+    const newId = () => [...crypto.getRandomValues(new Uint8Array(12))].map((each) => each.toString(16).padStart(2, "0")).join("");
+    const found = fresh(read(key));
+    let id = found?.id ?? newId();
+    carry(form, id);
+
+    const valueOf = (field) => {
+      if (field.type === "checkbox" || field.type === "radio") return { on: field.checked, value: field.value };
+      if (field.tagName === "SELECT") {
+        return { chosen: [...field.selectedOptions].map((option) => [option.value, option.text]) };
+      }
+      return { value: field.value };
+    };
+    const version = form.elements.namedItem("row_version"); // what the row was like when the form was opened
+    const isRefused = form.querySelector("[data-refused], .errorlist, .errors, [aria-invalid=true]") !== null; // all of it was typed
+    const first = new Map(fields(form).map((field) => [field, JSON.stringify(valueOf(field))]));
+    const chosenFiles = () =>
+      [...form.elements].filter((field) => field.type === "file" && field.files.length).map((field) => field.labels?.[0]?.textContent.trim() || field.name);
+
+    const remember = () => {
+      const typed = fields(form)
+        .map((field) => [field, valueOf(field)])
+        .filter(([field, value]) => isRefused || first.get(field) !== JSON.stringify(value))
+        .map(([field, value]) => ({ name: field.name, type: field.type, ...value }));
+      const files = chosenFiles();
+      if (typed.length || files.length) write(key, { id, at: Date.now(), version: version?.value, typed, files });
+      else store.removeItem(key);
+    };
+
+    const choose = (field, chosen) => {
+      const wanted = new Set(chosen.map(([value]) => value));
+      for (const [value, text] of chosen) {
+        // Choices that are looked up while they are typed are not on a new page.
+        if (![...field.options].some((option) => option.value === value)) field.add(new Option(text, value));
+      }
+      for (const option of field.options) option.selected = wanted.has(option.value);
+    };
+    const fill = (typed) => {
+      let filled = 0;
+      for (const each of typed) {
+        const isOne = each.type === "checkbox" || each.type === "radio";
+        const field = fields(form).find((it) => it.name === each.name && (!isOne || it.value === each.value));
+        if (!field) continue;
+        if (each.chosen) choose(field, each.chosen);
+        else if (isOne) field.checked = each.on;
+        else field.value = each.value;
+        if (field.type !== "hidden") field.dispatchEvent(new Event("input", { bubbles: true }));
+        field.dispatchEvent(new Event("change", { bubbles: true }));
+        filled += 1;
+      }
+      return filled;
+    };
+
+    const isShown = (draft) =>
+      !draft.files?.length &&
+      draft.typed.every((each) => {
+        const isOne = each.type === "checkbox" || each.type === "radio";
+        const field = fields(form).find((it) => it.name === each.name && (!isOne || it.value === each.value));
+        return field && JSON.stringify({ name: field.name, type: field.type, ...valueOf(field) }) === JSON.stringify(each);
+      });
+    const aboutFiles = (draft) => (draft.files?.length ? words.files.replace("{fields}", draft.files.join(", ")) : "");
+    const restore = (draft) => {
+      if (!fill(draft.typed) && !draft.files?.length) return false;
+      if (version && draft.version) version.value = draft.version; // what others saved meanwhile is said, not undone
+      remember();
+      return true;
+    };
+    const discard = () => {
+      store.removeItem(key);
+      id = newId();
+      carry(form, id);
+    };
+
+    let isSent = false;
+    form.addEventListener("submit", (event) => {
+      if (isSent) {
+        event.preventDefault();
+        return;
+      }
+      remember();
+      isSent = true;
+      setTimeout(() => event.defaultPrevented && (isSent = false)); // the page itself has said what is missing
+      setTimeout(() => (isSent = false), TWICE_MS); // an answer that is saved as a file leaves the page as it is
+    });
+    window.addEventListener("pageshow", (event) => {
+      isSent = false;
+      if (event.persisted) forgetSaved();
+      const kind = performance.getEntriesByType("navigation")[0]?.type;
+      const isBack = event.persisted || (kind === "back_forward" && !version && !isRefused);
+      if (!isBack || !(sent().includes(id) || sent().includes(page)) || form.querySelector(".form-notice")) return;
+      notice(form, words.sent, [[words.anew, () => window.location.assign(window.location.pathname + window.location.search)]]);
+      discard(); // what is typed from here on is another one
+    });
+
+    window.addEventListener("load", () => {
+      if (found && isRefused) {
+        if (aboutFiles(found)) notice(form, aboutFiles(found), []);
+        remember();
+      } else if (found && cameBack()) {
+        if (restore(found)) notice(form, `${words.restored} ${aboutFiles(found)}`.trim(), []);
+      } else if (found && !isShown(found)) {
+        const at = new Date(found.at);
+        const isToday = at.toDateString() === new Date().toDateString();
+        const time = at.toLocaleString(words.language, { ...(isToday ? {} : { day: "numeric", month: "short" }), hour: "2-digit", minute: "2-digit" });
+        const text = `${words.found.replace("{time}", time)} ${aboutFiles(found)}`.trim();
+        notice(form, text, [[words.restore, () => restore(found)], [words.discard, discard]]);
+      } else if (isRefused) {
+        remember();
+      }
+      form.addEventListener("input", remember);
+      form.addEventListener("change", remember);
+    });
+  }
+
+  function fresh(draft) {
+    return draft && Date.now() - draft.at < LIFE_MS ? draft : null;
+  }
+
+  function cameBack() {
     if (window.location.hash === "#typed") return true;
     try {
       const from = new URL(document.referrer);
@@ -91,33 +252,5 @@
     } catch {
       return false; // none
     }
-  };
-  const draft = () => {
-    try {
-      const found = JSON.parse(store.getItem(key));
-      return found && Date.now() - found.at < LIFE_MS ? found : null;
-    } catch {
-      return null;
-    }
-  };
-
-  window.addEventListener("load", () => {
-    const found = cameBack() ? draft() : null;
-    if (found && fill(found.typed)) {
-      if (version && found.version) version.value = found.version; // what others saved meanwhile is said, not undone
-      const notice = document.createElement("p");
-      notice.setAttribute("role", "status");
-      notice.className =
-        "bg-blue-100 text-blue-700 mb-4 px-3 py-3 rounded-default text-sm dark:bg-blue-500/20 dark:text-blue-400";
-      notice.textContent = words;
-      form.prepend(notice);
-    } else if (isRefused) {
-      remember();
-    } else {
-      store.removeItem(key);
-    }
-    form.addEventListener("input", remember);
-    form.addEventListener("change", remember);
-    form.addEventListener("submit", remember);
-  });
+  }
 })();

@@ -1,0 +1,60 @@
+"""What the Undo button does after codes were switched, assigned or imported."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from authcodes.codes import bulk_changes
+from authcodes.codes.bulk_changes import CodeChangeRequest
+from authcodes.codes.ranges import resolve_range
+from authcodes.imports import commit as imports
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from authcodes.models.imports import Import
+from brands.identity.roles import ACT
+from brands.models.undo_offers import UndoOffer
+from portal.base.tenant_scope import staff_user
+from portal.undo.offers import UndoKind
+
+Kind = CodeChange.Kind
+OPPOSITES = {
+    Kind.DEACTIVATED: Kind.REACTIVATED,
+    Kind.REACTIVATED: Kind.DEACTIVATED,
+    Kind.ASSIGNED: Kind.UNASSIGNED,
+}
+
+
+def order_of(offer: UndoOffer) -> CodeChangeRequest:
+    return CodeChangeRequest(OPPOSITES[Kind(offer.arguments["kind"])], reason=_("Undone by whoever did it."))
+
+
+def change_back(request: HttpRequest, offer: UndoOffer) -> None:
+    """Of single codes. Those that are so already stay."""
+    codes = AuthCode.objects.filter(pk__in=offer.arguments["codes"], brand=offer.brand_id)
+    bulk_changes.change_codes(
+        codes=codes, order=order_of(offer), by=staff_user(request), at=timezone.now(), waits=False
+    )
+
+
+def change_range_back(request: HttpRequest, offer: UndoOffer) -> None:
+    batch = BatchRange.objects.get(pk=offer.arguments["batch"], brand=offer.brand_id)
+    codes = resolve_range(batch=batch, first=offer.arguments["first"], last=offer.arguments["last"])
+    by, at = staff_user(request), timezone.now()
+    bulk_changes.change(codes=codes, order=order_of(offer), by=by, at=at, waits=False)
+
+
+def undo_import(request: HttpRequest, offer: UndoOffer) -> None:
+    """As the button on the import's page does, once a worker has committed it."""
+    upload = Import.objects.get(pk=offer.arguments["import"], brand=offer.brand_id)
+    imports.undo(upload=upload, by=staff_user(request), at=timezone.now())
+    page: Any = admin.site.get_model_admin(Import)
+    page.log_change(request, upload, _("The import is being undone."))
+
+
+CODES = UndoKind("authcodes.authcode", ACT, change_back)
+RANGE = UndoKind("authcodes.authcode", ACT, change_range_back)
+IMPORT = UndoKind("authcodes.import", ACT, undo_import)

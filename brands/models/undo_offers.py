@@ -1,0 +1,33 @@
+"""What members of staff did a moment ago and may undo: each offer is one person's, and is taken once."""
+
+import uuid
+
+from django.db import models
+from django.utils import timezone
+
+from brands.models.people import User
+from brands.models.tenants import Brand
+from core.moments import MomentField
+
+
+class UndoOffer(models.Model):
+    """`kind` names an entry of settings.UNDO_KINDS, which knows how to undo what `arguments` describe.
+
+    Customers see none of it: it says neither `customer_by` nor `guarded_by`. It is deleted when it is taken, when it
+    has ended, and when the `customer` of whom it tells is erased.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    customer = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+")
+    kind = models.CharField(max_length=40)
+    arguments = models.JSONField(default=dict)
+    created_at = MomentField(default=timezone.now)
+    expires_at = MomentField()
+
+    class Meta:
+        indexes = [models.Index(fields=["expires_at"], name="undo_offer_ends")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"

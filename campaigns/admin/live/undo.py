@@ -1,0 +1,33 @@
+"""What the Undo button does after a campaign was paused or resumed."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from brands.identity.roles import CHANGE
+from brands.models.undo_offers import UndoOffer
+from campaigns.admin.campaign_form import problems_of
+from campaigns.models.campaigns import Campaign
+from campaigns.progress import lifecycle
+from core.errors import Invalid
+from portal.undo.offers import UndoKind
+
+OPPOSITES = {"pause": "resume", "resume": "pause"}
+
+
+def turn_back(request: HttpRequest, offer: UndoOffer) -> None:
+    name = OPPOSITES[offer.arguments["act"]]
+    campaign = lifecycle.locked(offer.arguments["campaign"])
+    page: Any = admin.site.get_model_admin(Campaign)
+    page.remember(request, [campaign])
+    if campaign.brand_id != offer.brand_id or not lifecycle.act(campaign, name, at=timezone.now()):
+        raise Invalid(_("Somebody has changed the campaign's state in the meantime. Go back to its page."))
+    if problems := problems_of(campaign, step_before=campaign.step_by) if name == "resume" else {}:
+        raise Invalid(" ".join(problems.values()))
+    page.note(request, [campaign], _("Undone"))
+
+
+CAMPAIGN = UndoKind("campaigns.campaign", CHANGE, turn_back)

@@ -1,0 +1,41 @@
+"""What the Undo button does after a note was deleted, or a code of a reward used, on a member's page."""
+
+from datetime import datetime
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from brands.identity.roles import USE, VIEW
+from brands.models.undo_offers import UndoOffer
+from core.errors import Invalid
+from loyalty.admin.member_page import notes
+from loyalty.models.accounts import UserPoints
+from loyalty.models.rewards import Redemption
+from loyalty.rewards import cancellation
+from portal.base.audit_mixin import audit_context
+from portal.base.tenant_scope import staff_user
+from portal.undo.offers import UndoKind
+
+
+def write_again(request: HttpRequest, offer: UndoOffer) -> None:
+    """The note as it was, unless the member's data was erased."""
+    note = offer.arguments
+    member = UserPoints.objects.get(pk=note["account"], brand=offer.brand_id)
+    at = datetime.fromisoformat(note["created_at"])
+    if not notes.write(member, author=staff_user(request), text=note["text"], at=at):
+        raise Invalid(_("The member's data was erased, so nothing is noted."))
+
+
+def make_good_again(request: HttpRequest, offer: UndoOffer) -> None:
+    redemption = Redemption.objects.select_related("brand").get(
+        pk=offer.arguments["redemption"],
+        brand=offer.brand_id,
+        used_by=staff_user(request),
+        used_request=offer.arguments["request"],
+    )
+    reason = _("Undone by whoever did it.")
+    cancellation.undo_use(redemption=redemption, audit_context=audit_context(request, reason))
+
+
+NOTE = UndoKind("loyalty.userpoints", VIEW, write_again)
+REDEMPTION = UndoKind("loyalty.redemption", USE, make_good_again)

@@ -1,0 +1,36 @@
+"""What the Undo button does after members were blocked or unblocked."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from brands.identity.roles import ACT
+from brands.models.undo_offers import UndoOffer
+from core.errors import Invalid
+from loyalty.members import blocking
+from loyalty.models.accounts import UserPoints
+from portal.undo.offers import UndoKind
+
+Status = UserPoints.Status
+OPPOSITES = {Status.BLOCKED: Status.ACTIVE, Status.ACTIVE: Status.BLOCKED}
+
+
+def switch_back(request: HttpRequest, offer: UndoOffer) -> None:
+    """Those whom a colleague has switched meanwhile stay as they are, and so do those who are gone."""
+    now = Status(offer.arguments["status"])
+    accounts = UserPoints.objects.filter(
+        pk__in=offer.arguments["accounts"], brand=offer.brand_id, status=now, user__is_active=True
+    )
+    page: Any = admin.site.get_model_admin(UserPoints)
+    rows = list(accounts.order_by("pk").select_for_update(no_key=True, of=("self",)))
+    page.remember(request, rows)
+    changed = blocking.set_status(accounts=rows, status=OPPOSITES[now], at=timezone.now())
+    if not changed:
+        raise Invalid(_("Nothing was undone: somebody has switched it in the meantime."))
+    page.note(request, changed, _("Undone"))
+
+
+MEMBERS = UndoKind("loyalty.userpoints", ACT, switch_back)

@@ -1,0 +1,116 @@
+"""A new brand on one page: what it is called, how it looks, where it is reached, and who owns it."""
+
+from typing import Any, ClassVar
+from zoneinfo import available_timezones
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from brands import audit_log
+from brands.audit_log import Changes
+from brands.models.people import StaffRole
+from brands.models.tenants import NO_PLACES, Brand, BrandHostname
+from brands.staff_login import invitations, mails
+from brands.staff_login.models import Invitation
+from portal.base.image_mixin import ImageAdminMixin
+from portal.base.tenant_scope import staff_user
+from portal.unfold import SelectWidget, TextWidget
+
+
+class NewBrandMixin(forms.Form):
+    """What is asked beside the brand's own fields."""
+
+    hostname = forms.CharField(
+        label=gettext_lazy("Hostname"),
+        required=False,
+        max_length=253,
+        widget=TextWidget,
+        help_text=gettext_lazy(
+            "Where customers reach the brand's scan pages, such as codes.example.com: printed codes lead there. Point "
+            "its DNS entry at this service. Leave empty to add it later."
+        ),
+    )
+    owner_email = forms.EmailField(
+        label=gettext_lazy("Owner's e-mail address"),
+        required=False,
+        widget=TextWidget,
+        help_text=gettext_lazy(
+            "The owner receives a link to set a password, valid for 7 days. Leave empty to invite somebody later."
+        ),
+    )
+
+    def clean_hostname(self) -> str:
+        """As the brand's own table of hostnames would take it."""
+        hostname = str(self.cleaned_data["hostname"]).lower()
+        if hostname:
+            row = BrandHostname(hostname=hostname, is_primary=True)
+            try:
+                row.clean_fields(exclude=["brand"])
+                row.validate_unique(exclude=["brand"])
+            except ValidationError as error:
+                raise ValidationError(error.message_dict["hostname"]) from error
+        return hostname
+
+    def clean_owner_email(self) -> str:
+        return str(self.cleaned_data["owner_email"]).lower()
+
+
+class NewBrand(ImageAdminMixin):
+    """Part of the page of brands: the form of a new one."""
+
+    new_fieldsets: ClassVar[Any] = (
+        (None, {"fields": (("name", "slug"), ("time_zone", "support_email"), "is_sandbox")}),
+        (
+            gettext_lazy("How its pages look"),
+            {"fields": (("colour_background", "colour_text", "colour_accent"), "picture_file")},
+        ),
+        (gettext_lazy("Where it is reached, and who owns it"), {"fields": ("hostname", "owner_email")}),
+    )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return super().get_fieldsets(request, obj) if obj else self.new_fieldsets
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        return super().get_inlines(request, obj) if obj else []
+
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002 - Django's
+        return {} if obj else {"slug": ("name",)}
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
+        if not obj:
+            options["form"] = type("NewBrandForm", (NewBrandMixin, self.form), {})
+        form: Any = super().get_form(request, obj, change, **options)
+        if not obj and "time_zone" in form.base_fields:
+            zones = sorted(available_timezones() - NO_PLACES)
+            form.base_fields["time_zone"].widget = SelectWidget(choices=[(zone, zone) for zone in zones])
+        return form
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
+        super().save_related(request, form, formsets, change)
+        if change:
+            return
+        if hostname := form.cleaned_data.get("hostname"):
+            BrandHostname.objects.create(brand=form.instance, hostname=hostname, is_primary=True)
+        if email := form.cleaned_data.get("owner_email"):
+            self.invite_owner(request, form.instance, email)
+
+    def extra_changes(self, form: Any) -> Changes:
+        hostname = form.cleaned_data.get("hostname")
+        return {**super().extra_changes(form), **({"hostname": (None, hostname)} if hostname else {})}
+
+    def invite_owner(self, request: HttpRequest, brand: Brand, email: str) -> None:
+        """Raises DomainError, and then there is no brand either."""
+        origin = mails.origin_of(request)
+        invitation = invitations.create(
+            brand=brand, email=email, role=StaffRole.Role.OWNER, by=staff_user(request), at=timezone.now()
+        )
+        mails.write_invitation(invitation=invitation, origin=origin)
+        page: Any = self.admin_site.get_model_admin(Invitation)
+        page.note(request, [invitation], audit_log.ADDED)
+        text = _("An invitation is being sent to %(email)s.") % {"email": email}
+        self.message_user(request, text, messages.SUCCESS)

@@ -1,0 +1,33 @@
+"""Tells the browser which of the drafts that it keeps (drafts.js) has been saved, so that it forgets them.
+
+A form carries the ids of its drafts. It was saved when it is answered by leading on, without an error being said: one
+that is refused is shown again, and one of an ended session leads to the login.
+"""
+
+import re
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest
+
+from brands.models.people import User
+
+FIELD, COOKIE = "draft", "portal_saved"
+IDS = re.compile(r"[0-9a-f]{1,40}(\.[0-9a-f]{1,40}){0,9}")
+LIFE_SECONDS = 600  # the next page reads it
+LEADS_ON = frozenset({302, 303})
+
+
+def marked(request: HttpRequest, response: Any) -> Any:
+    """The response, with a cookie about the drafts that it saved."""
+    ids = request.POST.get(FIELD, "") if request.method == "POST" and response.status_code in LEADS_ON else ""
+    if IDS.fullmatch(ids) and isinstance(request.user, User) and not says_an_error(request):
+        response.set_cookie(
+            COOKIE, ids, max_age=LIFE_SECONDS, path="/admin/", samesite="Lax", secure=request.is_secure()
+        )
+    return response
+
+
+def says_an_error(request: HttpRequest) -> bool:
+    queued = getattr(messages.get_messages(request), "_queued_messages", ())
+    return any(each.level >= messages.ERROR for each in queued)

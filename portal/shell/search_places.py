@@ -1,0 +1,120 @@
+"""Where the search box leads beside rows: pages, actions and sections of the guide, by the words they are known by."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.dataclasses import SearchResult
+
+from brands.identity.roles import ACT, brand_scope
+from portal.guide import sections
+from portal.shell.navigation import address_of, list_name, lists, may_see, may_use_till, page_of
+
+MAX_PAGES, MAX_ACTIONS, MAX_SECTIONS = 8, 5, 5
+MEMBERS = "loyalty.userpoints"
+# What people call a page, beside its name and its group's.
+SYNONYMS = {
+    "authcodes.authcode": gettext_lazy("auth export print"),
+    "authcodes.batchrange": gettext_lazy("batch ranges export"),
+    "authcodes.product": gettext_lazy("articles export"),
+    "authcodes.scan": gettext_lazy("export"),
+    "jobs.job": gettext_lazy("export downloads"),
+    "loyalty.userpoints": gettext_lazy("members people customers export"),
+    "loyalty.loyaltytransaction": gettext_lazy("ledger points export"),
+    "loyalty.redemption": gettext_lazy("till vouchers export"),
+    "brands.staffrole": gettext_lazy("staff colleagues roles"),
+    "brands.apikey": gettext_lazy("api"),
+    "brands.auditlogentry": gettext_lazy("history log"),
+}
+# What people begin most, the commonest first, by the model of what is made.
+ACTIONS = {
+    "authcodes.batchrange": gettext_lazy("New batch"),
+    "authcodes.product": gettext_lazy("New product"),
+    "campaigns.campaign": gettext_lazy("New campaign"),
+    "loyalty.reward": gettext_lazy("New reward"),
+    "authcodes.import": gettext_lazy("Import a file of codes"),
+    "authcodes.recall": gettext_lazy("Recall a batch"),
+    "campaigns.earningrule": gettext_lazy("New earning rule"),
+    "loyalty.broadcast": gettext_lazy("New broadcast"),
+    "loyalty.segment": gettext_lazy("New segment"),
+    "loyalty.brandlevel": gettext_lazy("New level"),
+    "authcodes.printer": gettext_lazy("New printer"),
+    "staff_login.invitation": gettext_lazy("Invite a colleague"),
+    "brands.brand": gettext_lazy("New brand with its owner"),
+    "brands.apikey": gettext_lazy("New API key"),
+    "loyalty.webhookendpoint": gettext_lazy("New webhook"),
+}
+MORE_TERMS = {  # what people call an action beside its name
+    "authcodes.batchrange": gettext_lazy("make create codes print"),
+    "authcodes.import": gettext_lazy("upload assign csv"),
+    "authcodes.recall": gettext_lazy("call back"),
+    "staff_login.invitation": gettext_lazy("user staff role"),
+}
+
+
+def matching(request: HttpRequest, typed: str) -> list[SearchResult]:
+    """Of which all typed words are somewhere in the words that it is known by."""
+    terms = typed.casefold().split()
+
+    def matching(all_of_a_kind: Iterator[tuple[SearchResult, str]], most: int) -> list[SearchResult]:
+        return [result for result, known_as in all_of_a_kind if has_all(terms, known_as)][:most]
+
+    return [
+        *matching(actions(request), MAX_ACTIONS),
+        *matching(pages(request), MAX_PAGES),
+        *matching(guide(), MAX_SECTIONS),
+    ]
+
+
+def has_all(terms: list[str], known_as: str) -> bool:
+    text = known_as.casefold()
+    return all(term in text for term in terms)
+
+
+def pages(request: HttpRequest) -> Iterator[tuple[SearchResult, str]]:
+    """The pages that this person may open."""
+    home = place(_("Home"), _("Home"), reverse("admin:index"), "home")
+    yield home, _("home overview dashboard")
+    if may_use_till(request):
+        till = place(_("Redeem a code"), _("Customers"), reverse("admin:loyalty_redemption_till"), "point_of_sale")
+        yield till, _("till checkout vouchers")
+    for group, entry, label in lists(request):
+        name = list_name(label)
+        yield place(name, group, address_of(label), entry.icon), f"{name} {group} {SYNONYMS.get(label, '')}"
+    yield place(_("API documentation"), _("Help"), reverse("docs"), "help"), _("help api documentation")
+
+
+def actions(request: HttpRequest) -> Iterator[tuple[SearchResult, str]]:
+    """What this person may begin."""
+    for label, name in ACTIONS.items():
+        page = page_of(label)
+        if page.has_add_permission(request):
+            address = reverse(f"admin:{label.replace('.', '_')}_add")
+            yield place(name, _("Action"), address, "add"), f"{name} {MORE_TERMS.get(label, '')}"
+    if may_adjust(request):
+        yield adjust_points(), _("adjust points of correct give member customer")
+
+
+def adjust_points() -> SearchResult:
+    """Followed by a name, the search finds whose."""
+    return place(_("Adjust points of …"), _("Type a name after it"), address_of(MEMBERS), "exposure")
+
+
+def may_adjust(request: HttpRequest) -> bool:
+    return may_see(request, MEMBERS) and bool(brand_scope(request.user, ACT, MEMBERS))
+
+
+def guide() -> Iterator[tuple[SearchResult, str]]:
+    for each in sections.places():
+        title, page = each.section.title, each.page_title
+        is_page = each.section.level == 1
+        address = sections.address_of(each.page if is_page else f"{each.page}#{each.section.slug}")
+        about = _("Guide") if is_page else _("Guide: %(page)s") % {"page": page}
+        yield place(title, about, address, "menu_book"), f"{title} {page} {_('help guide')}"
+
+
+def place(title: Any, group: Any, link: str, icon: str) -> SearchResult:
+    return SearchResult(title=str(title), description=str(group), link=link, icon=icon)

@@ -1,0 +1,18 @@
+// Puts the value that a colleague saved meanwhile into the form, in place of what was typed.
+"use strict";
+for (const button of document.querySelectorAll("[data-both-values] [data-use]")) {
+  button.addEventListener("click", () => {
+    const field = button.closest("form").elements.namedItem(button.dataset.field);
+    if (!field) return;
+    const value = button.dataset.use;
+    if (field.type === "checkbox") field.checked = value !== "";
+    else if (field.tagName === "SELECT" && ![...field.options].some((option) => option.value === value)) {
+      field.add(new Option(button.closest("tr").cells[2].textContent.trim(), value, true, true));
+    } else field.value = value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+    const said = button.closest("[data-both-values]").querySelector("[data-used]");
+    said.textContent = said.dataset.words.replace("{field}", button.closest("tr").cells[0].textContent.trim());
+    button.disabled = true;
+  });
+}

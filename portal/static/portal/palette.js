@@ -1,0 +1,109 @@
+// The search of Ctrl K: a combobox (the field) with its listbox (what the server found), in a dialog.
+"use strict";
+const PAUSE_MS = 120; // after the last key, so that a word is asked for once
+
+const dialog = document.querySelector("[data-palette]");
+if (dialog) start();
+
+function start() {
+  const field = dialog.querySelector("[role=combobox]");
+  const list = dialog.querySelector("[role=listbox]");
+  const note = dialog.querySelector("[data-palette-note]");
+  let asked; // the answer that is waited for
+  let timer;
+  let isPending = false; // what is shown is of an earlier word
+  let isChosenEarly = false; // Enter came before the answer
+
+  const options = () => [...list.querySelectorAll("[role=option]")];
+  const active = () => options().find((each) => each.ariaSelected === "true");
+  const activate = (option) => {
+    for (const each of options()) each.setAttribute("aria-selected", String(each === option));
+    if (option) {
+      field.setAttribute("aria-activedescendant", option.id);
+      option.scrollIntoView({ block: "nearest" });
+    } else field.removeAttribute("aria-activedescendant");
+  };
+  const show = (results, text) => {
+    list.replaceChildren(...(results ? [results] : []));
+    field.setAttribute("aria-expanded", String(options().length > 0));
+    note.textContent = text;
+    activate(options()[0]);
+    isPending = false;
+    if (isChosenEarly) active()?.click();
+    isChosenEarly = false;
+  };
+
+  const search = async () => {
+    asked?.abort();
+    const { signal } = (asked = new AbortController());
+    try {
+      const address = new URL(dialog.dataset.palette, window.location.href);
+      address.searchParams.set("s", field.value);
+      const answer = await fetch(address, { signal, headers: { Accept: "text/html" } });
+      if (answer.redirected) return show(null, dialog.dataset.ended);
+      if (!answer.ok) return show(null, dialog.dataset.failed);
+      const found = new DOMParser().parseFromString(await answer.text(), "text/html");
+      show(found.querySelector("[data-results]"), found.querySelector("[data-note]")?.textContent.trim() ?? "");
+    } catch {
+      if (!signal.aborted) show(null, dialog.dataset.failed);
+    }
+  };
+
+  const open = () => {
+    if (dialog.open) return field.select();
+    dialog.showModal();
+    field.select();
+    search();
+  };
+
+  const move = (step) => {
+    const all = options();
+    if (!all.length) return;
+    const place = all.indexOf(active()) + step;
+    activate(all[(place + all.length) % all.length]);
+  };
+
+  field.addEventListener("input", () => {
+    isPending = true;
+    isChosenEarly = false;
+    asked?.abort(); // an answer to what was typed before is never taken for this one's
+    clearTimeout(timer);
+    timer = setTimeout(search, PAUSE_MS);
+  });
+  field.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") {
+      event.preventDefault(); // which would empty the field first
+      dialog.close();
+    } else if (step) {
+      event.preventDefault();
+      move(step);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      const chosen = active();
+      if (isPending) isChosenEarly = true;
+      if (isPending || !chosen) return;
+      if (event.ctrlKey || event.metaKey) window.open(chosen.href, "_blank", "noopener");
+      else chosen.click();
+    }
+  });
+  list.addEventListener("pointermove", (event) => {
+    const option = event.target.closest("[role=option]");
+    if (option && option.ariaSelected !== "true") activate(option);
+  });
+  list.addEventListener("click", (event) => {
+    // A section of the page that is open: nothing is loaded that would close the dialog.
+    if (event.target.closest("[role=option]") && !event.ctrlKey && !event.metaKey) dialog.close();
+  });
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close(); // beside it
+  });
+  dialog.querySelector("[data-palette-close]").addEventListener("click", () => dialog.close());
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      open();
+    }
+  });
+  for (const button of document.querySelectorAll("[data-palette-open]")) button.addEventListener("click", open);
+}

@@ -1,0 +1,46 @@
+// Messages of the server: said to screen readers, closed by hand, and away by themselves only where nothing can be done.
+"use strict";
+const SHORTEST_MS = 10_000;
+const PER_LETTER_MS = 80;
+const SAID_AFTER_MS = 150; // a live region says what comes into it, once it is there itself
+const UNDO_MS = 10 * 60_000; // as long as the server lets it be undone
+
+const toasts = document.querySelector("[data-toasts]");
+if (toasts) {
+  const region = (role) => {
+    const made = document.createElement("div");
+    made.setAttribute("role", role);
+    return made;
+  };
+  const polite = region("status");
+  const urgent = region("alert");
+  const each = [...toasts.children];
+  toasts.append(urgent, polite);
+  setTimeout(() => {
+    for (const toast of each) (toast.dataset.toast === "error" ? urgent : polite).append(toast);
+  }, SAID_AFTER_MS);
+  each.forEach(watch);
+}
+
+function watch(toast) {
+  const close = () => toast.remove();
+  toast.querySelector("[data-toast-close]").addEventListener("click", close);
+  const undo = toast.querySelector("[data-undo]");
+  undo?.addEventListener("submit", () => setTimeout(() => (undo.querySelector("button").disabled = true)));
+  if (undo) {
+    setTimeout(() => undo.remove(), UNDO_MS);
+    return;
+  }
+  if (!["success", "info"].includes(toast.dataset.toast)) return;
+
+  // Time runs only while somebody could read it: not in a hidden tab, not under the pointer or the keyboard.
+  let left = SHORTEST_MS + toast.innerText.length * PER_LETTER_MS;
+  const STEP = 500;
+  const clock = setInterval(() => {
+    const isHeld = document.hidden || toast.matches(":hover, :focus-within");
+    if (!isHeld) left -= STEP;
+    if (left > 0) return;
+    clearInterval(clock);
+    close();
+  }, STEP);
+}

@@ -1,0 +1,1 @@
+"""The Undo button beside what a message says was done."""

@@ -1,0 +1,118 @@
+"""Offers to undo what was just done: the only code that makes, takes and refuses them.
+
+Whoever did it may take the offer once, within MINUTES, while their role still allows it. What undoing means is the
+kind's own: settings.UNDO_KINDS names them, and each calls what undoes such a thing anyway.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pkgutil import resolve_name
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
+from django.db import transaction
+from django.http import Http404, HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from brands.identity.roles import brand_scope
+from brands.models.undo_offers import UndoOffer
+from core.errors import Invalid
+from portal.base.tenant_scope import staff_user
+
+MINUTES = 10
+TAG = "undo-"  # before the id of an offer in a message's tags
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class UndoKind:
+    """`act(request, offer)` undoes it, in the transaction that takes the offer; it raises DomainError where it cannot.
+
+    Whoever takes the offer must be allowed one of `verbs` on the model `label` in the offer's brand.
+    """
+
+    label: str
+    verbs: str
+    act: Callable[[HttpRequest, UndoOffer], None]
+
+
+def kind_of(name: str) -> UndoKind:
+    result: UndoKind = resolve_name(settings.UNDO_KINDS[name])
+    return result
+
+
+def offer(
+    request: HttpRequest, kind: str, *, brand_id: int, arguments: Arguments, customer_id: int | None = None
+) -> str:
+    """Offer it to whoever asks. Returns the tags of the message that tells what was done.
+
+    `customer_id`: the person of whom the arguments tell more than ids.
+    """
+    made = UndoOffer.objects.create(
+        brand_id=brand_id,
+        user=staff_user(request),
+        customer_id=customer_id,
+        kind=kind,
+        arguments=dict(arguments),
+        expires_at=timezone.now() + timedelta(minutes=MINUTES),
+    )
+    return f"{TAG}{made.pk}"
+
+
+def done(
+    request: HttpRequest,
+    text: Any,
+    kind: str,
+    *,
+    brand_id: int,
+    arguments: Arguments,
+    customer_id: int | None = None,
+) -> None:
+    """Tell what was done, with an offer to undo it."""
+    tags = offer(request, kind, brand_id=brand_id, arguments=arguments, customer_id=customer_id)
+    messages.success(request, text, extra_tags=tags)
+
+
+def done_to_rows(
+    request: HttpRequest, what: Any, kind: str, rows: Sequence[Any], describe: Callable[[list[Any]], Arguments]
+) -> None:
+    """Tell how many rows were changed; an offer to undo it is one brand's. `describe`: the arguments, of their ids."""
+    text, brands = f"{what}: {len(rows):,}", {row.brand_id for row in rows}
+    if len(brands) == 1:
+        done(request, text, kind, brand_id=brands.pop(), arguments=describe([row.pk for row in rows]))
+    else:
+        messages.info(request, text)
+
+
+def take(request: HttpRequest, key: UUID) -> None:
+    """Undo it. Two who take the same offer at the same moment come one after the other, and the second finds none.
+
+    Raises DomainError.
+    """
+    with transaction.atomic():
+        taken = (
+            UndoOffer.objects.select_for_update()
+            .filter(pk=key, user=staff_user(request), expires_at__gt=timezone.now())
+            .first()
+        )
+        if taken is None or taken.kind not in settings.UNDO_KINDS:
+            raise over()
+        kind = kind_of(taken.kind)
+        if taken.brand_id not in brand_scope(request.user, kind.verbs, kind.label):
+            raise Invalid(_("Nothing was undone: your role no longer allows it, or you look at another brand."))
+        try:
+            kind.act(request, taken)
+        except (Http404, ObjectDoesNotExist, PermissionDenied):
+            raise over() from None
+        taken.delete()
+
+
+def over() -> Invalid:
+    text = _("This can no longer be undone here: it was undone already, or more than %(minutes)d minutes have passed.")
+    return Invalid(text % {"minutes": MINUTES})

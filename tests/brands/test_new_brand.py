@@ -1,0 +1,98 @@
+"""A new brand with its look, hostname and owner, on one page."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from brands.models.audit import AuditLogEntry
+from brands.models.tenants import Brand, BrandHostname
+from brands.staff_login.models import Invitation, StaffMail
+from tests.support import factories
+from tests.support.portal import address, browser, errors, form_of, staff
+
+pytestmark = pytest.mark.django_db
+WHERE = address("brands.brand", "add")
+
+
+@pytest.fixture
+def operator() -> Client:
+    return browser(factories.user(is_staff=True, is_superuser=True, email="operator@example.com"))
+
+
+def sent(client: Client, **fields: Any) -> Any:
+    typed = {
+        "name": "Harbour Tea",
+        "slug": "harbour-tea",
+        "time_zone": "Europe/Berlin",
+        "support_email": "help@harbour.example.com",
+        "hostname": "codes.harbour.example.com",
+        "owner_email": "Olivia@harbour.example.com",
+    }
+    return client.post(WHERE, {**form_of(client.get(WHERE)), **typed, **fields})
+
+
+def test_all_of_it_is_made_at_once(operator: Client) -> None:
+    assert sent(operator, colour_accent="#204060").status_code == 302
+
+    brand = Brand.objects.get(slug="harbour-tea")
+    invitation = Invitation.objects.get()
+    assert (brand.time_zone, brand.colour_accent) == ("Europe/Berlin", "#204060")
+    assert list(BrandHostname.objects.values_list("hostname", "is_primary")) == [("codes.harbour.example.com", True)]
+    assert (invitation.brand, invitation.email, invitation.role) == (brand, "olivia@harbour.example.com", "owner")
+    assert StaffMail.objects.get().invitation == invitation
+    logged = AuditLogEntry.objects.filter(brand=brand)
+    assert {"brands.brand", "staff_login.invitation"} <= set(logged.values_list("kind", flat=True))
+    assert logged.get(kind="brands.brand").changes["hostname"][1] == "codes.harbour.example.com"
+
+
+def test_hostname_and_owner_can_wait(operator: Client) -> None:
+    sent(operator, hostname="", owner_email="")
+
+    assert Brand.objects.filter(slug="harbour-tea").exists()
+    assert not BrandHostname.objects.exists()
+    assert not Invitation.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("hostname", "not a host", "Enter the hostname in lowercase."),
+        ("hostname", "taken.example.com", "already exists"),
+        ("owner_email", "olivia", "Enter a valid email address."),
+        ("slug", "taken", "already exists"),
+        ("time_zone", "Berlin", "not a valid time zone"),
+        ("colour_text", "#ffffff", "Not enough contrast"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field_and_nothing_is_made(
+    operator: Client, field: str, value: str, says: str
+) -> None:
+    factories.brand(slug="taken", hostname="taken.example.com")
+
+    answer = sent(operator, **{field: value})
+
+    assert says in " ".join(errors(answer)[field])
+    assert answer.context["adminform"].form["name"].value() == "Harbour Tea"
+    assert Brand.objects.count() == 1
+    assert not Invitation.objects.exists()
+
+
+def test_where_the_mail_cannot_go_out_there_is_no_brand_either(operator: Client, settings: Any) -> None:
+    settings.PORTAL_URL = ""
+    factories.brand(hostname="testserver")
+
+    sent(operator)
+
+    assert not Brand.objects.filter(slug="harbour-tea").exists()
+
+
+def test_nobody_but_operators_sees_it(brand: Brand) -> None:
+    assert browser(staff(brand)).get(WHERE).status_code == 403
+
+
+def test_its_own_page_keeps_the_table_of_hostnames(operator: Client, brand: Brand) -> None:
+    page = operator.get(address("brands.brand", "change", brand.pk))
+
+    assert [formset.opts.model for formset in page.context["inline_admin_formsets"]] == [BrandHostname]
+    assert "owner_email" not in page.context["adminform"].form.fields

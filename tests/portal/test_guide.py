@@ -1,0 +1,118 @@
+"""The guide in the portal: each page of the portal has a section of it, and each section exists."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+from django.urls import NoReverseMatch, get_resolver, reverse
+
+from brands.models.tenants import Brand
+from portal.guide import markdown, sections
+from tests.support.portal import LABELS, address, browser, staff, text
+
+EVERY = sorted({*sections.BY_ADDRESS.values(), *sections.BY_MODEL.values(), *sections.BY_ENDING.values()})
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_a_mapped_section_exists(target: str) -> None:
+    page, _mark, slug = target.partition("#")
+
+    assert slug in {each.section.slug for each in sections.places() if each.page == page}
+
+
+@pytest.mark.parametrize("name", sections.PAGES)
+def test_a_page_of_the_guide_exists(name: str) -> None:
+    assert sections.text_of(name).startswith("# ")
+
+
+def test_every_list_has_a_section() -> None:
+    with_lists = {label for label in LABELS if getattr(admin.site.get_model_admin(model_of(label)), "sidebar", None)}
+
+    assert with_lists <= sections.BY_MODEL.keys()
+    assert sections.BY_MODEL.keys() <= set(LABELS)
+
+
+def model_of(label: str) -> Any:
+    return next(model for model in admin.site._registry if model._meta.label_lower == label)
+
+
+def test_every_hand_made_page_that_is_mapped_exists() -> None:
+    names = {name for name in get_resolver().namespace_dict["admin"][1].reverse_dict if isinstance(name, str)}
+
+    assert sections.BY_ADDRESS.keys() <= names
+
+
+@pytest.mark.django_db
+class TestPages:
+    @pytest.fixture
+    def client(self, brand: Brand) -> Client:
+        return browser(staff(brand, role="support"))
+
+    @pytest.mark.parametrize("name", sections.PAGES)
+    def test_a_page_is_shown_to_every_role(self, client: Client, name: str) -> None:
+        page = text(client.get(reverse("admin:help_page", args=[name])))
+
+        for each in markdown.sections_of(sections.text_of(name)):
+            assert f'id="{each.slug}"' in page
+
+    @pytest.mark.parametrize("name", ["architecture", "changelog", "..", "nothing", "operations"])
+    def test_no_other_file_is_shown(self, client: Client, name: str) -> None:
+        try:
+            where = reverse("admin:help_page", args=[name])
+        except NoReverseMatch:
+            where = f"/admin/help/{name}/"
+        assert client.get(where).status_code in {301, 302, 404}
+
+    def test_its_pictures_are_shown_and_no_other_file(self, client: Client) -> None:
+        answer = client.get("/admin/help/images/login.png")
+        assert (answer.status_code, answer["Content-Type"]) == (200, "image/png")
+
+        for name in ("..%2Fportal.md", "..%2F..%2Fmanage.py", "nothing.png", "login.PNG%00", "login.png.md"):
+            assert client.get(f"/admin/help/images/{name}").status_code in {400, 404}
+
+    def test_a_visitor_is_sent_to_the_login(self) -> None:
+        assert Client().get("/admin/help/").status_code == 302
+
+    @pytest.mark.parametrize(
+        ("where", "target"),
+        [
+            ("/admin/", "portal/#home"),
+            (address("authcodes.scan"), "portal/#scans"),
+            (address("loyalty.userpoints"), "portal/#members"),
+        ],
+    )
+    def test_a_page_links_its_section(self, client: Client, where: str, target: str) -> None:
+        assert f'href="/admin/help/{target}"' in text(client.get(where))
+
+
+class TestMarkdown:
+    def rendered(self, source: str) -> str:
+        return str(markdown.render(source, link=lambda target: f"/to/{target}", picture=lambda target: target).html)
+
+    def test_nothing_of_the_text_becomes_markup(self) -> None:
+        html = self.rendered('# <b>x</b>\n\n<script>alert(1)</script> `<i>` [<u>](a"b)\n\n| <a> |\n|---|\n| <b> |')
+
+        for tag in ("<script", "<b>", "<i>", "<u>", "<a>", 'a"b'):
+            assert tag not in html
+
+    def test_what_the_guide_uses(self) -> None:
+        html = self.rendered(
+            "## A *small* title\n\nOne **bold**, `co*d*e` and [a [link](x.md).\n\n- one\n  more\n- two\n\n1. first\n\n"
+            "```sh\n# no heading\n\nline\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n![Alt](images/x.png)"
+        )
+
+        assert '<h2 id="a-small-title">A <em>small</em> title</h2>' in html
+        assert "<strong>bold</strong>, <code>co*d*e</code>" in html
+        assert '<a href="/to/x.md">' in html
+        assert "<ul><li>one more</li><li>two</li></ul>" in html
+        assert "<ol><li>first</li></ol>" in html
+        assert "<pre><code># no heading\n\nline</code></pre>" in html
+        assert '<th scope="col">a</th>' in html
+        assert "<td>2</td>" in html
+        assert '<img src="images/x.png" alt="Alt" loading="lazy">' in html
+
+    def test_a_link_that_leads_nowhere_is_its_words(self) -> None:
+        html = str(markdown.render("See [the API](api/index.md).", link=lambda _target: "", picture=str).html)
+
+        assert html == "<p>See the API.</p>"

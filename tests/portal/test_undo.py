@@ -1,0 +1,310 @@
+"""The Undo button of a message: the right person's, once, for ten minutes, within their role and brand."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from authcodes.models.codes import AuthCode
+from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole
+from brands.models.tenants import Brand
+from brands.models.undo_offers import UndoOffer
+from brands.personal_data import UNDO_OFFERS
+from brands.tasks import purge_ended_sessions
+from campaigns.models.campaigns import Campaign
+from campaigns.models.earning_rules import EarningRule
+from loyalty.models.accounts import UserPoints
+from loyalty.models.programme.member_notes import MemberNote
+from loyalty.models.rewards import Redemption, Reward
+from portal.undo.offers import UndoKind
+from tests.support import factories
+from tests.support.portal import address, browser, form_of, staff, text
+
+
+def undo(client: Client, *, where: str = "/admin/") -> Any:
+    """Press the button of the newest offer."""
+    key = UndoOffer.objects.latest("created_at").pk
+    return client.post(reverse("admin:undo", args=[key]), {"next": where})
+
+
+def messages_of(client: Client) -> str:
+    return text(client.get("/admin/"))
+
+
+@pytest.fixture
+def owner(brand: Brand) -> Client:
+    return browser(staff(brand))
+
+
+@pytest.mark.django_db
+class TestEachKind:
+    def test_codes_that_were_switched_off(self, brand: Brand, owner: Client) -> None:
+        code = factories.code(brand)
+        owner.post(address("authcodes.authcode", "deactivate", code.pk), {"reason": "Lost"})
+        code.refresh_from_db()
+        assert code.deactivated_at
+
+        page = text(owner.get(address("authcodes.authcode", "change", code.pk)))
+        assert reverse("admin:undo", args=[UndoOffer.objects.get().pk]) in page
+        undo(owner)
+
+        code.refresh_from_db()
+        assert code.deactivated_at is None
+        assert "Undone." in messages_of(owner)
+        assert not UndoOffer.objects.exists()
+
+    def test_codes_that_were_assigned_one_by_one(self, brand: Brand, owner: Client) -> None:
+        product = factories.product(brand)
+        factories.batch(brand, quantity=2, assigned=False)
+        codes = AuthCode.objects.order_by("code")
+        typed = {"codes": "\n".join(code.code for code in codes), "product": product.pk}
+
+        owner.post(address("authcodes.authcode", "assign"), {**typed, "confirm": "1"})
+        assert codes.filter(product=product).count() == 2
+        undo(owner)
+
+        assert codes.filter(product=None).count() == 2
+
+    def test_a_range_that_was_assigned_unless_one_was_scanned_since(self, brand: Brand, owner: Client) -> None:
+        product = factories.product(brand)
+        batch = factories.batch(brand, quantity=5, assigned=False)
+        where = address("authcodes.batchrange", "assign", batch.pk)
+        chosen = {"first": batch.first_code, "last": batch.last_code, "product": product.pk, "confirm": "1"}
+        owner.post(where, chosen)
+        AuthCode.objects.filter(code=batch.first_code).update(scan_count=1)
+
+        undo(owner)
+        assert AuthCode.objects.filter(product=product).count() == 5
+        assert "have been scanned and cannot be unassigned" in messages_of(owner)
+
+        AuthCode.objects.update(scan_count=0)
+        undo(owner)
+        assert AuthCode.objects.filter(product=None).count() == 5
+
+    def test_nothing_is_offered_where_some_were_so_before(self, brand: Brand, owner: Client) -> None:
+        batch = factories.batch(brand, quantity=3)
+        AuthCode.objects.filter(code=batch.first_code).update(deactivated_at=timezone.now())
+        chosen = {"first": batch.first_code, "last": batch.last_code, "reason": "Lost", "confirm": "1"}
+
+        owner.post(address("authcodes.batchrange", "deactivate", batch.pk), chosen)
+
+        assert AuthCode.objects.filter(deactivated_at=None).count() == 0
+        assert not UndoOffer.objects.exists()
+
+    def test_members_who_were_blocked(self, brand: Brand, owner: Client) -> None:
+        account = factories.account(factories.customer(brand), brand)
+        owner.post(address("loyalty.userpoints", "block_one", account.pk), {"reason": "Fraud"})
+        account.refresh_from_db()
+        assert account.status == UserPoints.Status.BLOCKED
+
+        undo(owner)
+
+        account.refresh_from_db()
+        assert account.status == UserPoints.Status.ACTIVE
+        assert AuditLogEntry.objects.latest("id").action == "Undone"
+
+    def test_a_campaign_that_was_paused(self, brand: Brand, owner: Client) -> None:
+        campaign = factories.campaign(brand)
+        factories.milestone(campaign, 3)
+        owner.post(address("campaigns.campaign", "pause", campaign.pk), {"reason": "Stock"})
+        assert not Campaign.objects.get().is_active
+
+        undo(owner)
+
+        assert Campaign.objects.get().is_active
+
+    def test_an_earning_rule_that_was_paused(self, brand: Brand, owner: Client) -> None:
+        rule = factories.earning_rule(brand, "log-user-login", state="active")
+        owner.post(address("campaigns.earningrule", "pause", rule.pk), {"reason": "Too dear"})
+        assert EarningRule.objects.get().state == "paused"
+
+        undo(owner)
+
+        assert EarningRule.objects.get().state == "active"
+
+    def test_a_reward_that_was_switched_off_in_its_form(self, brand: Brand, owner: Client) -> None:
+        reward = factories.reward(brand)
+        where = address("loyalty.reward", "change", reward.pk)
+        sent = form_of(owner.get(where))
+        sent.pop("is_active")
+        owner.post(where, sent)
+        assert not Reward.objects.get().is_active
+
+        undo(owner)
+
+        assert Reward.objects.get().is_active
+
+    def test_not_a_form_that_changed_something_else_too(self, brand: Brand, owner: Client) -> None:
+        reward = factories.reward(brand)
+        where = address("loyalty.reward", "change", reward.pk)
+        sent = {**form_of(owner.get(where)), "name": "Another mug"}
+        sent.pop("is_active")
+
+        owner.post(where, sent)
+
+        assert not Reward.objects.get().is_active
+        assert not UndoOffer.objects.exists()
+
+    def test_a_note_that_was_deleted_comes_back_as_it_was(self, brand: Brand, owner: Client) -> None:
+        account = factories.account(factories.customer(brand), brand)
+        where = address("loyalty.userpoints", "note", account.pk)
+        owner.post(where, {"text": "Prefers tea"})
+        before = MemberNote.objects.values("text", "author", "account", "created_at").get()
+        owner.post(where, {"delete": MemberNote.objects.get().pk})
+        assert not MemberNote.objects.exists()
+
+        undo(owner)
+
+        assert MemberNote.objects.values("text", "author", "account", "created_at").get() == before
+
+    def test_a_code_of_a_reward_that_was_used(self, brand: Brand, owner: Client) -> None:
+        customer = factories.customer(brand)
+        factories.points(customer, brand, 50)
+        redemption = factories.redemption(customer, factories.reward(brand))
+        where = address("loyalty.userpoints", "use", redemption.user_point_id)
+        owner.post(where, {"redemption": redemption.pk, "key": uuid4()})
+        assert Redemption.objects.get().status == "used"
+
+        undo(owner)
+
+        assert Redemption.objects.get().status == "issued"
+
+
+@pytest.mark.django_db
+class TestWhoAndWhen:
+    @pytest.fixture
+    def code(self, brand: Brand) -> Any:
+        return factories.code(brand)
+
+    @pytest.fixture
+    def offered(self, owner: Client, code: Any) -> UndoOffer:
+        owner.post(address("authcodes.authcode", "deactivate", code.pk), {"reason": "Lost"})
+        return UndoOffer.objects.get()
+
+    def is_off(self) -> bool:
+        return AuthCode.objects.get().deactivated_at is not None
+
+    def test_once(self, owner: Client, offered: UndoOffer, code: Any) -> None:
+        where = reverse("admin:undo", args=[offered.pk])
+        owner.post(where)
+        owner.post(address("authcodes.authcode", "deactivate", code.pk), {"reason": "Again"})
+        owner.post(where)
+
+        assert self.is_off()
+        assert "This can no longer be undone here" in messages_of(owner)
+
+    def test_by_nobody_else(self, brand: Brand, offered: UndoOffer) -> None:
+        for other in (staff(brand), staff(factories.brand()), factories.user(is_staff=True, is_superuser=True)):
+            browser(other).post(reverse("admin:undo", args=[offered.pk]))
+
+        assert self.is_off()
+        assert UndoOffer.objects.exists()
+
+    @pytest.mark.usefixtures("offered")
+    def test_not_after_ten_minutes(self, owner: Client) -> None:
+        UndoOffer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+        undo(owner)
+
+        assert self.is_off()
+
+    @pytest.mark.usefixtures("offered")
+    def test_not_when_the_role_is_gone(self, owner: Client) -> None:
+        StaffRole.objects.update(role="support")
+
+        undo(owner)
+
+        assert self.is_off()
+        assert "your role no longer allows it" in text(owner.get(address("authcodes.authcode")))
+
+    def test_not_of_another_brand_than_the_one_that_is_looked_at(self, brand: Brand, code: Any) -> None:
+        other = factories.brand()
+        client = browser(staff(brand, other))
+        client.post(address("authcodes.authcode", "deactivate", code.pk), {"reason": "Lost"})
+        client.post(reverse("admin:choose_brand"), {"viewed": other.pk, "next": "/admin/"})
+
+        undo(client)
+
+        assert self.is_off()
+
+    def test_only_by_post(self, owner: Client, offered: UndoOffer) -> None:
+        assert owner.get(reverse("admin:undo", args=[offered.pk])).status_code == 405
+        assert self.is_off()
+
+    def test_an_anonymous_visitor_is_sent_to_the_login(self, offered: UndoOffer) -> None:
+        answer = Client().post(reverse("admin:undo", args=[offered.pk]))
+
+        assert answer.status_code == 302
+        assert "/login/" in answer["Location"]
+        assert self.is_off()
+
+    @pytest.mark.parametrize(
+        ("where", "leads_to"),
+        [
+            ("/admin/authcodes/authcode/?q=x", "/admin/authcodes/authcode/?q=x"),
+            ("https://evil.example.com/admin/", "/admin/"),
+            ("//evil.example.com/admin/", "/admin/"),
+            ("/admin/\\evil", "/admin/%5Cevil"),
+            ("/api/v1/", "/admin/"),
+            ("", "/admin/"),
+        ],
+    )
+    @pytest.mark.usefixtures("offered")
+    def test_goes_back_to_a_page_of_the_portal(self, owner: Client, where: str, leads_to: str) -> None:
+        assert undo(owner, where=where)["Location"] == leads_to
+
+    @pytest.mark.usefixtures("offered")
+    def test_a_kind_that_is_gone_is_over(self, owner: Client) -> None:
+        UndoOffer.objects.update(kind="of another version")
+
+        undo(owner)
+
+        assert self.is_off()
+
+    def test_what_is_gone_is_over(self, owner: Client, brand: Brand) -> None:
+        reward = factories.reward(brand)
+        where = address("loyalty.reward", "change", reward.pk)
+        sent = form_of(owner.get(where))
+        sent.pop("is_active")
+        owner.post(where, sent)
+        reward.delete()
+
+        undo(owner)
+
+        assert "This can no longer be undone here" in messages_of(owner)
+
+    @pytest.mark.usefixtures("offered")
+    def test_offers_that_have_ended_are_deleted(self) -> None:
+        UndoOffer.objects.update(expires_at=timezone.now())
+
+        purge_ended_sessions()
+
+        assert not UndoOffer.objects.exists()
+
+
+@pytest.mark.django_db
+def test_what_tells_of_a_customer_is_erased_with_them(brand: Brand, owner: Client) -> None:
+    customer = factories.customer(brand)
+    where = address("loyalty.userpoints", "note", factories.account(customer, brand).pk)
+    owner.post(where, {"text": "Prefers tea"})
+    owner.post(where, {"delete": MemberNote.objects.get().pk})
+    [told] = UNDO_OFFERS.export(customer.pk, brand.pk)
+    assert told["held"]["text"] == "Prefers tea"
+
+    UNDO_OFFERS.erase(customer.pk, brand.pk, to=factories.user().pk, at=timezone.now())
+
+    assert not UndoOffer.objects.exists()
+
+
+def test_every_kind_has_a_page_whose_roles_may_undo_it() -> None:
+    for name, path in settings.UNDO_KINDS.items():
+        kind = import_string(path)
+        assert isinstance(kind, UndoKind), name
+        assert len(name) <= UndoOffer._meta.get_field("kind").max_length

@@ -24,7 +24,7 @@ from bench.harness import PROJECT, Figure, Scale, say
 
 PARTS = ["scan", "pairs", "latency", "generate", "growth", "dashboard", "home", "lists", "imports", "exports", "prints"]
 PARTS += ["searches", "expiry", "notifications", "wallets", "timing", "guard", "neighbours", "brand_api"]
-PARTS += ["reference_imports", "member_imports", "rules", "programme", "segments", "replay", "members"]
+PARTS += ["reference_imports", "member_imports", "rules", "programme", "segments", "replay", "members", "batches"]
 LOADED = {"scan", "pairs"}  # by wrk
 INSIDE = "BENCH_INSIDE"
 ENVIRONMENT = {

@@ -110,7 +110,7 @@ class ImportAdmin(LiveAdmin):
     change_form_outer_before_template = "admin/authcodes/import/before.html"
 
     class Media:
-        js = ("portal/jobs.js", "authcodes/import_file.js")
+        js = ("authcodes/import_file.js",)
 
     def get_urls(self) -> list[Any]:
         views = {

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes.admin.printing.access import LABEL
@@ -14,7 +15,7 @@ from authcodes.admin.product_lookup import SOLD_ONLY
 from authcodes.admin.resources import ProductResource
 from authcodes.models.products import Product
 from brands.identity import roles
-from brands.identity.roles import ACT
+from brands.identity.roles import ACT, ADD
 from brands.tenants import pictures
 from brands.tenants.pictures import Drawn
 from loyalty.admin.ceiling import CeilingAdmin
@@ -27,6 +28,9 @@ from portal.lists.live import is_id
 from portal.undo import switches
 from portal.undo.switches import UndoesSwitch
 from portal.unfold import action
+
+BATCHES = "authcodes.batchrange"
+MAKE_CODES = "authcodes_product_make_codes"  # as the button is called
 
 
 class ProductForm(PictureForm):
@@ -55,6 +59,7 @@ class ProductAdmin(UndoesSwitch, ExportingAdmin, ImportingAdmin, TranslationsAdm
     list_filter = ("is_active",)
     search_fields = ("sku", "title")
     actions_detail = ("print_codes",)
+    actions_submit_line = ("make_codes",)
     fieldsets = (
         (
             None,
@@ -70,6 +75,36 @@ class ProductAdmin(UndoesSwitch, ExportingAdmin, ImportingAdmin, TranslationsAdm
         ),
         (gettext_lazy("What customers see"), {"fields": ("picture_now", ("picture_file", "picture_off"))}),
     )
+
+    @action(
+        description=gettext_lazy("Save and make codes"), url_path="codes", icon="qr_code_2", permissions=["make_codes"]
+    )
+    def make_codes(self, _request: HttpRequest, _obj: Product) -> None:
+        """What the button saves is saved by then; the answer leads on to the wizard of a batch."""
+
+    def has_make_codes_permission(self, request: HttpRequest, _object_id: Any = None) -> bool:
+        return bool(roles.brand_scope(request.user, ADD, BATCHES))
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """With the button that django-unfold shows beside a row that is there already."""
+        page: Any = self  # whose types do not say what django-unfold adds
+        page_context = {"actions_submit_line": page.get_actions_submit_line(request, None)}
+        return super().add_view(request, form_url, {**page_context, **(extra_context or {})})
+
+    def response_add(self, request: HttpRequest, obj: Product, post_url_continue: str | None = None) -> HttpResponse:
+        return self.on_to_codes(request, obj) or super().response_add(request, obj, post_url_continue)
+
+    def response_change(self, request: HttpRequest, obj: Product) -> HttpResponse:
+        return self.on_to_codes(request, obj) or super().response_change(request, obj)
+
+    def on_to_codes(self, request: HttpRequest, product: Product) -> HttpResponse | None:
+        """For whom pressed that button."""
+        if MAKE_CODES not in request.POST or not self.has_make_codes_permission(request):
+            return None
+        self.message_user(request, _("%(product)s is saved. Now make its codes.") % {"product": product})
+        return redirect(f"{reverse('admin:authcodes_batchrange_add')}?product={product.pk}")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

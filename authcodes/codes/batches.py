@@ -37,6 +37,7 @@ from jobs.models import Job, JobQuerySet
 
 Kind = CodeChange.Kind
 MAX_CODES = 10_000_000  # of one batch
+MADE_AT_ONCE = 1000  # codes that a page makes itself; of more, a worker does
 
 INSERT_CODES = command("authcodes/codes/sql/insert_codes.sql")
 

@@ -26,7 +26,17 @@ from core.db.statements import command
 # Of a file that names codes here and there, a batch's line says from where to where, and how many.
 MAX_RUNS = 1000
 Kind = CodeChange.Kind
-AUDITED_KINDS = frozenset({Kind.ASSIGNED, Kind.UNASSIGNED, Kind.DEACTIVATED, Kind.REACTIVATED, Kind.PRINTED_ELSEWHERE})
+AUDITED_KINDS = frozenset(
+    {
+        Kind.ASSIGNED,
+        Kind.UNASSIGNED,
+        Kind.DEACTIVATED,
+        Kind.REACTIVATED,
+        Kind.PRINTED_ELSEWHERE,
+        Kind.DELIVERED,
+        Kind.DELIVERY_UNDONE,
+    }
+)
 
 INSERT_IMPORT_RUNS = command("authcodes/codes/sql/insert_import_runs.sql")
 

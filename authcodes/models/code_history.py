@@ -36,6 +36,8 @@ class CodeChange(models.Model):
         RECALL_WITHDRAWN = "recall_withdrawn", _("Recall withdrawn")
         EDITED = "edited", _("Edited")
         PRINTED_ELSEWHERE = "printed", _("Printed elsewhere")
+        DELIVERED = "delivered", _("Delivered to shops")
+        DELIVERY_UNDONE = "delivery_undone", _("Delivery taken back")
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     batch = models.ForeignKey(BatchRange, on_delete=models.PROTECT, related_name="changes", db_index=False)
@@ -86,6 +88,8 @@ class CodeChange(models.Model):
                         "recall_withdrawn",
                         "edited",
                         "printed",
+                        "delivered",
+                        "delivery_undone",
                     ]
                 ),
                 name="code_change_kind_known",

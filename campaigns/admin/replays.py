@@ -47,9 +47,6 @@ class ReplayAdmin(TriesDrafts):
     actions_list = ("try_draft",)
     change_form_outer_before_template = "admin/campaigns/replay.html"
 
-    class Media:
-        js = ("portal/jobs.js",)
-
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(self.export)
         return [path("<id:pk>/export/", view, name="campaigns_replay_export"), *super().get_urls()]

@@ -28,13 +28,14 @@ from portal.base.audit_mixin import audit_context
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import SETTINGS, SidebarEntry
-from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter, ValuesFilter
+from portal.lists.live import LiveAdmin
+from portal.lists.number_columns import format_number
 from portal.unfold import CheckboxesWidget, ChoicesFilter, action, display
 
 STATES = {"active": "success", "disabled": "", "gone": "danger", "failing": "danger"}
 ENDS = {"waiting": "info", "delivered": "success", "failed": "danger", "dropped": "warning"}
-POLL_SECONDS, WAIT_SECONDS = 2, 60
+WAIT_SECONDS = 60
 
 
 class EndpointForm(CalledForm):
@@ -178,11 +179,12 @@ class TypeFilter(ValuesFilter):
 
 
 @admin.register(WebhookDelivery)
-class WebhookDeliveryAdmin(TenantAdmin):
+class WebhookDeliveryAdmin(LiveAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act"}
     sidebar = SidebarEntry(SETTINGS, 10, "outbox", tab=False)
     opens_in_drawer = True
-    list_display = ("created_at", "type", "endpoint", "ended", "attempts", "last_status", "next_attempt_at")
+    live_columns = ("ended", "tried", "calls")
+    list_display = ("created_at", "type", "endpoint", "ended", "tried", "last_status", "next_attempt_at")
     list_filter = (("state", ChoicesFilter), TypeFilter, ("endpoint", OwnRowsFilter), ("created_at", DayFilter))
     list_select_related = ("endpoint",)
     search_fields = ("message_id__exact",)
@@ -198,13 +200,20 @@ class WebhookDeliveryAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("state"), ordering="state")
     def ended(self, message: WebhookDelivery) -> SafeString:
-        return badge(ENDS[message.state], message.get_state_display())
+        return self.live(message, "ended", badge(ENDS[message.state], message.get_state_display()))
+
+    def is_changing(self, obj: WebhookDelivery) -> bool:
+        return is_under_way(obj)
+
+    @display(description=gettext_lazy("attempts"), ordering="attempts")
+    def tried(self, message: WebhookDelivery) -> SafeString:
+        return self.live(message, "tried", format_html("{}", format_number(message.attempts)))
 
     @display(description=gettext_lazy("attempts"))
     def calls(self, message: WebhookDelivery) -> SafeString:
         """As many as the message knew of when it was read, so that its state fits."""
         calls = message.calls.all()[: message.attempts]
-        return render_to_string("admin/loyalty/webhook_calls.html", {"calls": calls})
+        return self.live(message, "calls", render_to_string("admin/loyalty/webhook_calls.html", {"calls": calls}))
 
     @display(description=gettext_lazy("body"))
     def content(self, message: WebhookDelivery) -> SafeString:
@@ -212,14 +221,6 @@ class WebhookDeliveryAdmin(TenantAdmin):
             return format_html("<p>{}</p>", _("It concerned a customer whose data was erased."))
         body = json.dumps(json.loads(message.body), indent=2, ensure_ascii=False)
         return format_html('<pre class="whitespace-pre-wrap break-words text-xs">{}</pre>', body)
-
-    def change_view(self, request: HttpRequest, object_id: str, *where: Any, **more: Any) -> HttpResponse:
-        """Of one that was just sent the page looks again by itself, unless it was read with its end."""
-        before = self.get_object(request, object_id)
-        answer: HttpResponse = super().change_view(request, object_id, *where, **more)
-        if before and answer.status_code == 200 and is_under_way(before):
-            answer["Refresh"] = str(POLL_SECONDS)
-        return answer
 
     def has_resend_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if object_id is None:
@@ -261,5 +262,8 @@ class WebhookDeliveryAdmin(TenantAdmin):
 
 
 def is_under_way(message: WebhookDelivery) -> bool:
-    is_new = timezone.now() - message.created_at < timedelta(seconds=WAIT_SECONDS)
-    return is_new and message.state == WebhookDelivery.State.WAITING and not message.attempts
+    """Whether its first attempt, or its next one, is to be expected while somebody looks."""
+    soon = timezone.now() + timedelta(seconds=WAIT_SECONDS)
+    is_new = soon - message.created_at < timedelta(seconds=2 * WAIT_SECONDS) and not message.attempts
+    is_due = message.next_attempt_at is not None and message.next_attempt_at < soon
+    return message.state == WebhookDelivery.State.WAITING and (is_new or is_due)

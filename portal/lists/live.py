@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 from django.contrib.admin.utils import lookup_field
-from django.forms import Media, Script
 from django.http import HttpRequest, JsonResponse
 from django.urls import path, reverse
 from django.utils.html import conditional_escape, format_html
@@ -22,12 +21,6 @@ class LiveAdmin(TenantAdmin):
 
     live_columns: ClassVar[tuple[str, ...]] = ()
 
-    @property
-    def media(self) -> Media:
-        script: Any = Script("portal/live_list.js", type="module")  # which the stubs do not know
-        result: Media = super().media + Media(js=[script])
-        return result
-
     def is_changing(self, obj: Any) -> bool:
         """Whether work goes on at the row."""
         raise NotImplementedError
@@ -37,7 +30,7 @@ class LiveAdmin(TenantAdmin):
         return [path("live/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_live"), *super().get_urls()]
 
     def live_view(self, request: HttpRequest) -> JsonResponse:
-        """The rows in `id`, as many as the person may see; what the list's script asks for."""
+        """The rows in `id`, as many as the person may see; what portal/live.js asks for."""
         ids = [text for text in request.GET.getlist("id")[:MAX_WATCHED] if is_id(text)]
         rows = self.get_queryset(request).select_related(*self.list_select_related).filter(pk__in=ids)
         states = [

@@ -66,9 +66,6 @@ class JobAdmin(LiveAdmin):
     )
     change_form_outer_before_template = "admin/portal/job_panel.html"
 
-    class Media:
-        js = ("portal/jobs.js",)
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request)
         by_label = defaultdict(list)

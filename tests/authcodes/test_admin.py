@@ -74,14 +74,14 @@ def test_batch_takes_all_its_settings(client: Client, brand: Brand, settings: An
 
 
 def test_codes_of_a_new_batch_are_made_by_a_job(client: Client, brand: Brand) -> None:
-    add(client, brand)
+    add(client, brand, quantity=batches.MADE_AT_ONCE + 1)
     assert not AuthCode.objects.exists()
 
     job = Job.objects.get()
     runner.run(job.pk)
 
     assert (job.brand, job.created_by) == (brand, User.objects.get(is_staff=True))
-    assert AuthCode.objects.count() == 25
+    assert AuthCode.objects.count() == batches.MADE_AT_ONCE + 1
     assert BatchRange.objects.get().is_generated
 
 

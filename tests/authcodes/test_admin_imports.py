@@ -93,7 +93,7 @@ def test_a_page_whose_job_runs_keeps_itself_current(brand, owner, product):
     page = shown(owner, Import.objects.get())
 
     assert f'data-job="{Job.objects.get().pk}"' in page
-    assert "portal/jobs.js" in page
+    assert "portal/live" in page
 
 
 def test_a_list_without_a_product_is_sent_back(brand, owner, product):

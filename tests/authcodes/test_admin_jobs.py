@@ -166,7 +166,7 @@ def test_job_page_shows_progress_rate_and_log(client, brand):
     assert "50,000 a second" in shown
     assert "Half of it." in shown
     assert f'data-job="{job.pk}"' in shown
-    assert "portal/jobs.js" in shown
+    assert "portal/live" in shown
     assert address("jobs.job", "cancel", job.pk) in shown
 
 

@@ -7,6 +7,7 @@ from campaigns.models.campaigns import Campaign
 from campaigns.models.replays import Replay
 from events import worker
 from loyalty.models.rewards import Redemption
+from tests.browser.clicks import Clicks
 from tests.browser.test_api_keys import pictured
 from tests.browser.window import DESKTOP, PHONE, Window
 from tests.support import factories, shop
@@ -14,17 +15,6 @@ from tests.support.live_stack import wait_until
 from tests.support.portal import staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-class Clicks:
-    """Counts what a hand does beside typing."""
-
-    def __init__(self):
-        self.number = 0
-
-    def __call__(self, locator):
-        locator.click()
-        self.number += 1
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])

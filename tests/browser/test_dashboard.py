@@ -100,7 +100,7 @@ def test_support_reads_and_is_offered_nothing_else(window, brand):
     assert support.page.locator("#nav-sidebar-apps a").count() == 3
     assert support.page.get_by_role("navigation").get_by_text("API keys").count() == 0
 
-    printer.goto(f"authcodes/batchrange/{batch.pk}/change/")
+    printer.goto(f"authcodes/batchrange/{batch.pk}/change/?tab=settings")
     assert {"Add batch", "Save"} <= set(printer.offers())
     assert support.page.request.get("/admin/authcodes/batchrange/add/").status == 403
 
@@ -116,8 +116,12 @@ def test_a_new_brand_is_led_from_step_to_step(window, brand):
     owner.link("Create a batch").click()
     owner.page.get_by_label("Range name").fill("Spring")
     owner.look_up("product", "Coffee beans")
+    owner.button("Next").click()
     owner.page.get_by_label("Quantity").fill("10")
-    owner.button("Save").click()
+    owner.button("Next").click()
+    owner.page.get_by_label("Plain numbers").check()
+    owner.page.get_by_role("button", name="Create batch").click()
+    owner.reads("Batch created")
     owner.sidebar("Scans & safety")
     owner.reads("No scans yet", "Print the codes of a batch and scan one.")
     owner.sidebar("Products & codes", "Imports")

@@ -6,6 +6,8 @@ import io
 import pytest
 
 from authcodes.models.codes import AuthCode
+from tests.browser.clicks import Clicks
+from tests.browser.window import SIDEBAR_FROM
 from tests.support import factories
 
 
@@ -19,17 +21,17 @@ def brand(brand):
     return brand
 
 
-def upload(staff, kind, content, product=None):
+def csv_file(content):
+    return {"name": "codes.csv", "mimeType": "text/csv", "buffer": content.encode()}
+
+
+def upload(staff, content, product=None):
     """Send a file through the page and wait for the preview."""
     staff.sidebar("Products & codes", "Imports")
     staff.add()
     if product:
         staff.look_up("product", product)
-    staff.page.locator("input[type=file]").set_input_files(
-        {"name": "codes.csv", "mimeType": "text/csv", "buffer": content.encode()}
-    )
-    staff.reads("one product" if kind == "list" else "names its product")
-    staff.button("Save").click()
+    staff.page.locator("input[type=file]").set_input_files(csv_file(content))  # and it is checked at once
     staff.button("Discard").wait_for()
     staff.reads("Checked", "The first 100 rows")
 
@@ -55,7 +57,7 @@ def test_ranges_are_assigned_and_a_bad_one_is_skipped(window, brand):
         "COCOA,NW-00091,NW-00100,Goa,",
     ]
 
-    upload(owner, "ranges", "\n".join(rows))
+    upload(owner, "\n".join(rows))
     owner.reads("Product SKU not found")
     assert owner.facts() == {"Rows": "3", "Without errors": "2", "With errors": "1", "Repaired": "0", "Codes": "90"}
     assert assigned("BEANS") == []
@@ -77,7 +79,7 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
         "NW-00002,Shelf B",
     ]
 
-    upload(owner, "list", "\n".join(rows), product="Coffee beans")
+    upload(owner, "\n".join(rows), product="Coffee beans")
     owner.reads(
         "Auth code not found",
         "Auth code range already assigned",
@@ -99,7 +101,7 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
     file = io.StringIO()
     fixed = [["NW-00003", *unknown[1:]], ["NW-00004", *taken[1:]], ["NW-00002", "Shelf B", "", ""]]
     csv.writer(file).writerows([header, good, *fixed])
-    upload(owner, "list", file.getvalue(), product="Coffee beans")
+    upload(owner, file.getvalue(), product="Coffee beans")
     assert owner.facts() == {"Rows": "4", "Without errors": "4", "With errors": "0", "Repaired": "0", "Codes": "4"}
     owner.button("Commit").click()
     owner.reads("Until ")
@@ -113,3 +115,47 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
     owner.reads("Undone")
     owner.button("Undo").wait_for(state="detached")
     assert assigned("BEANS") == []
+
+
+def test_a_file_with_errors_is_corrected_committed_and_undone_in_eight_clicks(window, brand):
+    manager, click = window("manager"), Clicks()
+    page = manager.page
+    assert manager.width >= SIDEBAR_FROM
+    header = "product_sku,auth_code_start,auth_code_end,location,points_per_scan"
+
+    click(page.locator("#nav-sidebar-apps").get_by_text("Products & codes", exact=True))
+    click(page.locator(".group-tabs").get_by_role("link", name="Imports", exact=True))
+    click(page.locator("a.addlink"))
+    choose = click.choosing(page, page.locator("input[type=file]"))
+    choose(csv_file(f"{header}\nBEANS,NW-00001,NW-00060,Pune,10\nCOCOA,NW-00061,NW-00100,Goa,\n"))
+    manager.reads("Checked", "Product SKU not found")
+    with page.expect_download() as expected:
+        click(page.get_by_role("link", name="Download the rows with their errors"))
+    returned = expected.value.path().read_text(encoding="utf-8")
+    assert manager.audit() + manager.axe() == []
+    first = page.url
+    choose = click.choosing(page, page.get_by_label("Corrected file"))
+    choose(csv_file(returned.replace("COCOA", "TEA")))
+    page.wait_for_url(lambda address: address != first)
+    manager.reads("Checked")
+    click(manager.button("Commit"))
+    manager.reads("Committed")
+    assert (assigned("BEANS"), assigned("TEA")) == (codes(1, 60), codes(61, 100))
+    click(manager.button("Undo"))
+    manager.reads("Undone")
+
+    assert assigned("BEANS") + assigned("TEA") == []
+    assert click.number == 8
+
+
+def test_a_list_without_a_product_waits_for_it(window, brand):
+    manager = window("manager")
+    manager.goto("authcodes/import/add/")
+    manager.page.locator("input[type=file]").set_input_files(
+        csv_file("auth_code,inventory_location,notes\nNW-00001,,\n")
+    )
+    manager.reads("All codes in this file are for one product. Choose it below.")
+    manager.look_up("product", "Coffee beans")
+    manager.button("Save").click()
+
+    manager.reads("Checked")

@@ -1,5 +1,7 @@
 """The portal's pages of webhooks and of external systems: secrets shown once, acts asked why, messages sent again."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib import admin
 from django.test import Client
@@ -75,15 +77,25 @@ def test_a_rotated_secret_is_shown_once_and_kept_out_of_the_audit_trail(client, 
     assert AuditLogEntry.objects.filter(action="Secret rotated", reason="Yearly").exists()
 
 
-def test_a_test_message_leads_to_its_own_page_which_looks_again(client, hook, shop):
+def test_a_test_message_leads_to_its_own_page_which_follows_it(client, hook, shop):
     assert 'name="reason"' not in client.get(its(hook, "ping")).content.decode()
     sent = client.post(its(hook, "ping"), follow=True)
-    assert (sent.status_code, sent["Refresh"], "Waiting" in text(sent)) == (200, "2", True)
+    [message] = WebhookDelivery.objects.all()
+    followed = [f'data-live-row="{message.pk}" data-live-column="{name}"' in text(sent) for name in ("ended", "calls")]
+    assert (sent.status_code, followed, "Waiting" in text(sent)) == (200, [True, True], True)
 
     send()
-    [message] = WebhookDelivery.objects.all()
-    page = client.get(its(message))
-    assert ("Refresh" in page, "Delivered" in text(page), len(shop.calls)) == (False, True, 1)
+    columns = client.get(address("loyalty.webhookdelivery", "live"), {"id": message.pk}).json()["rows"][0]["columns"]
+    page = text(client.get(its(message)))
+    assert ("Delivered" in columns["ended"], "data-live-row" in columns["calls"]) == (True, False)
+    assert ("data-live-row" in page, "Delivered" in page, len(shop.calls)) == (False, True, 1)
+
+
+def test_a_message_that_waits_for_hours_is_not_followed(client, hook):
+    message = webhook_events.ping(endpoint=hook, at=timezone.now() - timedelta(hours=1))
+    WebhookDelivery.objects.update(attempts=3, next_attempt_at=timezone.now() + timedelta(hours=2))
+
+    assert "data-live-row" not in text(client.get(its(message)))
 
 
 def test_a_page_that_was_read_before_the_attempt_shows_neither_its_answer_nor_its_end(hook, shop):

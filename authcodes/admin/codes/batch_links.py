@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy
 
 from authcodes.admin.codes import bulk_actions
@@ -27,6 +28,13 @@ ORDERS = {
     Kind.REACTIVATED: ("reactivate", "check_circle"),
     Kind.UNASSIGNED: ("unassign", "label_off"),
 }
+DELIVERY_TITLES = {
+    Kind.DELIVERED: gettext_lazy("Mark as delivered to shops"),
+    Kind.DELIVERY_UNDONE: gettext_lazy("Undo a delivery"),
+}
+DELIVERIES = {Kind.DELIVERED: ("deliver", "local_shipping"), Kind.DELIVERY_UNDONE: ("undeliver", "undo")}
+# Buttons of the page; the others are in a menu.
+USUAL = {"print", "assign", "deliver", "deactivate"}
 
 
 def list_of(model: str, batch: BatchRange, **more: str) -> str:
@@ -39,16 +47,29 @@ def prints_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
     if not (batch.generated_count and may_print(request.user, batch.brand_id)) or hasattr(batch, "recall"):
         return []
     address = reverse("admin:authcodes_printrun_batch", args=[batch.pk])
-    return [{"label": gettext_lazy("Print"), "icon": "print", "address": address}]
+    return [act_of("print", gettext_lazy("Print"), "print", address)]
 
 
 def orders_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
     if not (batch.generated_count and bulk_actions.may_act(request, batch.brand_id)):
         return []
+    titles = {kind: bulk_actions.TEXTS[kind].title for kind in ORDERS} | DELIVERY_TITLES
     return [
-        {"label": bulk_actions.TEXTS[kind].title, "icon": icon, "address": address_of(name, batch)}
-        for kind, (name, icon) in ORDERS.items()
+        act_of(name, titles[kind], icon, address_of(name, batch))
+        for kind, (name, icon) in (ORDERS | DELIVERIES).items()
     ]
+
+
+def act_of(name: str, label: Any, icon: str, address: str) -> dict[str, Any]:
+    """Something that may be done to a stretch: a button of the form that names it, which sends it there."""
+    return {
+        "name": name,
+        "label": label,
+        "icon": icon,
+        "address": address,
+        "attributes": format_html('formaction="{}"', address),
+        "is_usual": name in USUAL,
+    }
 
 
 def address_of(name: str, batch: BatchRange) -> str:
@@ -63,7 +84,12 @@ def exports_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]
         ("scan", gettext_lazy("Export scan report"), {}),
     ]
     return [
-        {"label": label, "icon": "download", "address": f"{reverse(f'admin:authcodes_{name}_export')}?{query}"}
+        {
+            "label": label,
+            "list": name,
+            "icon": "download",
+            "address": f"{reverse(f'admin:authcodes_{name}_export')}?{query}",
+        }
         for name, label, more in exports
         for query in [urlencode({"batch__id__exact": batch.pk, **more})]
         if batch.brand_id in within(request.user, f"authcodes.{name}")

@@ -1,7 +1,6 @@
 """Page: batches of codes. A new one is made by authcodes.codes.batches, and its codes by a worker."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
@@ -17,36 +16,20 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
+from authcodes.admin.batches.deliveries import BatchDeliveries
+from authcodes.admin.batches.page import BatchPages
+from authcodes.admin.batches.wizard import BatchWizard
 from authcodes.admin.codes import bulk_actions
-from authcodes.admin.codes.batch_forms import (
-    SCAN_VALUE_FIELDS,
-    BatchForm,
-    NewBatchForm,
-    prefix_choices,
-    protection_of,
-)
-from authcodes.admin.codes.batch_links import (
-    ORDERS,
-    address_of,
-    exports_for,
-    generation_of,
-    history_of,
-    list_of,
-    orders_for,
-    prints_for,
-)
-from authcodes.admin.codes.batch_summary import campaign_note, printed_note, summary_of
+from authcodes.admin.codes.batch_forms import SCAN_VALUE_FIELDS, BatchForm, NewBatchForm, protection_of
+from authcodes.admin.codes.batch_links import ORDERS
+from authcodes.admin.codes.batch_summary import summary_of
 from authcodes.admin.filters import BatchStateFilter
 from authcodes.admin.product_lookup import SoldLookup
 from authcodes.codes import batches
-from authcodes.dashboard import figures
-from authcodes.dashboard.filters import Filters
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
-from authcodes.models.codes import AuthCode
 from brands.identity import roles
 from brands.identity.roles import ADD, CHANGE, SCAN_VALUE
-from brands.models.tenants import Brand
 from core.errors import DomainError
 from loyalty.admin.ceiling import CeilingAdmin, Withheld
 from portal.base.badges import badge
@@ -56,11 +39,12 @@ from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter
 from portal.lists.live import LiveAdmin, is_id
+from portal.pages.jobs import job_context
 from portal.unfold import TextWidget, action, display
 
 
 @admin.register(BatchRange)
-class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
+class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveAdmin, CeilingAdmin):
     role_permissions: ClassVar = {
         "owner": "view add change set-scan-value",
         "manager": "view add change set-scan-value",
@@ -90,8 +74,6 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
     autocomplete_fields = ("product", "campaign")
     lookups = {"product": SoldLookup}
     actions_detail = ("recall",)
-    change_form_outer_before_template = "admin/authcodes/batch/outer_before.html"
-    change_form_outer_after_template = "admin/authcodes/batch/outer_after.html"
     settled = ("product", "state", "codes", "quantity", "protection", "created_at", "created_by")
     fieldsets = (
         (None, {"fields": ("brand", ("range_name", "state"), "product", ("campaign", "after_campaign"))}),
@@ -118,7 +100,6 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
     }
 
     class Media:
-        css = {"all": ("authcodes/batch_summary.css",)}
         js = ("portal/live_panel.js",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -131,6 +112,10 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
         own = [
             path("summary/", self.admin_site.admin_view(self.summary), name="authcodes_batchrange_summary"),
             path("<id:pk>/finish/", self.admin_site.admin_view(self.finish), name="authcodes_batchrange_finish"),
+            *(
+                path(f"<id:pk>/{name}/", self.admin_site.admin_view(view), name=f"authcodes_batchrange_{name}")
+                for name, view in (("deliver", self.deliver), ("undeliver", self.undeliver))
+            ),
             *(
                 path(
                     f"<id:pk>/{name}/",
@@ -206,22 +191,16 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
         form.request = request
         return form
 
-    def add_view(
-        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        brands = list(self.brand_scope(request, ADD).of(Brand.objects.all(), "pk"))
-        page_context = {
-            "summary_address": reverse("admin:authcodes_batchrange_summary"),
-            "code_prefixes": prefix_choices(brands),
-        }
-        return super().add_view(request, form_url, {**page_context, **(extra_context or {})})
-
     def summary(self, request: HttpRequest) -> HttpResponse:
         """What the form of a new batch would make as it is filled in now; the form's own rules say what is wrong."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = self.get_form(request)(request.GET)
         return TemplateResponse(request, "admin/authcodes/batch/summary.html", summary_of(form, by=request.user))
+
+    def generation_in(self, batch: BatchRange) -> dict[str, Any] | None:
+        job = batches.generations_of(batch.pk).filter(brand=batch.brand_id).first() if self.is_changing(batch) else None
+        return job_context(job) if job and job.is_unfinished else None
 
     def order(self, request: HttpRequest, pk: int, kind: CodeChange.Kind) -> HttpResponse:
         return bulk_actions.of_batch(self, request, self.get_object(request, str(pk)), kind)
@@ -242,37 +221,6 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
             return redirect("admin:authcodes_batchrange_change", pk)
         return redirect("admin:jobs_job_change", job.pk)
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        batch = self.get_object(request, object_id)
-        page_context = {"batch_facts": self.summary_of(request, batch), "batch_history": history_of(request, batch)}
-        return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
-
-    def summary_of(self, request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
-        """Where the batch is, how many of its codes are what, and what may be done with them."""
-        result = figures.codes(brands=[batch.brand], filters=Filters(batch_id=batch.pk))
-        deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
-        recall = getattr(batch, "recall", None)
-        stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined]
-        return {
-            "state": self.badge_of(batch),
-            "recall_address": reverse("admin:authcodes_recall_change", args=[recall.pk]) if recall else "",
-            "job_address": generation_of(batch),
-            "stopped": stopped,
-            "printed_note": printed_note(batch),
-            "campaign_note": campaign_note(batch, at=timezone.now()),
-            "missing": batch.quantity - batch.generated_count,
-            "finish_address": address_of("finish", batch) if stopped and self.may(request, ADD, batch) else "",
-            "counts": [
-                (_("Codes"), batch.generated_count, list_of("authcode", batch)),
-                (_("Assigned"), result.assigned, list_of("authcode", batch, assigned="yes")),
-                (_("Scanned"), result.scanned, list_of("authcode", batch, status="scanned")),
-                (_("Deactivated"), deactivated, list_of("authcode", batch, status="deactivated")),
-            ],
-            "actions": [*prints_for(request, batch), *orders_for(request, batch), *exports_for(request, batch)],
-        }
-
     def save_model(self, request: HttpRequest, obj: BatchRange, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         if not change:
             super().save_model(request, obj, form, change)
@@ -282,13 +230,6 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
         changed = {name: getattr(obj, name) for name in form.changed_data if name != "reason"}
         reason = form.cleaned_data.get("reason", "")
         batches.change_batch(batch=obj, changed=changed, by=staff_user(request), at=timezone.now(), reason=reason)
-
-    def create(self, request: HttpRequest, obj: BatchRange, form: NewBatchForm) -> BatchRange:
-        by = staff_user(request)
-        requested = replace(form.batch_settings(), points_per_scan=obj.points_per_scan)
-        made = batches.create_batch(brand=obj.brand, batch_settings=requested, at=timezone.now(), by=by)
-        batches.start_generation(batch=made, by=by)
-        return made
 
     def withheld(self, obj: BatchRange, before: BatchRange | None) -> dict[str, Withheld]:
         """More scans of codes that are above the ceiling are more points, too."""

@@ -124,10 +124,15 @@ def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: C
     return render(page, request, kind, **page_context)
 
 
+def chosen_range(request: HttpRequest, batch: BatchRange) -> dict[str, str]:
+    """What the form of a stretch begins with: the codes that the address names, or all of the batch."""
+    first, last = (request.GET.get(name, "")[:MAX_CODE_LENGTH].strip() for name in ("first", "last"))
+    return {"first": first or batch.first_code, "last": last or batch.last_code}
+
+
 def _range_form(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> Any:
     form_class = AssignRangeForm if kind == Kind.ASSIGNED else ChangeRangeForm
-    whole = {"first": batch.first_code, "last": batch.last_code}
-    form = form_class(request.POST if request.method == "POST" else None, initial=whole)
+    form = form_class(request.POST if request.method == "POST" else None, initial=chosen_range(request, batch))
     if isinstance(form, AssignRangeForm):
         sets_points = scan_value.may_set(staff_user(request), batch.brand_id)
         form.offer(products_of(page, request).filter(brand=batch.brand_id), page.admin_site, sets_points=sets_points)

@@ -24,6 +24,9 @@ COLOURS = {
     "recalled": "danger",
     "recall_withdrawn": "success",
     "edited": "info",
+    "printed": "",
+    "delivered": "success",
+    "delivery_undone": "warning",
 }
 
 

@@ -194,7 +194,9 @@ class Home:
         tops = [replace(top, name=names.short(top.name)) for top in self.scans.places]
         data = self.request.GET
         return scan_map.drawn(
-            tops, data=data, scans_link=lambda top: self.links.scans(outcome__exact="success", location=top.id)
+            tops,
+            place_link=lambda top: period.with_values(data, location=str(top.id)),
+            scans_link=lambda top: self.links.scans(outcome__exact="success", location=top.id),
         )
 
     @property

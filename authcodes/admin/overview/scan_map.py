@@ -4,9 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from django.http import QueryDict
-
-from authcodes.admin.overview.period import with_values
 from authcodes.dashboard.figures import Top
 from authcodes.places import names
 from authcodes.places.positions import position_of
@@ -55,8 +52,8 @@ class ScanMap:
         return sum(not row.is_on_map for row in self.rows)
 
 
-def drawn(places: Sequence[Top], *, data: QueryDict, scans_link: LinkOf) -> ScanMap:
-    """The busiest first; a circle's area is its share. A press narrows Home to the place."""
+def drawn(places: Sequence[Top], *, place_link: Callable[[Top], str], scans_link: LinkOf) -> ScanMap:
+    """The busiest first; a circle's area is its share. `place_link`: where a press on a place leads."""
     most = places[0].scans if places else 1
     located = [(top, position_of(str(top.id))) for top in places]
     spots = [
@@ -71,7 +68,7 @@ def drawn(places: Sequence[Top], *, data: QueryDict, scans_link: LinkOf) -> Scan
             f"{x:.1f}",
             f"{y:.1f}",
             f"{max(SMALLEST, LARGEST * sqrt(top.scans / most)) * width:.1f}",
-            with_values(data, location=str(top.id)),
+            place_link(top),
         )
         for top, x, y in spots
     )
@@ -80,7 +77,7 @@ def drawn(places: Sequence[Top], *, data: QueryDict, scans_link: LinkOf) -> Scan
             names.short(top.name),
             number(top.scans),
             share(top.scans, most),
-            with_values(data, location=str(top.id)),
+            place_link(top),
             scans_link(top),
             position is not None,
         )

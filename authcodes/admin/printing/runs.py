@@ -15,7 +15,6 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
@@ -24,6 +23,7 @@ from authcodes.admin.overview import home
 from authcodes.admin.printing.access import MAX_EARLIER_RUNS, may_print, needs_confirmation
 from authcodes.admin.printing.forms import BatchPrintForm, ListPrintForm, PrintForm, initial_of
 from authcodes.admin.printing.list_print import list_of, listed
+from authcodes.admin.printing.live_runs import LiveRuns
 from authcodes.admin.printing.preview import glimpse_of, live_preview, pdf, pictured, preview_address, respond_preview
 from authcodes.codes.ranges import full_range, resolve_range
 from authcodes.models.batches import BatchRange, Recall
@@ -37,26 +37,25 @@ from authcodes.printing.request import PrintRequest
 from authcodes.printing.selection import Selection
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
+from brands.scanned import MAX_CODE_LENGTH
 from core import languages
 from core.errors import DomainError
-from portal.base.badges import badge
 from portal.base.sidebar import PRINT, SidebarEntry
-from portal.base.tenant_admin import TenantAdmin, page_of
+from portal.base.tenant_admin import page_of
 from portal.base.tenant_scope import staff_user
 from portal.lists import local_time
 from portal.lists.filters import DayFilter, OwnRowsFilter
 from portal.lists.selection import filters_of
-from portal.pages.jobs import COLOURS
 from portal.unfold import ChoicesFilter, action, display
 
 MAX_OFFERED = 50  # batches to choose from
 
 
 @admin.register(PrintRun)
-class PrintRunAdmin(TenantAdmin):
+class PrintRunAdmin(LiveRuns):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "printer": "view act"}
     sidebar = SidebarEntry(PRINT, 1, "print")
-    list_display = ("started_at", "what", "state", "run", "codes", "batch", "started_by")
+    list_display = ("started_at", "what", "state", "run", "codes", "batch", "started_by", "file")
     list_filter = (("what", ChoicesFilter), ("started_at", DayFilter), ("batch", OwnRowsFilter))
     list_select_related = ("job", "batch", "started_by")
     search_fields = ("first_code__startswith", "batch__range_name")
@@ -113,10 +112,6 @@ class PrintRunAdmin(TenantAdmin):
             "several": len(brands) > 1,
         }
         return TemplateResponse(request, "admin/authcodes/print/choose.html", context)
-
-    @display(description=gettext_lazy("state"))
-    def state(self, run: PrintRun) -> SafeString:
-        return badge(COLOURS[run.job.status], run.job.get_status_display())
 
     @display(description=gettext_lazy("codes"), ordering="first_code")
     def run(self, run: PrintRun) -> str:
@@ -176,7 +171,9 @@ class PrintRunAdmin(TenantAdmin):
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
             return redirect("admin:authcodes_batchrange_change", batch.pk)
-        usual = {**self.usual(request, [batch.brand]), "first": so_far.first, "last": so_far.last}
+        named = {name: request.GET.get(name, "")[:MAX_CODE_LENGTH].strip() for name in ("first", "last")}
+        chosen = {name: code for name, code in named.items() if code}
+        usual = {**self.usual(request, [batch.brand]), "first": so_far.first, "last": so_far.last, **chosen}
         form = BatchPrintForm(request.POST if request.method == "POST" else None, initial=usual)
         form.offer(brand_alone(batch))
         return self.ask(

@@ -1,11 +1,21 @@
-// Says as soon as a file is chosen what its header makes of it, and keeps the file until a list has its product.
+// Says as soon as a file is chosen what its header makes of it. A file that nothing is missing for is sent at once: nothing
+// changes before somebody commits its preview. A list waits until it has its product, and a new batch until it has a name.
 addEventListener("DOMContentLoaded", () => {
+  for (const form of document.querySelectorAll("[data-corrected]")) {
+    form.addEventListener("change", ({ target }) => {
+      if (!target.files?.length) return;
+      say(form, form.dataset.corrected);
+      form.requestSubmit();
+    });
+  }
+
   const guide = document.querySelector("[data-import-columns]");
   const file = document.querySelector("input[type=file][name=file]");
   const product = document.querySelector("[name=product]");
   if (!guide || !file || !product) return;
 
   const columns = JSON.parse(guide.dataset.importColumns);
+  const brand = document.querySelector("[name=brand]");
   const words = document.createElement("p");
   words.setAttribute("role", "status");
   words.className = "mt-2 mx-3 text-sm";
@@ -17,6 +27,7 @@ addEventListener("DOMContentLoaded", () => {
     const line = text.replace(/^\ufeff/, "").split(/\r\n|\r|\n/, 1)[0];
     return line.split(/[,;\t]/).map((name) => name.trim().replace(/^"|"$/g, ""));
   };
+  const isComplete = () => brand?.value && (kind === "ranges" || (kind === "list" && product.value));
 
   file.addEventListener("change", async () => {
     kind = "";
@@ -25,6 +36,9 @@ addEventListener("DOMContentLoaded", () => {
     const found = (await headerOf(file.files[0])).join();
     kind = Object.keys(columns).find((name) => [columns[name].join(), [...columns[name], "error"].join()].includes(found)) || "other";
     words.textContent = guide.dataset[kind];
+    if (!isComplete()) return;
+    words.textContent += ` ${guide.dataset.checking}`;
+    file.form.requestSubmit();
   });
 
   file.form.addEventListener("submit", (event) => {
@@ -36,3 +50,10 @@ addEventListener("DOMContentLoaded", () => {
     words.scrollIntoView({ block: "center" });
   });
 });
+
+const say = (form, text) => {
+  const words = document.createElement("p");
+  words.setAttribute("role", "status");
+  words.textContent = text;
+  form.append(words);
+};

@@ -64,7 +64,7 @@ class BroadcastAdmin(TenantAdmin):
     )
 
     class Media:
-        js = ("portal/jobs.js", "campaigns/broadcast.js")
+        js = ("campaigns/broadcast.js",)
 
     def get_urls(self) -> list[Any]:
         views = {"send": self.send, "unplan": self.unplan, "cancel": self.cancel, "preview": self.preview}

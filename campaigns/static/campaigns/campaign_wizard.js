@@ -1,11 +1,11 @@
-// The wizard of campaigns: one step at a time, fields that matter alone, the line of milestones and the phone as they are
-// typed. Without this file the form is one long page that says the same.
+// The wizard of campaigns: fields that matter alone, the line of milestones and the phone as they are typed. Its steps are
+// those of every wizard; without scripts the form is one long page that says the same.
+import { inSteps } from "../portal/wizard.js";
+
 const form = document.querySelector(".campaign-wizard");
 const SVG = "http://www.w3.org/2000/svg";
 const rewards = JSON.parse(document.getElementById("wizard-rewards").textContent);
 const LOCALE = `${document.documentElement.lang}-u-nu-latn`; // digits as the page writes them
-const PAUSE = 1000;
-const LONGEST_PAUSE = 30000;
 
 const valueOf = (name) => {
   const field = form.elements.namedItem(name);
@@ -72,86 +72,5 @@ const show = () => {
 form.addEventListener("input", show);
 form.addEventListener("change", show);
 
-// --- Steps
-
-const steps = [...form.querySelectorAll("[data-step]")];
-const isWrong = (step) => step.querySelector(".errors") !== null;
-const button = (text, act, className = "") => {
-  const made = document.createElement("button");
-  Object.assign(made, { type: "button", textContent: text, className });
-  made.addEventListener("click", act);
-  return made;
-};
-const rail = document.createElement("nav");
-rail.className = "campaign-rail";
-rail.setAttribute("aria-label", form.dataset.steps);
-let current = 0;
-const forward = button(form.dataset.next, () => go(current + 1, true), "campaign-forward");
-const back = button(form.dataset.before, () => go(current - 1, true));
-
-const go = (number, hasMoved) => {
-  current = Math.min(Math.max(number, 0), steps.length - 1);
-  steps.forEach((step, at) => { step.hidden = at !== current; });
-  [...rail.children].forEach((entry, at) => entry.toggleAttribute("aria-current", at === current));
-  [...rail.children][current].setAttribute("aria-current", "step");
-  back.hidden = current === 0;
-  forward.hidden = current === steps.length - 1;
-  if (hasMoved) {
-    const title = steps[current].querySelector("h2");
-    title.focus({ preventScroll: true });
-    form.scrollIntoView({ block: "start" });
-  }
-};
-rail.append(...steps.map((step, at) => button(step.querySelector("h2").textContent, () => go(at, true), isWrong(step) ? "campaign-wrong" : "")));
-form.querySelector(".campaign-columns").before(rail);
-form.querySelector("[data-turn]").append(back, forward);
-const named = steps.findIndex((step) => `#${step.id}` === window.location.hash);
-const wrong = steps.findIndex(isWrong);
-go(wrong >= 0 ? wrong : Math.max(named, 0), false);
-
-// Enter in a field goes on to the next step; only a button sends the form, and only once.
-form.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.target.matches("button, textarea, a, summary")) return;
-  event.preventDefault();
-  go(current + 1, true);
-});
-let isSent = false;
-form.addEventListener("submit", (event) => {
-  if (isSent) event.preventDefault();
-  isSent = true;
-});
-window.addEventListener("pageshow", () => { isSent = false; });
-
-// --- The trial on past actions: its part of the page alone is renewed, so nothing typed is lost
-
-const renewTrial = async () => {
-  const answer = await fetch(window.location.href, { redirect: "error" });
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const found = page.querySelector("[data-trial]");
-  if (answer.ok && found) form.querySelector("[data-trial]").replaceChildren(...found.childNodes);
-  watchTrial(PAUSE);
-};
-const watchTrial = (pause) => {
-  const panel = form.querySelector("[data-trial] [data-job]");
-  if (!panel) return;
-  setTimeout(async () => {
-    try {
-      const answer = await fetch(`${panel.dataset.progress}?id=${panel.dataset.job}`, { redirect: "error" });
-      const job = (await answer.json()).jobs[0];
-      if (!job || job.ended) {
-        await renewTrial();
-        return;
-      }
-      for (const place of panel.querySelectorAll("[data-tell]")) {
-        if (place instanceof HTMLProgressElement) place.value = job[place.dataset.tell];
-        else place.textContent = job[place.dataset.tell];
-      }
-      watchTrial(PAUSE);
-    } catch {
-      watchTrial(Math.min(pause * 2, LONGEST_PAUSE));
-    }
-  }, pause);
-};
-
 show();
-watchTrial(PAUSE);
+inSteps(form);

@@ -1,14 +1,14 @@
-// Fills the bell with the jobs that one started, and follows them while they run. A tab that nobody looks at asks nothing.
+// Fills the bell with the jobs that one started, and follows them while they run.
+import { asked, follow } from "./live.js";
+
 const PAUSE = 2000;
-const LONGEST_PAUSE = 30000;
 
 const bell = document.querySelector("[data-bell]");
 const rows = bell.querySelector("[data-bell-rows]");
 const mark = bell.querySelector("[data-bell-mark]");
 const button = bell.querySelector("summary");
 let running = 0;
-let pause = PAUSE;
-let timer = 0;
+let isFollowing = false;
 
 const show = (jobs) => {
   if (rows.innerHTML !== jobs.html) rows.innerHTML = jobs.html;
@@ -22,23 +22,23 @@ const show = (jobs) => {
 };
 
 const ask = async () => {
-  clearTimeout(timer);
-  try {
-    const answer = await fetch(bell.dataset.bell, { redirect: "error" });
-    if (!answer.ok) throw new Error(answer.statusText);
-    show(await answer.json());
-    pause = PAUSE;
-  } catch {
-    pause = Math.min(pause * 2, LONGEST_PAUSE);
-  }
-  if (running && !document.hidden) timer = setTimeout(ask, pause);
+  show(await (await asked(bell.dataset.bell)).json());
+  return running > 0;
+};
+
+const look = async () => {
+  if (isFollowing) return;
+  isFollowing = true;
+  const goesOn = await ask().catch(() => false);
+  if (goesOn) await follow(ask, PAUSE);
+  isFollowing = false;
 };
 
 bell.addEventListener("toggle", () => {
   if (!bell.open) return;
   delete mark.dataset.ended;
   mark.hidden = !running;
-  ask();
+  look();
 });
-document.addEventListener("visibilitychange", () => document.hidden || ask());
-ask();
+document.addEventListener("visibilitychange", () => document.hidden || look());
+look();

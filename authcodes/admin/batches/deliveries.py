@@ -1,0 +1,114 @@
+"""Pages that note which codes of a batch were handed over to shops, and that take such a note back."""
+
+from collections.abc import Callable
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes.admin.codes import bulk_actions
+from authcodes.admin.codes.batch_links import DELIVERY_TITLES
+from authcodes.admin.codes.bulk_forms import ChangeRangeForm, CodeRangeForm
+from authcodes.codes import deliveries
+from authcodes.codes.deliveries import MAX_PLACE_LENGTH
+from authcodes.codes.ranges import CodeRange, resolve_range
+from authcodes.errors import BatchRejected
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from core import moments
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import staff_user
+from portal.unfold import TextWidget
+
+Kind = CodeChange.Kind
+
+
+class DeliveryForm(CodeRangeForm):
+    """Which codes were handed over, when and to whom."""
+
+    day = forms.DateField(
+        label=gettext_lazy("Day"),
+        validators=[moments.check],
+        widget=TextWidget(attrs={"type": "date"}),
+        input_formats=["%Y-%m-%d"],
+        error_messages={"invalid": gettext_lazy("Enter the date as YYYY-MM-DD, such as 2026-12-31.")},
+        help_text=gettext_lazy("When the products left for the shops."),
+    )
+    place = forms.CharField(
+        label=gettext_lazy("Shop or region"),
+        required=False,
+        max_length=MAX_PLACE_LENGTH,
+        widget=TextWidget,
+        help_text=gettext_lazy("For example: Berlin Mitte. Staff read it in the codes' history."),
+    )
+
+
+class BatchDeliveries(TenantAdmin):
+    """Part of the page of batches."""
+
+    def deliver(self, request: HttpRequest, pk: int) -> HttpResponse:
+        batch = self.get_object(request, str(pk))
+        today = timezone.now().astimezone(batch.brand.zone).date()
+        initial = {**bulk_actions.chosen_range(request, batch), "day": today.isoformat()}
+        form = DeliveryForm(request.POST or None, initial=initial)
+
+        def act(codes: CodeRange) -> int:
+            if form.cleaned_data["day"] > today:
+                raise BatchRejected(_("This day has not come yet. Enter today or earlier."), details={"field": "day"})
+            day, place = form.cleaned_data["day"], form.cleaned_data["place"]
+            return deliveries.deliver(codes=codes, day=day, place=place, by=staff_user(request), at=timezone.now())
+
+        return self.answered(request, batch, Kind.DELIVERED, form, act)
+
+    def undeliver(self, request: HttpRequest, pk: int) -> HttpResponse:
+        batch = self.get_object(request, str(pk))
+        form = ChangeRangeForm(request.POST or None, initial=bulk_actions.chosen_range(request, batch))
+
+        def act(codes: CodeRange) -> int:
+            reason = form.cleaned_data["reason"]
+            return deliveries.undo_delivery(codes=codes, reason=reason, by=staff_user(request), at=timezone.now())
+
+        return self.answered(request, batch, Kind.DELIVERY_UNDONE, form, act)
+
+    def answered(
+        self,
+        request: HttpRequest,
+        batch: BatchRange,
+        kind: CodeChange.Kind,
+        form: CodeRangeForm,
+        act: Callable[[CodeRange], int],
+    ) -> HttpResponse:
+        """The form; once it is right, what it says is noted. What was noted before is only said to have been."""
+        if not bulk_actions.may_act(request, batch.brand_id):
+            raise PermissionDenied
+        back = reverse("admin:authcodes_batchrange_change", args=[batch.pk])
+        if request.method == "POST" and form.is_valid():
+            try:
+                codes = resolve_range(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"])
+                changed = act(codes)
+            except BatchRejected as error:
+                form.add_domain_error(error)
+            else:
+                unchanged = _("These codes are in the shops already.")
+                if kind == Kind.DELIVERY_UNDONE:
+                    unchanged = _("None of these codes is in the shops.")
+                done = bulk_actions.count_text(kind.label, changed)
+                self.message_user(request, done if changed else unchanged)
+                return redirect(back)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "original": batch,
+            "title": DELIVERY_TITLES[kind],
+            "undoes": kind == Kind.DELIVERY_UNDONE,
+            "form": form,
+            "batch": batch,
+            "back": back,
+        }
+        return TemplateResponse(request, "admin/authcodes/batch/delivery.html", context)

@@ -1,0 +1,189 @@
+"""The page of a batch: how far its codes are, the strip on which a part of them is chosen and acted on, and tabs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.contrib.admin.utils import unquote
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext as _
+
+from authcodes.admin.batches import tabs
+from authcodes.admin.batches.strip import Strip, strip_of
+from authcodes.admin.codes.batch_forms import protection_of
+from authcodes.admin.codes.batch_links import address_of, generation_of, list_of, orders_for, prints_for
+from authcodes.admin.codes.batch_summary import campaign_note, printed_note
+from authcodes.codes.deliveries import delivered
+from authcodes.codes.ranges import CodeRange, full_range, resolve_range
+from authcodes.codes.spans import Span, size_of, span_of
+from authcodes.dashboard import figures
+from authcodes.dashboard.filters import Filters
+from authcodes.errors import BatchRejected
+from authcodes.models.batches import BatchRange
+from authcodes.models.code_history import CodeChange
+from authcodes.models.codes import AuthCode
+from authcodes.printing.printed import printed
+from brands.identity.roles import ADD
+from brands.scanned import MAX_CODE_LENGTH
+from portal.base.badges import badge
+from portal.base.tenant_admin import TenantAdmin
+from portal.figures.cards import share
+from portal.lists.number_columns import format_number
+
+Kind = CodeChange.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How many codes came so far. `next_step`: what brings more of them there, for those who may."""
+
+    name: str
+    title: str
+    number: int
+    percent: float
+    link: str
+    next_step: str = ""
+    next_title: str = ""
+
+    @property
+    def count(self) -> str:
+        return format_number(self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    title: Any
+    address: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The part of the batch that the page looks at; `problem`: what is wrong with the codes that the address names."""
+
+    codes: CodeRange | None
+    first: str
+    last: str
+    problem: str = ""
+
+    @property
+    def is_part(self) -> bool:
+        codes = self.codes
+        return codes is not None and codes.size < codes.batch.generated_count
+
+
+class BatchPages(TenantAdmin):
+    """Part of the page of batches."""
+
+    change_form_template = "admin/authcodes/batch/page.html"
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        batch: BatchRange = self.get_object(request, unquote(object_id))
+        seen = tabs.seen_by(request, batch)
+        name = request.GET.get("tab", "")
+        name = tabs.SETTINGS if request.method == "POST" else name if name in seen else seen[0]
+        page_context = {
+            "batch_facts": SimpleLazyObject(partial(self.figures_of, request, batch)),  # what is saved shows none
+            "batch_tab": name,
+            "batch_tabs": [Tab(tabs.TITLES[each], f"?tab={each}", each == name) for each in seen],
+            f"batch_{name}": tabs.context_of(request, batch, name),
+        }
+        return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
+
+    def response_post_save_change(self, request: HttpRequest, obj: BatchRange) -> HttpResponseRedirect:  # noqa: ARG002 - Django's
+        return HttpResponseRedirect(reverse("admin:authcodes_batchrange_change", args=[obj.pk]))
+
+    def figures_of(self, request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
+        """Where the batch is, what its codes are, and what may be done with them."""
+        recall = getattr(batch, "recall", None)
+        stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined] # get_queryset says so
+        deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
+        spans = {"printed": printed(batch), "delivered": delivered(batch)}
+        actions = [*prints_for(request, batch), *orders_for(request, batch)]
+        chosen = chosen_in(request, batch)
+        return {
+            "batch": batch,
+            "state": self.badge_of(batch),
+            "protection": badge(*protection_of(batch)),
+            "recall_address": reverse("admin:authcodes_recall_change", args=[recall.pk]) if recall else "",
+            "job": self.generation_in(batch),
+            "job_address": generation_of(batch),
+            "stopped": stopped,
+            "printed_note": printed_note(batch),
+            "campaign_note": campaign_note(batch, at=timezone.now()),
+            "missing": batch.quantity - batch.generated_count,
+            "finish_address": address_of("finish", batch) if stopped and self.may(request, ADD, batch) else "",
+            "stages": stages_of(batch, spans, actions),
+            "deactivated": format_number(deactivated) if deactivated else "",
+            "deactivated_address": list_of("authcode", batch, status="deactivated"),
+            "chosen": chosen,
+            "strip": strip_for(batch, chosen, spans),
+            "actions": [each for each in actions if each["is_usual"]],
+            "more_actions": [each for each in actions if not each["is_usual"]],
+        }
+
+    def badge_of(self, batch: BatchRange) -> Any:
+        """Its state."""
+        raise NotImplementedError
+
+    def generation_in(self, batch: BatchRange) -> dict[str, Any] | None:
+        """The job that makes its codes, while it does: the page follows it."""
+        raise NotImplementedError
+
+
+def stages_of(batch: BatchRange, spans: dict[str, list[Span]], actions: Sequence[dict[str, Any]]) -> list[Stage]:
+    """From a number to a scanned code. Of a large batch neither all codes nor all scans are read."""
+    counted = figures.codes(brands=[batch.brand], filters=Filters(batch_id=batch.pk))
+    made = batch.generated_count
+    steps = {each["name"]: each for each in actions}
+    rows = [
+        ("made", _("Made"), made, list_of("authcode", batch), ""),
+        ("assigned", _("Assigned"), counted.assigned, list_of("authcode", batch, assigned="yes"), "assign"),
+        ("printed", _("Printed"), size_of(spans["printed"]), "?tab=prints", "print"),
+        (
+            "delivered",
+            _("In the shops"),
+            size_of(spans["delivered"]),
+            list_of("codechange", batch, kind__exact=Kind.DELIVERED.value),
+            "deliver",
+        ),
+        ("scanned", _("Scanned"), counted.scanned, list_of("authcode", batch, status="scanned"), ""),
+    ]
+    stages = []
+    for name, title, number, link, step in rows:
+        act = steps.get(step) if number < made or step == "print" else None
+        address, label = (act["address"], str(act["label"])) if act else ("", "")
+        whole = batch.quantity if name == "made" else made
+        stages.append(Stage(name, title, number, min(100.0, share(number, whole)), link, address, label))
+    return stages
+
+
+def chosen_in(request: HttpRequest, batch: BatchRange) -> Chosen:
+    """What the address chooses, or all codes that the batch has."""
+    try:
+        whole = full_range(batch)
+    except BatchRejected:
+        return Chosen(None, batch.first_code, batch.last_code)
+    first, last = (request.GET.get(name, "")[:MAX_CODE_LENGTH] for name in ("first", "last"))
+    if batch.printed_elsewhere or not (first or last):
+        return Chosen(whole, whole.first, whole.last)
+    try:
+        codes = resolve_range(batch=batch, first=first or whole.first, last=last or whole.last)
+    except BatchRejected as error:
+        return Chosen(whole, first or whole.first, last or whole.last, error.message)
+    return Chosen(codes, codes.first, codes.last)
+
+
+def strip_for(batch: BatchRange, chosen: Chosen, spans: dict[str, list[Span]]) -> Strip | None:
+    """None where there is nothing to draw: no codes yet, or codes without numbers."""
+    codes = chosen.codes
+    span = span_of(batch, codes.first, codes.last) if codes and not batch.printed_elsewhere else None
+    if span is None:
+        return None
+    return strip_of(batch, span, printed=spans["printed"], delivered=spans["delivered"], is_part=chosen.is_part)

@@ -1,0 +1,202 @@
+"""The wizard of a new batch: what for, how many, protection and rules; then on to print its codes.
+
+The fields, and what is wrong with them, are those of the form of a new batch; here they are asked in steps.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import F, Max
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes.admin.codes.batch_forms import NewBatchForm, prefix_choices
+from authcodes.admin.printing.access import may_print
+from authcodes.codes import batches
+from authcodes.codes.prefixes import PREFIX
+from authcodes.models.batches import BatchRange
+from authcodes.models.products import Product
+from brands.identity.roles import ADD
+from brands.models.tenants import Brand
+from portal.base.tenant_admin import TenantAdmin
+from portal.base.tenant_scope import staff_user
+from portal.lists.live import is_id
+
+TWICE = timedelta(minutes=2)  # in which the same batch again is the same click again
+MADE = "batch_made"  # by this very request
+MAX_NAME_LENGTH = 100
+STEPS: tuple[tuple[str, Any, tuple[str, ...], tuple[str, ...]], ...] = (
+    (
+        "what-for",
+        gettext_lazy("1. What the codes are for"),
+        ("brand", "product", "range_name"),
+        ("campaign", "after_campaign"),
+    ),
+    (
+        "how-many",
+        gettext_lazy("2. How many codes"),
+        ("quantity",),
+        ("prefix", "starting_number", "number_width", "error_correction"),
+    ),
+    (
+        "rules",
+        gettext_lazy("3. Protection and rules"),
+        ("signed",),
+        ("points_per_scan", "scan_limit", "expiration_date"),
+    ),
+)
+# What the fields that few change are called together, by step.
+RARE_TITLES = {
+    "what-for": gettext_lazy("Campaign"),
+    "how-many": gettext_lazy("Numbering, made for you"),
+    "rules": gettext_lazy("Points, scan limit and expiration date"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`rare`: fields that stay folded unless something is wrong with one."""
+
+    id: str
+    title: Any
+    fields: list[Any]
+    rare: list[Any]
+    rare_title: Any
+    is_open: bool
+
+
+class BatchWizard(TenantAdmin):
+    """Part of the page of batches."""
+
+    add_form_template = "admin/authcodes/batch/wizard.html"
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """The product that the address names, and what can be made of it: a name, and numbers that are free."""
+        initial = super().get_changeform_initial_data(request)
+        product = self.product_named(request)
+        if product is not None:
+            initial |= {"brand": product.brand_id, "product": product.pk, "range_name": name_for(product)}
+        brand_id = str(initial.get("brand") or "")
+        brands = self.brand_scope(request, ADD).of(Brand.objects.all(), "pk")
+        brand = brands.filter(pk=brand_id).first() if is_id(brand_id) else None
+        return {**(numbers_for(brand) if brand else {}), **initial}
+
+    def product_named(self, request: HttpRequest) -> Product | None:
+        """Of a brand where the person may make batches."""
+        chosen = request.GET.get("product", "")
+        if not is_id(chosen):
+            return None
+        page = self.admin_site.get_model_admin(Product)
+        rows = page.choices(request, self.brand_scope(request, ADD)).filter(pk=int(chosen), is_active=True)
+        product: Product | None = rows.select_related("brand").first()
+        return product
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method == "POST" and (twin := self.twin_of(request)):
+            return self.went_on(request, twin)
+        brands = list(self.brand_scope(request, ADD).of(Brand.objects.all(), "pk"))
+        page_context = {
+            "title": _("New batch"),
+            "summary_address": reverse("admin:authcodes_batchrange_summary"),
+            "code_prefixes": prefix_choices(brands),
+            "begin": "how-many" if self.product_named(request) else "",
+        }
+        response: HttpResponse = super().add_view(request, form_url, {**page_context, **(extra_context or {})})
+        if request.method == "POST" and not vars(request).get(MADE) and (twin := self.twin_of(request)):
+            list(messages.get_messages(request))  # what the slower one of two clicks was refused for
+            return self.went_on(request, twin)
+        return response
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
+    ) -> HttpResponse:
+        if options.get("add"):
+            context["steps"] = steps_of(context["adminform"].form)
+        response: HttpResponse = super().render_change_form(request, context, *args, **options)
+        return response
+
+    def twin_of(self, request: HttpRequest) -> BatchRange | None:
+        """The batch that this very person just made with the same name and numbers: a button that was pressed twice."""
+        names = ("brand", "range_name", "prefix", "quantity", "starting_number")
+        brand, name, prefix, quantity, start = (request.POST.get(each, "").strip() for each in names)
+        if not (is_id(brand) and is_id(quantity) and is_id(start) and PREFIX.fullmatch(prefix)) or "\0" in name:
+            return None
+        rows = self.get_queryset(request).filter(
+            brand=int(brand),
+            range_name=name,
+            prefix=prefix,
+            quantity=int(quantity),
+            starting_number=int(start),
+            created_by=staff_user(request),
+            created_at__gte=timezone.now() - TWICE,
+        )
+        twin: BatchRange | None = rows.first() if self.has_add_permission(request) else None
+        return twin
+
+    def create(self, request: HttpRequest, obj: BatchRange, form: NewBatchForm) -> BatchRange:
+        """Few codes are made at once, so that they can be printed right away; many by a worker."""
+        by = staff_user(request)
+        requested = replace(form.batch_settings(), points_per_scan=obj.points_per_scan)
+        made = batches.create_batch(brand=obj.brand, batch_settings=requested, at=timezone.now(), by=by)
+        if made.quantity <= batches.MADE_AT_ONCE:
+            batches.generate(batch_id=made.pk, at=timezone.now())
+        else:
+            batches.start_generation(batch=made, by=by)
+        return made
+
+    def response_add(self, request: HttpRequest, obj: BatchRange, post_url_continue: str | None = None) -> HttpResponse:
+        setattr(request, MADE, True)
+        if "_popup" in request.POST:
+            return super().response_add(request, obj, post_url_continue)
+        return self.went_on(request, obj)
+
+    def went_on(self, request: HttpRequest, batch: BatchRange) -> HttpResponse:
+        """To print its codes, or to its page while they are being made."""
+        made = BatchRange.objects.get(pk=batch.pk)
+        if made.is_generated and may_print(request.user, made.brand_id):
+            text = _("Batch created. Print its codes here, or later from its page.")
+            self.message_user(request, text)
+            return redirect("admin:authcodes_printrun_batch", made.pk)
+        self.message_user(request, _("Batch created. Its codes are being generated: this page shows how far they are."))
+        return redirect("admin:authcodes_batchrange_change", made.pk)
+
+
+def steps_of(form: Any) -> list[Step]:
+    """The fields that the person may fill in."""
+    steps = []
+    for name, title, usual, folded in STEPS:
+        fields, rare = ([form[each] for each in names if each in form.fields] for names in (usual, folded))
+        is_open = any(bound.errors for bound in rare)
+        steps.append(Step(name, title, fields, rare, RARE_TITLES[name], is_open))
+    return steps
+
+
+def name_for(product: Product) -> str:
+    """A name that no batch of the brand has: product and month, and a number where that is taken."""
+    at: datetime = timezone.localtime(timezone.now(), product.brand.zone)
+    stem = f"{product.title[:MAX_NAME_LENGTH]}, {date_format(at, 'F Y')}"
+    rows = BatchRange.objects.filter(brand=product.brand_id, range_name__startswith=stem)
+    taken = set(rows.values_list("range_name", flat=True))
+    names = [stem, *(f"{stem} ({number})" for number in range(2, len(taken) + 2))]
+    return next(name for name in names if name not in taken)
+
+
+def numbers_for(brand: Brand) -> dict[str, Any]:
+    """As the brand's last batch was numbered, and from where its numbers end; the first batch gets the brand's name."""
+    own = BatchRange.objects.filter(brand=brand, printed_elsewhere=False)
+    last = own.order_by("-pk").first()
+    if last is None:
+        letters = "".join(letter for letter in brand.slug.upper() if letter.isascii() and letter.isalnum())[:4]
+        return {"prefix": f"{letters}-" if letters else ""}
+    end = own.filter(prefix=last.prefix).aggregate(end=Max(F("starting_number") + F("quantity")))["end"]
+    width = max(last.number_width, len(str(end)))
+    return {"prefix": last.prefix, "starting_number": end, "number_width": min(width, 18)}

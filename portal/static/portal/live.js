@@ -1,0 +1,128 @@
+// Keeps what a page shows of work current while the work goes on: asks again until nothing runs any more, in a tab that
+// somebody looks at, and less and less often what cannot be reached.
+//   data-live-row, -column, -address  a cell of a list, whose address answers with its HTML (portal/lists/live.py)
+//   data-job, data-progress           a panel of a job; its data-tell elements say how far it is. Once the job has ended,
+//                                     the part of the page that is named by data-renew around it is loaded again.
+const PAUSE = 1000;
+const LONGEST_PAUSE = 30000;
+
+const visible = () =>
+  new Promise((resolve) => {
+    if (!document.hidden) return resolve();
+    document.addEventListener("visibilitychange", () => resolve(visible()), { once: true });
+  });
+
+// Calls `ask` until it answers that nothing goes on.
+export const follow = async (ask, pause = PAUSE) => {
+  let wait = pause;
+  for (let goesOn = true; goesOn; ) {
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    await visible();
+    try {
+      goesOn = await ask();
+      wait = pause;
+    } catch {
+      wait = Math.min(wait * 2, LONGEST_PAUSE);
+    }
+  }
+};
+
+export const asked = async (address, ids = []) => {
+  const query = new URLSearchParams(ids.map((id) => ["id", id]));
+  const answer = await fetch(ids.length ? `${address}?${query}` : address, { redirect: "error" });
+  if (!answer.ok) throw new Error(answer.statusText);
+  return answer;
+};
+
+// Loads parts of the page again; everything else on it, such as what somebody is typing, stays.
+export const renew = async (names) => {
+  const page = new DOMParser().parseFromString(await (await asked(window.location.href)).text(), "text/html");
+  for (const icon of page.querySelectorAll(".material-symbols-outlined")) icon.setAttribute("aria-hidden", "true");
+  for (const name of names) {
+    const [shown, found] = [document, page].map((it) => it.querySelector(`[data-renew="${name}"]`));
+    if (shown && found) shown.replaceWith(found);
+  }
+  look();
+};
+
+// --- Cells of lists
+
+const cells = () => [...document.querySelectorAll("[data-live-row]")];
+
+const replace = (cell, html) => {
+  if (cell.outerHTML === html) return;
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  cell.replaceWith(template.content);
+};
+
+const askOfRows = async () => {
+  const shown = cells();
+  for (const address of new Set(shown.map((cell) => cell.dataset.liveAddress))) {
+    const own = () => cells().filter((cell) => cell.dataset.liveAddress === address);
+    const answer = await asked(address, [...new Set(own().map((cell) => cell.dataset.liveRow))]);
+    const rows = new Map((await answer.json()).rows.map((row) => [row.id, row]));
+    for (const cell of own()) {
+      const html = rows.get(cell.dataset.liveRow)?.columns[cell.dataset.liveColumn];
+      if (html) replace(cell, html);
+      else cell.removeAttribute("data-live-row"); // gone, or out of reach by now
+    }
+  }
+  return cells().length > 0;
+};
+
+// --- Panels of jobs
+
+const panels = () => [...document.querySelectorAll("[data-job]")];
+
+const show = (panel, job) => {
+  const told = [...panel.querySelectorAll("[data-tell]"), ...(panel.dataset.tell ? [panel] : [])];
+  for (const element of told) {
+    const value = job[element.dataset.tell];
+    if (element instanceof HTMLProgressElement) element.value = value;
+    else if (element.textContent !== value) element.textContent = value;
+  }
+};
+
+const askOfJobs = async () => {
+  const shown = panels();
+  const answer = await asked(shown[0].dataset.progress, [...new Set(shown.map((panel) => panel.dataset.job))]);
+  const jobs = new Map((await answer.json()).jobs.map((job) => [String(job.id), job]));
+  for (const panel of shown) {
+    const job = jobs.get(panel.dataset.job);
+    if (job) show(panel, job);
+    else panel.removeAttribute("data-job");
+  }
+  const ended = shown.filter((panel) => jobs.get(panel.dataset.job)?.ended);
+  const parts = ended.map((panel) => panel.closest("[data-renew]")?.dataset.renew);
+  if (parts.includes(undefined)) {
+    window.location.reload();
+    return false;
+  }
+  if (parts.length) {
+    await renew(new Set(parts));
+    const stale = panels().some((panel) => jobs.get(panel.dataset.job)?.ended);
+    if (stale) throw new Error("the page does not know yet");
+  }
+  return panels().length > 0;
+};
+
+const watcher = (shown, ask) => {
+  let isOn = false;
+  return async () => {
+    if (isOn || !shown().length) return;
+    isOn = true;
+    await follow(ask);
+    isOn = false;
+  };
+};
+const watchRows = watcher(cells, askOfRows);
+const watchJobs = watcher(panels, askOfJobs);
+
+// Looks for what there is to follow; after something new came onto the page.
+export const look = () => {
+  watchRows();
+  watchJobs();
+};
+
+look();

@@ -1,0 +1,58 @@
+// The steps of a wizard: a form of sections with data-step, of which one is shown at a time, with a rail to go to any of
+// them. Without this file all of them stand below each other.
+//   data-next, data-before, data-steps  what the buttons and the rail are called
+//   data-begin                          the id of the step to begin with
+const isWrong = (step) => step.querySelector(".errors") !== null;
+
+const button = (text, act, className = "") => {
+  const made = document.createElement("button");
+  Object.assign(made, { type: "button", textContent: text, className });
+  made.addEventListener("click", act);
+  return made;
+};
+
+export const inSteps = (form) => {
+  const steps = [...form.querySelectorAll("[data-step]")];
+  const rail = document.createElement("nav");
+  rail.className = "wizard-rail";
+  rail.setAttribute("aria-label", form.dataset.steps);
+  let current = 0;
+  const forward = button(form.dataset.next, () => go(current + 1, true), "wizard-forward");
+  const back = button(form.dataset.before, () => go(current - 1, true));
+
+  const go = (number, hasMoved) => {
+    current = Math.min(Math.max(number, 0), steps.length - 1);
+    steps.forEach((step, at) => { step.hidden = at !== current; });
+    [...rail.children].forEach((entry) => entry.removeAttribute("aria-current"));
+    rail.children[current].setAttribute("aria-current", "step");
+    back.hidden = current === 0;
+    forward.hidden = current === steps.length - 1;
+    if (hasMoved) {
+      steps[current].querySelector("h2").focus({ preventScroll: true });
+      form.scrollIntoView({ block: "start" });
+    }
+  };
+
+  const named = (step, at) => button(step.querySelector("h2").textContent, () => go(at, true), isWrong(step) ? "wizard-wrong" : "");
+  rail.append(...steps.map(named));
+  form.querySelector(".wizard-columns").before(rail);
+  form.querySelector("[data-turn]").append(back, forward);
+  const wanted = [window.location.hash.slice(1), form.dataset.begin].map((id) => steps.findIndex((step) => step.id === id));
+  const first = [steps.findIndex(isWrong), ...wanted, 0].find((at) => at >= 0);
+  go(first, false);
+  // Who begins further on has the steps before filled in already, and types the next answer.
+  if (first > 0 && first === wanted[1]) steps[first].querySelector("input:not([type=hidden]), select")?.focus();
+
+  // Enter in a field goes on to the next step; only a button sends the form, and only once.
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target.matches("button, textarea, a, summary, [role=combobox], .select2-search__field")) return;
+    event.preventDefault();
+    go(current + 1, true);
+  });
+  let isSent = false;
+  form.addEventListener("submit", (event) => {
+    if (isSent) event.preventDefault();
+    isSent = true;
+  });
+  window.addEventListener("pageshow", () => { isSent = false; });
+};

@@ -188,6 +188,7 @@ def test_a_table_is_written_by_its_own_topic_only(table, writer):
         ("BatchRange", {"authcodes/codes/batches.py", "authcodes/codes/printed_batches.py"}),
         ("CodeChange", {"authcodes/codes/history.py"}),
         ("PrintRun", {"authcodes/printing/runs.py"}),
+        ("LabelLayout", {"authcodes/printing/layouts.py"}),
         ("Consent", {"loyalty/members/consents.py"}),
         ("ListedMember", {"loyalty/members/listing/"}),
         ("MemberNote", {"loyalty/admin/member_page/notes.py", "loyalty/personal_data.py"}),

@@ -2,7 +2,7 @@
 
 from authcodes.admin import fake_reports, imports, products, recalls, scans, withdrawn_recalls
 from authcodes.admin.codes import batches, change_log, codes, prefixes
-from authcodes.admin.printing import printers, runs
+from authcodes.admin.printing import label_layouts, printers, runs
 
 __all__ = [
     "batches",
@@ -10,6 +10,7 @@ __all__ = [
     "codes",
     "fake_reports",
     "imports",
+    "label_layouts",
     "prefixes",
     "printers",
     "products",

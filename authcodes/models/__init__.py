@@ -7,7 +7,7 @@ from authcodes.models.fake_reports import FakeReport
 from authcodes.models.imports import Import, ImportChange, ImportRow
 from authcodes.models.lookups import CodeLookup
 from authcodes.models.prefixes import CodePrefix
-from authcodes.models.prints import Printer, PrintRun
+from authcodes.models.prints import LabelLayout, Printer, PrintRun
 from authcodes.models.products import Product
 from authcodes.models.recalls import WithdrawnRecall
 from authcodes.models.rollups import (
@@ -34,6 +34,7 @@ __all__ = [
     "Import",
     "ImportChange",
     "ImportRow",
+    "LabelLayout",
     "PlaceRollup",
     "PrintRun",
     "Printer",

@@ -1,4 +1,6 @@
-"""Print runs: which codes were put on paper, how, by whom, and as which file; and what a brand prints with."""
+"""Print runs: which codes were put on paper, how, by whom, and as which file; and the printers and label layouts that a
+brand prints with.
+"""
 
 from decimal import Decimal
 
@@ -23,9 +25,9 @@ class PrintRun(models.Model):
         SVG = "svg", _("QR images, SVG (ZIP)")
 
     class Payload(models.TextChoices):
-        ADDRESS = "address", _("Web address (opens with a phone's camera)")
-        CODE = "code", _("Code only")
-        GS1 = "gs1", _("GS1 Digital Link (products with a GTIN)")
+        ADDRESS = "address", _("Web link: opens with any phone camera")
+        CODE = "code", _("Code only: for apps and scanners of your own")
+        GS1 = "gs1", _("GS1 Digital Link: opens with any phone camera, and tills read the GTIN")
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="print_runs", db_index=False)
     batch = models.ForeignKey(
@@ -56,6 +58,15 @@ class PrintRun(models.Model):
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("who")
     )
     started_at = MomentField(_("when"), default=timezone.now)
+    due_on = models.DateField(_("needed by"), null=True, blank=True, help_text=_("For the print shop."))
+    order_note = models.CharField(
+        _("note to the print shop"), max_length=200, blank=True, default="", help_text=_("Not printed on labels.")
+    )
+    done_at = MomentField(_("printed"), null=True, blank=True, help_text=_("When it was marked as done."))
+    done_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("marked as done by")
+    )
+    request_key = models.UUIDField(null=True, editable=False, help_text=_("Of the page that asked for it, once."))
 
     class Meta:
         verbose_name = _("print run")
@@ -68,6 +79,11 @@ class PrintRun(models.Model):
             models.CheckConstraint(condition=Q(what__in=["labels", "png", "svg"]), name="print_run_what_known"),
             models.CheckConstraint(condition=Q(first_code__lte=F("last_code")), name="print_run_range_in_order"),
             models.CheckConstraint(condition=Q(codes__gte=1), name="print_run_not_empty"),
+            models.UniqueConstraint(
+                fields=["brand", "request_key"],
+                name="print_run_once_per_request",
+                condition=Q(request_key__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -108,6 +124,29 @@ class Printer(models.Model):
             models.CheckConstraint(
                 condition=Q(scale__range=(Decimal("0.9"), Decimal("1.1"))), name="printer_scale_within_a_tenth"
             ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class LabelLayout(models.Model):
+    """Where a brand puts the parts of its labels, under a name. Written by layouts.py alone."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="label_layouts", db_index=False)
+    name = models.CharField(_("name"), max_length=60, help_text=_("A name that staff know, such as “Jar lids”."))
+    label_width = models.DecimalField(_("label width in mm"), max_digits=8, decimal_places=4)
+    label_height = models.DecimalField(_("label height in mm"), max_digits=8, decimal_places=4)
+    parts = models.JSONField(_("parts"), default=dict, editable=False)
+    note = models.CharField(_("note on the label"), max_length=80, blank=True, default="")
+    is_default = models.BooleanField(_("default"), default=False, help_text=_("New prints begin with it."))
+
+    class Meta:
+        verbose_name = _("label layout")
+        ordering = ["name", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["brand", "name"], name="label_layout_name_unique_in_brand"),
+            models.UniqueConstraint(fields=["brand"], name="label_layout_default_once", condition=Q(is_default=True)),
         ]
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from authcodes.printing.labels import design, text_layout
+from authcodes.printing.labels.arranged import Arrangement
 from authcodes.printing.labels.presets import PRESETS
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import side, symbol
@@ -18,11 +19,14 @@ from core.gtins import is_gtin
 from core.numbers import grouped
 
 MAX_SERIAL_LENGTH = 20  # characters of a GS1 serial number (AI 21)
+MIN_CODE_PT = 4  # of the code on a label of the brand's own layout
 MAX_PRODUCTS = 200  # whose titles are looked at for letters that labels cannot show
 
 
-def check(selection: Selection, print_request: PrintRequest) -> None:
-    """Raises Invalid, naming the setting where it is one, for what cannot or must not be printed."""
+def check(selection: Selection, print_request: PrintRequest, *, thorough: bool = True) -> None:
+    """Raises Invalid, naming the setting where it is one, for what cannot or must not be printed. If not `thorough`,
+    the first code alone tells whether an own layout has room for its QR code.
+    """
     if selection.codes.filter(batch__recall__isnull=False).exists():
         raise Invalid(_("Codes of a recalled batch are not printed. Withdraw the recall first."))
     if print_request.is_labels:
@@ -36,6 +40,8 @@ def check(selection: Selection, print_request: PrintRequest) -> None:
         raise Invalid(message, details={"field": "payload"})
     if print_request.payload == Payload.GS1:
         _check_gs1(selection)
+    if print_request.is_labels and print_request.parts is not None:
+        _check_parts(selection, print_request, thorough=thorough)
 
 
 def _check_label(selection: Selection, print_request: PrintRequest) -> None:
@@ -43,6 +49,21 @@ def _check_label(selection: Selection, print_request: PrintRequest) -> None:
         raise design.wrong("note", _("A note has at most %(most)d characters.") % {"most": MAX_NOTE_LENGTH})
     if print_request.logo and logo_of(selection.brand.pk) is None:
         raise design.wrong("logo", _("The brand has no logo yet. Add one on the brand's page, or print without."))
+
+
+def _check_parts(selection: Selection, print_request: PrintRequest, *, thorough: bool) -> None:
+    """Of the brand's own layout: whether every symbol is as coarse as cameras need, and every code can be read."""
+    hostname, label_design = hostname_of(selection.brand.pk), print_request.design()
+    if label_design.parts is None:
+        return
+    place = Arrangement(label_design, label_design.parts)
+    for code in selection.samples() if thorough else [selection.sample()]:
+        label = label_of(code, print_request, hostname)
+        if needed := design.coarse_enough_mm(label_design, label):
+            message = _("Too small for what it contains: at least %(needed)s mm, or a lower error correction.")
+            raise design.wrong("qr_width", message % {"needed": needed})
+        if place.code_line(label).size < MIN_CODE_PT:
+            raise design.wrong("code_width", _("Too small to be read: make it wider and higher."))
 
 
 def _check_gs1(selection: Selection) -> None:

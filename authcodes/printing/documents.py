@@ -163,11 +163,12 @@ def settings_of(run: PrintRun) -> list[tuple[str, str]]:
     return [
         *lines,
         (_("QR code size"), f"{plain(design.qr_mm)} mm"),
+        (_("Layout"), layout_summary(print_request)),
         (_("Sheet"), name),
         (_("Page"), page),
         (_("Label"), label),
         (_("Labels per page"), f"{sheet.columns} x {sheet.rows}"),
-        (_("First label"), str(print_request.start)),
+        (_("Start at label number"), str(print_request.start)),
         (_("Order"), _("Column by column") if print_request.by_column else _("Row by row")),
         (_("Cut marks"), _("Yes") if print_request.cut_marks else _("No")),
         (_("Logo"), logo_summary(print_request)),
@@ -183,6 +184,12 @@ def logo_summary(print_request: PrintRequest) -> str:
     if print_request.logo_sha256:
         return _("Yes, SHA-256 %(start)s…") % {"start": print_request.logo_sha256[:12]}
     return _("Yes") if print_request.logo else _("No")
+
+
+def layout_summary(print_request: PrintRequest) -> str:
+    if print_request.parts is None:
+        return _("Automatic")
+    return print_request.layout or _("Placed by hand")
 
 
 def recall_notice(recall: Recall) -> bytes:

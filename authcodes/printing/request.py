@@ -10,6 +10,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from authcodes.models.batches import BatchRange
 from authcodes.models.prints import PrintRun
 from authcodes.printing.labels.design import Design
+from authcodes.printing.labels.parts import Part, PartName, from_json, to_json
 from authcodes.printing.labels.presets import DEFAULT_PRESET, PRESETS, Preset, Sheet
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level
@@ -41,6 +42,8 @@ class PrintRequest:
     offset_x: Decimal = Decimal(0)
     offset_y: Decimal = Decimal(0)
     scale: Decimal = Decimal(1)
+    parts: dict[str, Part] | None = None  # of a layout of the brand's own; None: placed by themselves
+    layout: str = ""  # the name of the saved layout that they are of
 
     @property
     def is_labels(self) -> bool:
@@ -55,7 +58,7 @@ class PrintRequest:
     def fitting(self) -> Preset:
         """The preset, or where its labels are too small for the size, the one that has the most labels that are not."""
         chosen = PRESETS[self.preset]
-        if self.size_mm is None or self.size_mm <= chosen.qr_mm:
+        if self.parts or self.size_mm is None or self.size_mm <= chosen.qr_mm:
             return chosen
         large_enough = [preset for preset in PRESETS.values() if preset.qr_mm >= self.size_mm]
         return max(large_enough, key=lambda preset: preset.sheet.per_page, default=chosen)
@@ -69,6 +72,8 @@ class PrintRequest:
             sheet, qr_mm = self.sheet, self.size_mm or images.MIN_SIZE_MM
         else:
             sheet, qr_mm = self.fitting.sheet, self.size_mm or self.fitting.qr_mm
+        if self.parts and PartName.QR in self.parts:
+            qr_mm = self.parts[PartName.QR].width
         return Design(
             sheet,
             qr_mm,
@@ -79,11 +84,14 @@ class PrintRequest:
             offset_x=self.offset_x,
             offset_y=self.offset_y,
             scale=self.scale,
+            parts=self.parts,
         )
 
     def stored(self) -> dict[str, Any]:
         """As JSON holds it."""
         data: dict[str, Any] = json.loads(json.dumps(asdict(self), cls=DjangoJSONEncoder))
+        if self.parts:
+            data["parts"] = to_json(self.parts)
         return data
 
     @classmethod
@@ -93,6 +101,8 @@ class PrintRequest:
         for name in ("size_mm", "offset_x", "offset_y", "scale"):
             if known.get(name) is not None:
                 known[name] = Decimal(known[name])
+        if known.get("parts"):
+            known["parts"] = from_json(known["parts"])
         if known.get("sheet"):
             lengths = {name: Decimal(value) for name, value in known["sheet"].items()}
             counts = {name: int(known["sheet"][name]) for name in ("columns", "rows")}

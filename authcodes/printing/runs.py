@@ -3,8 +3,10 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from typing import Any, BinaryIO, cast
+from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
@@ -34,7 +36,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of
 from core import languages
-from core.errors import NotFound
+from core.errors import Invalid, NotFound
 from jobs import files, queue, runner
 from jobs.kinds import NO_FILE, JobKind
 from jobs.models import Job
@@ -68,8 +70,25 @@ def first_page(selection: Selection, print_request: PrintRequest) -> list[Label]
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is said to the print shop with a run; `key` tells a second press of the same button from another order."""
+
+    due_on: date | None = None
+    note: str = ""
+    key: UUID | None = None
+
+
+NO_ORDER = Order()
+
+
 def start(
-    *, selection: Selection, print_request: PrintRequest, by: User | None, parameters: dict[str, Any] | None = None
+    *,
+    selection: Selection,
+    print_request: PrintRequest,
+    by: User | None,
+    parameters: dict[str, Any] | None = None,
+    order: Order = NO_ORDER,
 ) -> PrintRun:
     """Have a worker print, and record it. Raises Invalid.
 
@@ -98,7 +117,27 @@ def start(
             settings=print_request.stored(),
             job=job,
             started_by=by,
+            due_on=order.due_on,
+            order_note=order.note,
+            request_key=order.key,
         )
+
+
+def started_with(brand: Brand, key: UUID) -> PrintRun | None:
+    """The run that was started by the same press of a button. Ask while holding `lock_batches`."""
+    return PrintRun.objects.filter(brand=brand, request_key=key).first()
+
+
+def mark_done(*, run: PrintRun, by: User, at: datetime) -> bool:
+    """Say that the labels are on paper; False where somebody said so before. Raises Invalid without a file."""
+    if run.job.status != Job.Status.DONE:
+        raise Invalid(_("Its file is not finished, so there is nothing to print yet."))
+    return bool(PrintRun.objects.filter(pk=run.pk, done_at__isnull=True).update(done_at=at, done_by=by))
+
+
+def mark_open(*, run: PrintRun) -> bool:
+    """Take that back; False where nobody had said so."""
+    return bool(PrintRun.objects.filter(pk=run.pk, done_at__isnull=False).update(done_at=None, done_by=None))
 
 
 def run_batch(run: runner.Run) -> None:

@@ -23,6 +23,7 @@ from core.errors import Invalid
 from core.gtins import GTIN_LENGTH
 
 SANDBOX_MARK = "SANDBOX"
+TEST_MARK = "TEST"  # on what is printed to be tried
 PORTION = 2000  # codes read at once
 
 
@@ -87,16 +88,15 @@ def logo_of(brand_id: int) -> bytes | None:
     return bytes(chunk) if chunk else None
 
 
-def design_of(selection: Selection, print_request: PrintRequest) -> Design:
-    """How the labels of these codes are printed, with the brand's logo if it is wanted.
+def design_of(selection: Selection, print_request: PrintRequest, *, mark: str = "") -> Design:
+    """How the labels of these codes are printed, with the brand's logo if it is wanted. `mark`: across each of them.
 
     Raises Invalid where a run was started with another logo than the brand has now.
     """
     logo = logo_of(selection.brand.pk) if print_request.logo else None
     if print_request.logo_sha256 and sha256_of(logo) != print_request.logo_sha256:
         raise Invalid(_("The brand's logo changed after this run was started. Check the labels and start it again."))
-    mark = SANDBOX_MARK if selection.brand.is_sandbox else ""
-    return replace(print_request.design(logo), mark=mark)
+    return replace(print_request.design(logo), mark=SANDBOX_MARK if selection.brand.is_sandbox else mark)
 
 
 def sha256_of(logo: bytes | None) -> str:

@@ -13,6 +13,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
+from django.utils import timezone
+
 from authcodes.codes import batches, ranges
 from authcodes.codes.batches import BatchSettings
 from authcodes.models.batches import BatchRange
@@ -150,7 +152,9 @@ class History:
         batch = BatchRange.objects.get(brand=self.brand, range_name="Spring edition")
         codes = self.codes_of(batch)
         printed = selection.of_range(ranges.resolve_range(batch=batch, first=codes[0], last=codes[LABELS - 1]))
-        runs.start(selection=printed, print_request=PrintRequest(), by=self.staff.get("printer"))
+        due = (timezone.now() + timedelta(days=5)).date()
+        order = runs.Order(due_on=due, note="Matt labels, for the spring boxes")
+        runs.start(selection=printed, print_request=PrintRequest(), by=self.staff.get("printer"), order=order)
 
     def codes_of(self, batch: BatchRange) -> list[str]:
         return list(AuthCode.objects.filter(batch=batch).order_by("pk").values_list("code", flat=True))

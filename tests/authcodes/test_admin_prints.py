@@ -104,20 +104,28 @@ def test_batch_leads_to_its_print_page_which_offers_all_of_it(client, batch):
     assert (form["first"].value(), form["last"].value()) == ("AB-0001", "AB-0010")
 
 
-def test_preview_shows_what_would_be_printed_and_starts_nothing(client, batch):
-    answer = send(client, batch, "preview", first="3", start="4")
+def test_page_shows_what_would_be_printed_and_starts_nothing(client, batch):
+    answer = send(client, batch, "edit", first="3", start="4")
 
     shown = text(answer)
-    assert "AB-0003 … AB-0010" in shown
-    assert "21.5 mm" in shown
+    assert "8 labels, 1 page" in " ".join(shown.split())
+    assert "Print 8" in shown
     assert f"{SCHEME}://{batch.brand.hostnames.get()}/s/AB-0003" in shown
-    assert answer.context["pages"] == 1
+    assert (answer.context["pages"], answer.context["qr_mm"]) == (1, "21.5")
     assert picture(answer).count(b"scale(0.") == 8
     assert not PrintRun.objects.exists()
 
 
-def test_preview_loads_nothing_and_has_no_script_of_its_own(client, batch):
-    answer = send(client, batch, "preview")
+def test_page_is_whole_when_it_is_opened(client, batch):
+    answer = client.get(where(batch))
+
+    assert picture(answer).count(b">AB-00") == 10
+    assert [row.name for row in answer.context["rows"] if row.is_visible] == ["qr", "code", "title"]
+    assert not answer.context["form"].errors
+
+
+def test_page_loads_nothing_and_has_no_script_of_its_own(client, batch):
+    answer = send(client, batch, "edit")
 
     assert "img-src 'self' data:" in answer["Content-Security-Policy"]
     shown = text(answer)
@@ -155,37 +163,45 @@ def test_file_is_downloaded_from_the_jobs_page(client, batch):
 def test_run_is_listed_with_its_state_and_proof(client, batch):
     run = finished(printed(batch, what="png"))
 
-    assert "Done" in text(client.get(address("authcodes.printrun")))
+    assert "To print" in text(client.get(address("authcodes.printrun")))
     page = text(client.get(address("authcodes.printrun", "change", run.pk)))
     assert run.sha256 in page
     assert address("authcodes.printrun", "cover", run.pk) in links(page)
 
 
-def test_first_page_alone_can_be_tried_on_paper(client, batch, tmp_path):
-    look = send(client, batch, "preview", start="30").context["preview_url"]
-
-    answer = client.get(look)
+def test_test_page_has_the_first_labels_and_says_what_it_is(client, batch, tmp_path):
+    answer = send(client, batch, "test", start="30")
 
     assert answer["Content-Type"] == "application/pdf"
     assert decode_pages(answer.content, tmp_path) == [[f"{SCHEME}://{batch.brand.hostnames.get()}/s/AB-0001"]]
+    assert "TEST" in text(answer)
+    assert not PrintRun.objects.exists()
 
 
 @pytest.mark.parametrize(("what", "kind"), [("png", "image/png"), ("svg", "image/svg+xml")])
 def test_first_image_alone_can_be_tried_too(client, batch, what, kind):
-    answer = client.get(send(client, batch, "preview", what=what, payload="code").context["preview_url"])
+    answer = send(client, batch, "test", what=what, payload="code")
 
     assert (answer["Content-Type"], answer["Content-Disposition"]) == (kind, f'attachment; filename="code-1.{what}"')
     if what == "png":
         assert decode_image(answer.content) == "AB-0001"
 
 
-@pytest.mark.parametrize("what", ["labels", "png", "svg"])
-def test_first_page_that_would_say_another_code_is_not_given_away(client, batch, what, monkeypatch):
-    look = send(client, batch, "preview", what=what).context["preview_url"]
+def test_test_page_that_would_say_another_code_is_not_given_away(client, batch, monkeypatch):
+    monkeypatch.setattr(images, "symbol", lambda text, level: symbol(f"{text[:-1]}X", level))
+
+    answer = send(client, batch, "test")
+
+    assert answer["Content-Type"].startswith("text/html")
+    assert "AB-0001 contains something else" in text(answer)
+
+
+@pytest.mark.parametrize("what", ["png", "svg"])
+def test_first_image_that_would_say_another_code_is_not_given_away(client, batch, what, monkeypatch):
     monkeypatch.setattr(images, "symbol", lambda text, level: symbol(f"{text[:-1]}X", level))
 
     with pytest.raises(Unreadable, match="AB-0001 contains something else"):
-        client.get(look)
+        send(client, batch, "test", what=what)
 
 
 def test_calibration_page_has_the_sheets_shape(client):
@@ -247,7 +263,7 @@ def test_page_1_is_shown_while_the_form_is_filled_in(client, batch):
     shown = text(live(client, batch, start="4", sheet="grid-20"))
 
     assert f'data-live="{where(batch, "preview")}"' in text(page)
-    assert "portal/live_panel.js" in text(page)
+    assert "authcodes/print_studio.js" in text(page)
     drawn = base64.b64decode(re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', shown)[1])
     assert drawn.count(b">AB-00") == 10
     assert "Page 1, 215.9 x 279.4 mm" in shown
@@ -258,7 +274,7 @@ def test_page_1_is_shown_while_the_form_is_filled_in(client, batch):
 def test_what_is_wrong_is_told_while_one_types(client, batch):
     shown = text(live(client, batch, start="31", note="x" * 81))
 
-    assert "First label" in shown or "Note on the label" in shown
+    assert "Note on the label" in shown
     assert "data:image" not in shown
 
 
@@ -277,7 +293,7 @@ def test_list_is_previewed_without_counting_it(client, batch):
 def test_letters_that_will_not_print_are_told_of_before(client, brand):
     batch = factories.batch(brand, product=factories.product(brand, title="茶 tea"))
 
-    assert "茶" in " ".join(send(client, batch, "preview", title="on").context["warnings"])
+    assert "茶" in " ".join(send(client, batch, "edit", title="on").context["warnings"])
     assert "茶" in text(live(client, batch, title="on"))
     assert "cannot show" not in text(live(client, batch))
 
@@ -422,7 +438,7 @@ def watched(opened):
         ({"logo": "on"}, "logo"),
     ],
 )
-@pytest.mark.parametrize("button", ["preview", "confirm"])
+@pytest.mark.parametrize("button", ["edit", "test", "save", "confirm"])
 def test_bad_input_is_told_at_its_field_and_nothing_is_printed(client, batch, wrong, field, button):
     factories.product(batch.brand, gtin="4006381333931")  # so that links to one are offered
 
@@ -530,7 +546,8 @@ def test_roles_print_as_the_table_says(brand, batch, role, status):
     run = finished(printed(batch, what="png"))
 
     assert client.get(where(batch)).status_code == status
-    assert send(client, batch, "preview").status_code == status
+    assert send(client, batch, "edit").status_code == status
+    assert send(client, batch, "test").status_code == status
     assert client.get(address("authcodes.printrun", "codes")).status_code == status
     assert client.get(address("authcodes.printrun", "calibration")).status_code == status
     hidden = 404 if status == 403 else status  # whose page of print runs is not there either
@@ -547,12 +564,12 @@ def test_another_brands_batch_run_and_recall_do_not_exist(client, batch):
     run = finished(printed(foreign, what="png"))
     words = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
     recall = recalls.recall_batch(batch=factories.batch(foreign.brand), at=timezone.now(), **words)
-    look = send(client, batch, "preview").context["preview_url"].replace(f"/{batch.pk}/", f"/{foreign.pk}/")
 
     for asked in (
         where(foreign),
-        where(foreign, "page"),
-        look,
+        where(foreign, "preview"),
+        address("authcodes.printrun", "done", run.pk),
+        address("authcodes.printrun", "open", run.pk),
         address("authcodes.printrun", "change", run.pk),
         address("authcodes.printrun", "cover", run.pk),
         address("authcodes.printrun", "notice", recall.pk),
@@ -564,11 +581,13 @@ def test_another_brands_batch_run_and_recall_do_not_exist(client, batch):
     assert PrintRun.objects.count() == 1
 
 
-def test_page_of_a_stretch_in_another_batch_does_not_exist(client, batch):
+def test_stretch_of_another_batch_is_none(client, batch):
     foreign = factories.batch(factories.brand(), prefix="ZZ-")
-    look = send(client, batch, "preview").context["preview_url"]
 
-    assert client.get(look.replace("AB-0001", foreign.first_code)).status_code == 404
+    answer = live(client, batch, first=foreign.first_code)
+
+    assert "first" in errors(answer)
+    assert answer.context.get("picture") is None
 
 
 def test_codes_of_another_brand_are_not_in_a_list_to_print(client, brand):
@@ -594,11 +613,13 @@ def test_codes_of_a_filtered_list_are_printed(client, brand, batch):
     factories.batch(brand, prefix="EF-", quantity=2)
     listed = address("authcodes.printrun", "codes") + f"?product__id__exact={batch.product_id}&status=deactivated"
 
-    preview = client.post(listed, {**GOOD, "brand": brand.pk, "preview": "1", "what": "png"})
+    page = client.post(listed, {**GOOD, "brand": brand.pk, "edit": "1", "what": "png"})
+    trial = client.post(listed, {**GOOD, "brand": brand.pk, "test": "1", "what": "png"})
     client.post(listed, {**GOOD, "brand": brand.pk, "confirm": "1", "what": "png"})
 
-    assert "Status: Deactivated" in text(preview)
-    assert client.get(preview.context["preview_url"]).status_code == 200
+    assert "Status: Deactivated" in text(page)
+    assert "2 of these codes are deactivated" in text(page)
+    assert decode_image(trial.content).endswith("/s/CD-0001")
     run = finished(PrintRun.objects.get())
     assert (run.batch, run.first_code, run.last_code, run.codes) == (None, "CD-0001", "CD-0002", 2)
     assert [row["code"] for row in manifest(content(run.job))] == ["CD-0001", "CD-0002"]

@@ -93,6 +93,7 @@ def test_support_sees_the_pages_of_its_job_only():
     assert not seen & {
         "authcodes.codeprefix",
         "authcodes.import",
+        "authcodes.labellayout",
         "authcodes.printer",
         "authcodes.printrun",
         "brands.apikey",

@@ -49,7 +49,7 @@ def test_pages_beside_lists_and_rows_say_their_own_name(client, brand, customer)
 
     assert [
         words in page
-        for words, page in ((">Print runs<", choosing), (">Print codes<", choosing), (">Add reward<", adding))
+        for words, page in ((">Print queue<", choosing), (">Print codes<", choosing), (">Add reward<", adding))
     ] == [
         True,
         True,

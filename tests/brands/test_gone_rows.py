@@ -114,6 +114,7 @@ def alone(own: tuple[Brand, dict[str, Any]]) -> dict[str, Any]:
         **{
             label: rows[label]
             for label in [
+                "authcodes.labellayout",
                 "authcodes.printer",
                 "loyalty.notificationtemplate",
                 "loyalty.notificationsettings",

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
-from authcodes.models.prints import Printer
+from authcodes.models.prints import LabelLayout, Printer
 from brands.identity.roles import CHANGE, TABLE, VIEW, may
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
@@ -25,6 +25,7 @@ from tests.support.log_watch import LogWatch
 from tests.support.module_rows import shared_rows
 from tests.support.portal import (
     LABELS,
+    LAYOUT_PARTS,
     address,
     brand_with_one_of_each,
     browser,
@@ -42,7 +43,7 @@ from tests.support.portal import (
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
 # Pages of print runs whose id is a batch's, or a recall's.
-OF_OTHER_ROWS = {("authcodes.printrun", what) for what in ("batch", "batch_preview", "preview", "notice")}
+OF_OTHER_ROWS = {("authcodes.printrun", what) for what in ("batch", "preview", "notice")}
 
 
 @pytest.fixture(scope="module")
@@ -299,6 +300,7 @@ def test_rows_can_be_added_to_ones_own_brand_only(client: Client, own: Any, fore
 RENAMED = [
     ("authcodes.product", "sku"),
     ("authcodes.batchrange", "range_name"),
+    ("authcodes.labellayout", "name"),
     ("authcodes.printer", "name"),
     ("loyalty.brandlevel", "threshold"),
     ("campaigns.earningrule", "name"),
@@ -324,7 +326,12 @@ def twins(brand: Brand) -> dict[str, tuple[Any, Any]]:
     levels = factories.level(brand, "Silver", 100), factories.level(brand, "Gold", 200)
     rules = factories.earning_rule(brand, "log-user-login"), factories.earning_rule(brand, "order-complete")
     printers = [Printer.objects.create(brand=brand, name=name, scale="1.01") for name in ("Hall", "Office")]
+    made = [
+        LabelLayout.objects.create(brand=brand, name=name, label_width=70, label_height=30, parts=LAYOUT_PARTS)
+        for name in ("Jars", "Tins")
+    ]
     return {
+        "authcodes.labellayout": (made[0], made[1]),
         "authcodes.product": (factories.product(brand), factories.product(brand)),
         "authcodes.batchrange": (factories.batch(brand), factories.batch(brand)),
         "authcodes.printer": (printers[0], printers[1]),

@@ -1,82 +1,233 @@
-"""Staff print a batch's codes: asked, looked at, made by a worker, downloaded; and what was downloaded scans."""
+"""Staff print codes in the studio: placed, tried, made by a worker, downloaded; and what was downloaded scans."""
 
-import base64
 import zipfile
 
 import pytest
+from playwright.sync_api import expect
 
-from authcodes.models.prints import PrintRun
+from authcodes.models.prints import LabelLayout, PrintRun
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
 from tests.support.print_jobs import decode_image, decode_pages, manifest
 
 
-def downloaded(window, click):
+class Clicks:
+    """Counts what a hand does beside typing: clicks, and what it drags."""
+
+    def __init__(self, page):
+        self.page, self.number = page, 0
+
+    def __call__(self, locator):
+        locator.click()
+        self.number += 1
+
+    def drag(self, locator, across, down):
+        """By so many pixels, from the element's middle."""
+        locator.evaluate("it => it.scrollIntoView({ block: 'center' })")
+        box = locator.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        self.page.mouse.move(x + across / 2, y + down / 2)
+        self.page.mouse.move(x + across, y + down)
+        self.page.mouse.up()
+        self.number += 1
+
+
+def downloaded(window, click, locator):
     with window.page.expect_download() as expected:
-        click.click()
+        click(locator)
     return expected.value.path().read_bytes()
 
 
+def opened(window, batch):
+    window.goto(f"authcodes/printrun/batch/{batch.pk}/")
+    window.page.locator("form.has-script").wait_for()
+
+
+def asks(window, act):
+    """Do something, and wait for what the page is told about it."""
+    with window.page.expect_response(lambda answer: "/preview/" in answer.url):
+        act()
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
-def test_a_batch_is_printed_on_label_sheets_that_scan(window, brand, size, tmp_path):
+def test_a_label_is_arranged_saved_tried_and_printed_in_six_clicks(window, brand, size, tmp_path):
     product = factories.product(brand, title="Coffee beans, dark roast")
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=35, product=product)
     printer = window("printer", size=size)
+    page, click = printer.page, Clicks(printer.page)
 
     printer.goto(f"authcodes/batchrange/{batch.pk}/change/")
-    printer.page.locator(f"a[href$='/printrun/batch/{batch.pk}/']").click()
-    printer.reads("Page 1, 210 x 297 mm.")  # the page is there, with what it asks for by itself
-    assert printer.audit() == []
-    printer.button("Preview").click()
-    printer.reads("NW-0001 … NW-0035", "Page 1. The ruler along its edges is in centimetres.")
-    assert printer.audit() == []
-    first = downloaded(printer, printer.link("Page 1 only"))
-    printer.button("Print").click()
+    click(page.locator(f"a[href$='/printrun/batch/{batch.pk}/']"))
+    printer.reads("Page 1, 210 x 297 mm.", "35 labels, 2 pages")
+    assert printer.audit() + printer.axe() == []
+    title = page.locator("[data-part=title]")
+    left = float(title.get_attribute("x"))
+    height = float(title.get_attribute("height"))
+    page.locator("#id_title_height").fill(str(height - 10))  # to have room for moving it
+    asks(printer, lambda: click.drag(title, 0, 20))
+    assert page.locator("#id_layout").input_value() == "own"
+    moved = float(page.locator("#id_title_top").input_value())
+    assert float(page.locator("#id_title_left").input_value()) == pytest.approx(left, abs=0.1)
+    assert moved > float(page.locator("#id_qr_top").input_value()) + 3
+    assert printer.audit() + printer.axe() == []
+    page.locator("#id_layout_name").fill("Bags")
+    click(page.get_by_role("button", name="Save layout"))
+    printer.reads("Layout “Bags” saved.")
+    asks(printer, lambda: click(page.locator("[data-slot='3']")))
+    assert page.locator("#id_start").input_value() == "3"
+    expect(page.locator("[data-piece=count]")).to_contain_text("35 labels, 2 pages")
+    trial = downloaded(printer, click, page.get_by_role("button", name="Test page"))
+    click(page.get_by_role("button", name="Print 35"))
+    assert click.number == 6
     printer.reads("Done", "35 labels on 2 pages. 35 codes were read back and match.")
-    sheets = downloaded(printer, printer.link("Download"))
+    sheets = downloaded(printer, click, printer.link("Download"))
 
-    hostname = brand.hostnames.get().hostname
-    expected = [f"http://{hostname}/s/NW-{number:04d}" for number in range(1, 36)]
-    assert decode_pages(sheets, tmp_path) == [expected[:30], expected[30:]]
-    (tmp_path / "one").mkdir()
-    assert decode_pages(first, tmp_path / "one") == [expected[:30]]
+    layout = LabelLayout.objects.get()
+    assert (layout.name, layout.brand, float(layout.parts["title"]["top"])) == ("Bags", brand, moved)
+    run = PrintRun.objects.get()
+    assert (run.settings["layout"], run.settings["parts"], run.settings["start"]) == ("Bags", layout.parts, 3)
+    expected = [f"http://{brand.hostnames.get()}/s/NW-{number:04d}" for number in range(1, 36)]
+    assert decode_pages(sheets, tmp_path) == [expected[:28], expected[28:]]
+    (tmp_path / "trial").mkdir()
+    assert decode_pages(trial, tmp_path / "trial") == [expected[:28]]
 
 
-def test_page_1_follows_the_form_while_one_types(window, brand):
+def test_parts_are_moved_by_keys_and_what_is_wrong_is_said_at_once(window, brand):
+    batch = factories.batch(brand, prefix="NW-", quantity=35, product=factories.product(brand, title="Coffee"))
+    printer = window("printer")
+    page = printer.page
+    opened(printer, batch)
+    value = lambda name: float(page.locator(f"#id_{name}").input_value())  # noqa: E731 - asked again and again
+    top, width = value("qr_top"), value("qr_width")
+
+    page.get_by_role("button", name="Move QR code").focus()
+    asks(printer, lambda: page.keyboard.press("ArrowDown"))
+    assert (value("qr_top"), page.locator("#id_layout").input_value()) == (top + 0.5, "own")
+    page.keyboard.press("Shift+ArrowLeft")
+    assert value("qr_width") == width - 0.5
+    page.get_by_role("button", name="Move Product title").focus()
+    for _press in range(8):
+        page.keyboard.press("ArrowLeft")
+    message = page.locator("[data-errors-of=title]")
+    expect(message).to_contain_text("It covers the QR code or the white margin that cameras need.")
+    with page.expect_response(lambda answer: "/preview/" in answer.url):
+        page.locator("#id_order_note").fill("Matt paper")
+    expect(page.locator("[data-piece=wrong]")).to_contain_text("Product title: It covers the QR code")
+    expect(message).to_contain_text("It covers the QR code")
+    assert printer.audit() + printer.axe() == []
+    page.get_by_role("button", name="Move Product title").focus()
+    for _press in range(8):
+        page.keyboard.press("ArrowRight")
+    expect(message).to_be_empty()
+    expect(page.locator("[data-piece=wrong] li")).to_have_count(0)
+
+
+def test_the_first_free_label_is_chosen_by_keys_and_page_1_follows(window, brand):
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=35)
     printer = window("printer")
-
-    printer.goto(f"authcodes/printrun/batch/{batch.pk}/")
-    printer.reads("Page 1, 210 x 297 mm.")
-    picture = printer.page.locator("[data-live] img")
+    page = printer.page
+    opened(printer, batch)
+    picture = page.locator(".studio-page > img")
     before = picture.get_attribute("src")
-    printer.page.locator("#id_note").fill("Keep dry")
-    printer.page.wait_for_function("before => document.querySelector('[data-live] img')?.src !== before", arg=before)
-    assert b"Keep dry" in base64.b64decode(picture.get_attribute("src").partition("base64,")[2])
-    printer.page.locator("#id_start").fill("31")
-    printer.reads("The sheet has the labels 1 to 30.")
-    printer.page.locator("#id_start").fill("30")
-    printer.reads("Page 1, 210 x 297 mm.")
-    assert printer.audit() == []
+
+    page.get_by_role("slider", name="First free label on the sheet").focus()
+    for key, start in (("ArrowRight", "2"), ("ArrowDown", "5"), ("End", "30"), ("Home", "1"), ("ArrowDown", "4")):
+        page.keyboard.press(key)
+        assert page.locator("#id_start").input_value() == start
+    page.wait_for_function("before => document.querySelector('.studio-page > img').src !== before", arg=before)
+    expect(page.locator("[data-slot].is-used")).to_have_count(3)
+    page.locator("#id_start").fill("31")
+    expect(page.locator("[data-errors-of=start]")).to_have_text("The sheet has the labels 1 to 30.")
+    page.locator("#id_start").fill("30")
+    expect(page.locator("[data-errors-of=start]")).to_be_empty()
+    page.locator("#id_note").fill("Keep dry")
+    page.wait_for_function("document.querySelector('.studio-label')?.textContent.includes('Keep dry')")
+    page.keyboard.press("Enter")  # which prints nothing
+    assert printer.audit() + printer.axe() == []
+    assert not PrintRun.objects.exists()
+
+
+def test_without_scripts_the_same_is_said_by_fields(window, brand):
+    batch = factories.batch(brand, prefix="NW-", quantity=5, product=factories.product(brand, title="Coffee"))
+    LabelLayout.objects.create(
+        brand=brand, name="Bags", label_width=70, label_height="29.7", note="Scan me", parts=PARTS
+    )
+    printer = window("printer")
+    printer.goto("")
+    state = printer.context.storage_state()
+    plain = printer.context.browser.new_context(
+        java_script_enabled=False, storage_state=state, base_url=printer.page.url
+    )
+    page = plain.new_page()
+
+    page.goto(f"/admin/authcodes/printrun/batch/{batch.pk}/")
+    page.locator("#id_layout").select_option(label="Bags (70 x 29.7 mm)")
+    page.locator(".studio-update").click()
+    assert page.locator("#id_note").input_value() == "Scan me"
+    assert page.locator("#id_qr_left").input_value() == "44"
+    page.locator("#id_layout").select_option("own")
+    page.locator("#id_qr_left").fill("60")
+    page.locator(".studio-update").click()
+    expect(page.locator("[data-errors-of=qr]")).to_contain_text("It reaches 14.0 mm beyond the label.")
+    assert page.locator("#id_qr_left").input_value() == "60"
+    page.locator("#id_qr_left").fill("43")
+    page.locator("button[name=confirm]").click()
+    expect(page.get_by_role("heading", name="Label sheets (PDF): ")).to_be_visible()
+    assert PrintRun.objects.get().settings["parts"]["qr"]["left"] == "43"
+    plain.close()
+
+
+PARTS = {
+    "qr": {"left": "44", "top": "1", "width": "24", "height": "24", "centred": False},
+    "code": {"left": "44", "top": "25.5", "width": "24", "height": "3", "centred": True},
+    "note": {"left": "2", "top": "20", "width": "30", "height": "4", "centred": False},
+}
 
 
 def test_images_are_printed_once_and_asked_about_the_second_time(window, brand, tmp_path):
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=2500)
     owner = window()
+    page, click = owner.page, Clicks(owner.page)
 
-    owner.goto(f"authcodes/printrun/batch/{batch.pk}/")
-    owner.page.locator("#id_what").select_option("png")
-    owner.page.locator("#id_size").select_option("20")
-    owner.button("Preview").click()
-    owner.button("Print").click()
+    opened(owner, batch)
+    asks(owner, lambda: page.locator("#id_what").select_option("png"))
+    page.locator("#id_size").select_option("20")
+    click(page.get_by_role("button", name="Print 2,500"))
     owner.reads("Done", "2,500 images. 2,500 codes were read back and match.")
-    data = downloaded(owner, owner.link("Download"))
-    owner.goto(f"authcodes/printrun/batch/{batch.pk}/")
-    owner.button("Preview").click()
-    owner.reads("Some of these codes have been printed before.", "Print again")
+    data = downloaded(owner, click, owner.link("Download"))
+    page.go_back()
+    page.locator("form.has-script").wait_for()
+    opened(owner, batch)
+    owner.reads("Some of these codes have been printed before.")
+    click(page.get_by_role("button", name="Print 2,500"))
+    owner.reads("Nothing was printed yet.")
+    assert owner.audit() + owner.axe() == []
 
     assert len(manifest(data)) == 2500
     (tmp_path / "codes.zip").write_bytes(data)
     with zipfile.ZipFile(tmp_path / "codes.zip") as archive:
         assert decode_image(archive.read("NW-2500.png")) == f"http://{brand.hostnames.get()}/s/NW-2500"
     assert PrintRun.objects.count() == 1
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
+def test_the_print_shop_downloads_what_is_asked_for_and_marks_it_as_done(window, brand, size):
+    batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=3)
+    owner, printer = window(), window("printer", size=size)
+    opened(owner, batch)
+    owner.page.locator("#id_due_on").fill("2099-12-31")
+    owner.page.locator("#id_order_note").fill("Matt paper")
+    owner.page.get_by_role("button", name="Print 3").click()
+    owner.reads("Done", "3 labels on 1 pages.")
+
+    printer.sidebar("Print")
+    printer.reads("To print", "31 Dec 2099", "Matt paper", "owner1@example.com")
+    assert printer.audit() + printer.axe() == []
+    with printer.page.expect_download():
+        printer.link("Download").click()
+    printer.button("Mark NW-0001 … NW-0003 as done").click()
+    printer.reads("Marked as done: NW-0001 … NW-0003")
+    expect(printer.page.get_by_role("button", name="Mark NW-0001")).to_have_count(0)
+    assert PrintRun.objects.get().done_by is not None

@@ -22,7 +22,7 @@ from authcodes.codes.ranges import full_range
 from authcodes.models.fake_reports import FakeReport
 from authcodes.models.imports import Import
 from authcodes.models.prefixes import CodePrefix
-from authcodes.models.prints import Printer, PrintRun
+from authcodes.models.prints import LabelLayout, Printer, PrintRun
 from authcodes.models.scans import Scan
 from authcodes.printing import runs, selection
 from authcodes.printing.request import PrintRequest
@@ -90,6 +90,13 @@ READ_ONLY = [
     "loyalty.webhookdelivery",
     "loyalty.walletpass",
 ]
+
+
+LAYOUT_PARTS = {
+    "qr": {"left": "1", "top": "1", "width": "24", "height": "24", "centred": False},
+    "code": {"left": "1", "top": "26", "width": "24", "height": "2.5", "centred": True},
+    "note": {"left": "28", "top": "4", "width": "38", "height": "4", "centred": False},
+}
 
 
 def page(label: str) -> Any:
@@ -327,6 +334,9 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
             brand=brand, kind="list", file=f"{marker}.csv", file_name=f"{marker}.csv", uploaded_by=colleague
         ),
         "jobs.job": Job.objects.create(brand=brand, kind="generate", title=f"{marker} job", log=marker),
+        "authcodes.labellayout": LabelLayout.objects.create(
+            brand=brand, name=f"{marker} layout", label_width=70, label_height=30, parts=LAYOUT_PARTS, note=marker
+        ),
         "authcodes.printer": Printer.objects.create(brand=brand, name=f"{marker} printer", scale="1.01"),
         "authcodes.printrun": run,
         "authcodes.scan": scan(batch.codes.get(), user=customer, location=f"{marker} town", device=f"{marker} phone"),

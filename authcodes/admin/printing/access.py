@@ -10,7 +10,6 @@ from brands.identity.roles import ACT
 
 LABEL = "authcodes.printrun"
 MAX_EARLIER_RUNS = 10  # earlier runs that a page names
-NOT_FIELDS = {"csrfmiddlewaretoken", "preview", "confirm", "edit", "again"}  # what a form sends beside its fields
 
 
 def may_print(user: Any, brand_id: int) -> bool:

@@ -7,18 +7,23 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.db.models import QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.codes.bulk_forms import CodeRangeForm, DomainErrorFormMixin
+from authcodes.admin.codes.bulk_forms import CodeRangeForm
+from authcodes.admin.printing.layout_form import AUTOMATIC, OWN, PART_FIELDS, LayoutForm, values_of
 from authcodes.models.batches import BatchRange
-from authcodes.models.prints import Printer, PrintRun
+from authcodes.models.prints import LabelLayout, Printer, PrintRun
 from authcodes.models.products import Product
 from authcodes.printing import checks
-from authcodes.printing.labels.presets import DEFAULT_PRESET, PRESETS, Sheet
+from authcodes.printing.labels.parts import PartName
+from authcodes.printing.labels.presets import DEFAULT_PRESET, PRESETS, Preset, Sheet
 from authcodes.printing.qr import images
 from authcodes.printing.request import MAX_NOTE_LENGTH, PrintRequest
 from brands.models.tenants import Brand
+from brands.tenants.closed_days import local_day
+from core import moments
 from core.errors import DomainError
 from portal.unfold import NumberWidget, SelectWidget, SwitchWidget, TextWidget
 
@@ -36,6 +41,11 @@ SIZES = {
 # What is called the same here and in PrintRequest.
 ON_LABELS = ("start", "by_column", "cut_marks", "title", "sku", "expiry", "logo", "note")
 SAME = ("what", "payload", "level", *ON_LABELS)
+MAX_ORDER_NOTE_LENGTH = 200
+DAY_CLASSES = (
+    "border border-base-200 bg-white font-medium min-w-20 rounded-default shadow-xs text-font-default-light text-sm "
+    "dark:bg-base-900 dark:border-base-700 dark:text-font-default-dark dark:scheme-dark px-3 py-2 w-full max-w-2xl"
+)
 
 
 def has_gtin(brands: Iterable[Any]) -> bool:
@@ -66,8 +76,10 @@ def switch(label: Any, **more: Any) -> forms.BooleanField:
     return forms.BooleanField(label=label, required=False, widget=SwitchWidget, **more)
 
 
-class PrintForm(DomainErrorFormMixin):
-    """How codes are to be printed. What cannot be is said at its field."""
+class PrintForm(LayoutForm):
+    """How codes are to be printed, and what the print shop is told. What cannot be is said at its field."""
+
+    brands: QuerySet[Brand]  # of the codes that may be printed
 
     what = choice(gettext_lazy("Print"), PrintRun.What.choices)
     payload = choice(gettext_lazy("QR code content"), PrintRun.Payload.choices)
@@ -106,8 +118,8 @@ class PrintForm(DomainErrorFormMixin):
     columns = whole_number(gettext_lazy("Labels across"))
     rows = whole_number(gettext_lazy("Labels down"))
     start = whole_number(
-        gettext_lazy("First label"),
-        help_text=gettext_lazy("Position of the first label, to reuse a partly used sheet."),
+        gettext_lazy("Start at label number"),
+        help_text=gettext_lazy("To finish a sheet that you have already started. Or click it on the sheet."),
     )
     by_column = switch(gettext_lazy("Fill sheets column by column"))
     cut_marks = switch(gettext_lazy("Cut marks"))
@@ -131,12 +143,32 @@ class PrintForm(DomainErrorFormMixin):
         help_text=gettext_lazy("Applies the printer's offset and scale correction."),
     )
 
-    # The fields of an image, then those of a sheet, as the page shows them.
+    due_on = forms.DateField(
+        label=gettext_lazy("Needed by"),
+        required=False,
+        validators=[moments.check],
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date", "class": DAY_CLASSES}),
+        input_formats=["%Y-%m-%d"],
+        error_messages={"invalid": gettext_lazy("Enter the date as YYYY-MM-DD, such as 2026-12-31.")},
+    )
+    order_note = forms.CharField(
+        label=gettext_lazy("Note to the print shop"),
+        required=False,
+        max_length=MAX_ORDER_NOTE_LENGTH,
+        widget=TextWidget(attrs={"maxlength": MAX_ORDER_NOTE_LENGTH}),
+        help_text=gettext_lazy("Shown in the queue, not on labels."),
+    )
+
     SHEET: ClassVar[tuple[str, ...]] = tuple(field.name for field in fields(Sheet))
-    LABELS: ClassVar[tuple[str, ...]] = (*ON_LABELS, "printer")
+    # The fields of the page's columns, in order.
+    CODES: ClassVar[tuple[str, ...]] = ("brand", "first", "last", "what", "payload", "level")
+    SIZE: ClassVar[tuple[str, ...]] = ("size", "size_amount", "size_unit")
+    ORDER: ClassVar[tuple[str, ...]] = ("due_on", "order_note")
 
     def offer(self, brands: QuerySet[Brand]) -> None:
         """What is theirs; where no product has a GTIN there is nothing to link to."""
+        self.brands = brands
+        self.offer_layouts(brands)
         printer: Any = self.fields["printer"]
         printer.queryset = Printer.objects.filter(brand__in=brands)
         if not has_gtin(brands):
@@ -146,10 +178,13 @@ class PrintForm(DomainErrorFormMixin):
     @property
     def parts(self) -> dict[str, list[Any]]:
         """The fields, as the page groups them."""
-        groups = {"sheet": self.SHEET, "labels": self.LABELS}
-        grouped = {name: [self[field] for field in names] for name, names in groups.items()}
-        in_groups = {name for names in groups.values() for name in names}
-        return {**grouped, "main": [self[name] for name in self.fields if name not in in_groups]}
+        groups = {
+            "sheet": self.SHEET,
+            "codes": self.CODES,
+            "size": self.SIZE,
+            "order": self.ORDER,
+        }
+        return {title: [self[name] for name in names if name in self.fields] for title, names in groups.items()}
 
     @property
     def opens_sheet(self) -> bool:
@@ -157,22 +192,47 @@ class PrintForm(DomainErrorFormMixin):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        if cleaned.get("size") == CUSTOM and not cleaned.get("size_amount"):
+        if cleaned.get("what") == PrintRun.What.LABELS and cleaned.get("layout", AUTOMATIC) != AUTOMATIC:
+            for name in self.SIZE:  # its layout says how large the QR code is
+                self.errors.pop(name, None)
+        elif cleaned.get("size") == CUSTOM and not cleaned.get("size_amount"):
             self._require("size_amount")
         if cleaned.get("sheet") == CUSTOM:
             for name in self.SHEET:
                 if cleaned.get(name) is None:
                     self._require(name)
+        if cleaned.get("what") == PrintRun.What.LABELS:
+            self.place_parts(cleaned, self.label_size)
+        else:
+            self.drop_errors(PartName)
+        if (due := cleaned.get("due_on")) and due < min(local_day(brand, timezone.now()) for brand in self.brands):
+            self.add_error("due_on", _("This day is over. Choose today or later."))
         return cleaned
 
     @property
-    def complaints(self) -> list[tuple[Any, str]]:
-        """What is wrong, each with its field's label."""
+    def label_size(self) -> tuple[Decimal, Decimal] | None:
+        """In millimetres; None where the sheet is wrong."""
+        cleaned = self.cleaned_data
+        if cleaned.get("sheet") == CUSTOM:
+            width, height = cleaned.get("label_width"), cleaned.get("label_height")
+            return (width, height) if width is not None and height is not None else None
+        sheet = PRESETS[cleaned["sheet"]].sheet if "sheet" in cleaned else None
+        return (sheet.label_width, sheet.label_height) if sheet else None
+
+    @property
+    def complaints(self) -> list[tuple[str, Any, str]]:
+        """What is wrong, each with its field's name and label; of a part's length the part's label."""
         return [
-            (self.fields[name].label if name in self.fields else "", str(message))
+            (name if name in self.fields else "", self.label_of(name), str(message))
             for name, errors in self.errors.items()
             for message in errors
         ]
+
+    def label_of(self, name: str) -> Any:
+        part = name.partition("_")[0]
+        if name in PART_FIELDS:
+            return PartName(part).label
+        return self.fields[name].label if name in self.fields else ""
 
     def _require(self, name: str) -> None:
         if name not in self.errors:
@@ -192,8 +252,10 @@ class PrintForm(DomainErrorFormMixin):
         return PrintRequest(
             **{name: cleaned[name] for name in SAME if name != "start"},
             **correction(cleaned["printer"]),
-            size_mm=self._size(cleaned),
+            size_mm=None if cleaned.get("parts") else self._size(cleaned),
             preset=DEFAULT_PRESET if is_custom else cleaned["sheet"],
+            parts=cleaned.get("parts"),
+            layout=self.chosen.name if cleaned.get("parts") and self.chosen else "",
             sheet=Sheet(**{name: cleaned[name] for name in self.SHEET}) if is_custom else None,
             start=cleaned["start"] or 1,
         )
@@ -221,11 +283,33 @@ def initial_of(print_request: PrintRequest) -> dict[str, Any]:
     sheet = print_request.sheet or PRESETS[print_request.preset].sheet
     return {
         **{name: getattr(print_request, name) for name in SAME},
-        **{name: getattr(sheet, name) for name in PrintForm.SHEET},
+        **lengths_of_sheet(sheet),
         "size": size if size in SIZES else CUSTOM,
         "size_amount": "" if size in SIZES else size,
         "sheet": CUSTOM if print_request.sheet else print_request.preset,
+        "layout": OWN if print_request.parts else AUTOMATIC,
+        **values_of(print_request.parts or {}),
     }
+
+
+def initial_sheet(preset: Preset) -> dict[str, Any]:
+    """As `initial_of`, of a sheet alone."""
+    return {"sheet": preset.name, **lengths_of_sheet(preset.sheet)}
+
+
+def lengths_of_sheet(sheet: Sheet) -> dict[str, Any]:
+    return {name: getattr(sheet, name) for name in PrintForm.SHEET}
+
+
+def preset_of(layout: LabelLayout, usual: str) -> Preset:
+    """A sheet whose labels are as large as the layout's; `usual` where it is one of them, or there is none."""
+
+    def fits(preset: Preset) -> bool:
+        return (preset.sheet.label_width, preset.sheet.label_height) == (layout.label_width, layout.label_height)
+
+    if fits(PRESETS[usual]):
+        return PRESETS[usual]
+    return next(filter(fits, PRESETS.values()), PRESETS[usual])
 
 
 class BatchPrintForm(CodeRangeForm, PrintForm):
@@ -245,6 +329,8 @@ class ListPrintForm(PrintForm):
         printer, brand = cleaned.get("printer"), cleaned.get("brand")
         if printer and brand and printer.brand_id != brand.pk:
             self.add_error("printer", _("Choose one of the same brand."))
+        if self.chosen and brand and self.chosen.brand_id != brand.pk:
+            self.add_error("layout", _("Choose one of the same brand."))
         return cleaned
 
     def offer(self, brands: QuerySet[Brand]) -> None:

@@ -38,7 +38,7 @@ class PrinterAdmin(ImportingAdmin):
         "manager": "view add change delete",
         "printer": "view add change delete",
     }
-    sidebar = SidebarEntry(PRINT, 2, "straighten")
+    sidebar = SidebarEntry(PRINT, 3, "straighten")
     resource = PrinterResource
     form = PrinterForm
     list_display = ("name", "offset_x", "offset_y", "scale")

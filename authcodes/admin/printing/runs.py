@@ -1,63 +1,92 @@
-"""Pages about print runs: one asks what to print and starts it, others list and show what was printed."""
+"""The queue of the print shop: what was asked for, by whom and until when, its file, and whether it is on paper."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
-from urllib.parse import urlencode
+from urllib.parse import urlsplit
 
 from django.contrib import admin, messages
-from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from authcodes.admin.codes.bulk_actions import step
 from authcodes.admin.overview import home
-from authcodes.admin.printing.access import MAX_EARLIER_RUNS, may_print, needs_confirmation
-from authcodes.admin.printing.forms import BatchPrintForm, ListPrintForm, PrintForm, initial_of
-from authcodes.admin.printing.list_print import list_of, listed
-from authcodes.admin.printing.live_runs import LiveRuns
-from authcodes.admin.printing.preview import glimpse_of, live_preview, pdf, pictured, preview_address, respond_preview
-from authcodes.codes.ranges import full_range, resolve_range
-from authcodes.models.batches import BatchRange, Recall
-from authcodes.models.codes import AuthCode
-from authcodes.models.prints import Printer, PrintRun
-from authcodes.printing import checks, documents, runs, selection
+from authcodes.admin.printing.access import may_print
+from authcodes.admin.printing.preview import pdf
+from authcodes.admin.printing.studio import StudioAdmin
+from authcodes.models.batches import Recall
+from authcodes.models.prints import PrintRun
+from authcodes.printing import documents, runs
 from authcodes.printing.documents import LibrariesMissing
-from authcodes.printing.labels.presets import preset_for
-from authcodes.printing.labels.sheet_pdf import calibration
-from authcodes.printing.request import PrintRequest
-from authcodes.printing.selection import Selection
-from brands.identity.roles import ACT
 from brands.models.tenants import Brand
-from brands.scanned import MAX_CODE_LENGTH
+from brands.tenants.closed_days import local_day
 from core import languages
 from core.errors import DomainError
+from jobs.models import Job
+from portal.base.badges import badge
 from portal.base.sidebar import PRINT, SidebarEntry
-from portal.base.tenant_admin import page_of
 from portal.base.tenant_scope import staff_user
-from portal.lists import local_time
-from portal.lists.filters import DayFilter, OwnRowsFilter
-from portal.lists.selection import filters_of
+from portal.lists.filters import DayFilter, OwnRowsFilter, StateFilter
+from portal.lists.live import LiveAdmin
+from portal.pages.jobs import COLOURS
 from portal.unfold import ChoicesFilter, action, display
 
-MAX_OFFERED = 50  # batches to choose from
+MAX_OFFERED = 50  # batches to choose from, and orders beside them
+WITHOUT_FILE = (Job.Status.FAILED, Job.Status.CANCELLED)
+LINK = '<a class="text-primary-600 underline dark:text-primary-500" href="{}">{}</a>'
+BUTTON = '<button type="submit" class="queue-button" formaction="{}" formmethod="post" aria-label="{}">{}</button>'
+
+
+class QueueFilter(StateFilter):
+    """As the list's badges say it."""
+
+    title = gettext_lazy("state")
+    parameter_name = "state"
+    states: ClassVar = {
+        "todo": gettext_lazy("To print"),
+        "making": gettext_lazy("Being made"),
+        "done": gettext_lazy("Printed"),
+        "failed": gettext_lazy("No file"),
+    }
+
+    def condition(self, state: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - its base's signature
+        return {
+            "todo": Q(done_at__isnull=True, job__status=Job.Status.DONE),
+            "making": Q(job__status__in=Job.UNFINISHED),
+            "done": Q(done_at__isnull=False),
+            "failed": Q(job__status__in=WITHOUT_FILE),
+        }[state]
 
 
 @admin.register(PrintRun)
-class PrintRunAdmin(LiveRuns):
+class PrintRunAdmin(StudioAdmin, LiveAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "printer": "view act"}
     sidebar = SidebarEntry(PRINT, 1, "print")
-    list_display = ("started_at", "what", "state", "run", "codes", "batch", "started_by", "file")
-    list_filter = (("what", ChoicesFilter), ("started_at", DayFilter), ("batch", OwnRowsFilter))
-    list_select_related = ("job", "batch", "started_by")
+    list_name = gettext_lazy("print queue")
+    live_columns = ("state", "file", "done")
+    list_display = (
+        "run",
+        "codes",
+        "batch",
+        "what",
+        "started_by",
+        "started_at",
+        "needed_by",
+        "state",
+        "file",
+        "done",
+    )
+    list_filter = (QueueFilter, ("what", ChoicesFilter), ("started_at", DayFilter), ("batch", OwnRowsFilter))
+    list_select_related = ("job", "batch", "brand", "started_by")
     search_fields = ("first_code__startswith", "batch__range_name")
     search_help_text = gettext_lazy("Start of the first code, or part of the batch's name.")
     fieldsets = (
@@ -73,21 +102,20 @@ class PrintRunAdmin(LiveRuns):
                 )
             },
         ),
+        (gettext_lazy("For the print shop"), {"fields": (("due_on", "order_note"), ("done_at", "done_by"))}),
         (gettext_lazy("History"), {"fields": (("started_by", "started_at"),)}),
     )
     change_form_outer_before_template = "admin/authcodes/print/panel.html"
     actions_list = ("print_codes",)
 
+    class Media:
+        css = {"all": ("authcodes/print_studio.css",)}
+
     def get_urls(self) -> list[Any]:
         views = {
-            "batch/<id:pk>/": (self.of_batch, "batch"),
-            "batch/<id:pk>/page/": (self.page_of_batch, "page"),
-            "batch/<id:pk>/preview/": (self.preview_of_batch, "preview"),
             "choose/": (self.choose, "choose"),
-            "codes/": (self.of_list, "codes"),
-            "codes/page/": (self.page_of_list, "codes_page"),
-            "codes/preview/": (self.preview_of_list, "codes_preview"),
-            "calibration/": (self.calibration, "calibration"),
+            "<id:pk>/done/": (self.mark_done, "done"),
+            "<id:pk>/open/": (self.mark_open, "open"),
             "<id:pk>/cover/": (self.cover, "cover"),
             "recall/<id:pk>/": (self.warning, "notice"),
         }
@@ -97,37 +125,138 @@ class PrintRunAdmin(LiveRuns):
         ]
         return [*own, *super().get_urls()]
 
+    # --- The list ---
+
     @action(description=gettext_lazy("Print codes"), url_path="new", icon="print", permissions=["act"])
     def print_codes(self, _request: HttpRequest) -> HttpResponse:
         return redirect("admin:authcodes_printrun_choose")
 
     def choose(self, request: HttpRequest) -> HttpResponse:
-        """The batches that can be printed."""
+        """What waits to be printed, and the batches that can be."""
         brands = list(self.brands_to_print(request))
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": _("Print codes"),
+            "orders": [self.order_line(run) for run in self.waiting(brands)],
             "printable": home.printable(request, brands, most=MAX_OFFERED),
             "several": len(brands) > 1,
         }
         return TemplateResponse(request, "admin/authcodes/print/choose.html", context)
 
+    def waiting(self, brands: Sequence[Brand]) -> QuerySet[PrintRun]:
+        """What has a file and is not on paper, the most urgent first."""
+        rows = PrintRun.objects.filter(brand__in=brands, done_at__isnull=True, job__status=Job.Status.DONE)
+        rows = rows.select_related("job", "batch", "brand", "started_by")
+        return rows.order_by("due_on", "id")[:MAX_OFFERED]  # those without a day come last
+
+    def order_line(self, run: PrintRun) -> dict[str, Any]:
+        return {
+            "run": run,
+            "page": reverse("admin:authcodes_printrun_change", args=[run.pk]),
+            "due": self.needed_by(run),
+            "file": self.file(run),
+            "done": reverse("admin:authcodes_printrun_done", args=[run.pk]),
+        }
+
+    def is_changing(self, obj: PrintRun) -> bool:
+        return obj.job.is_unfinished
+
+    @display(description=gettext_lazy("state"))
+    def state(self, run: PrintRun) -> SafeString:
+        return self.live(run, "state", self.state_badge(run))
+
+    def state_badge(self, run: PrintRun) -> SafeString:
+        job = run.job
+        if job.status == Job.Status.RUNNING:
+            return badge(COLOURS[job.status], _("Being made: %(percent)s %%") % {"percent": job.percent})
+        if job.status != Job.Status.DONE:
+            return badge(COLOURS[job.status], job.get_status_display())
+        return badge("success", _("Printed")) if run.done_at else badge("warning", _("To print"))
+
     @display(description=gettext_lazy("codes"), ordering="first_code")
     def run(self, run: PrintRun) -> str:
         return str(run)
+
+    @display(description=gettext_lazy("needed by"), ordering="due_on")
+    def needed_by(self, run: PrintRun) -> SafeString | str:
+        """The day and the note; late while it is not on paper."""
+        day: SafeString | str = date_format(run.due_on, "j M Y") if run.due_on else ""
+        if is_late(run):
+            day = format_html("{} {}", day, badge("danger", _("Late")))
+        return (
+            format_html('{}<span class="queue-note">{}</span>', day, run.order_note) if run.order_note else day or "-"
+        )
+
+    @display(description=gettext_lazy("file"))
+    def file(self, run: PrintRun) -> SafeString:
+        """To download, as long as it is kept."""
+        text = SafeString("-")
+        if run.job.status == Job.Status.DONE and run.job.result:
+            text = format_html(LINK, reverse("admin:jobs_job_download", args=[run.job_id]), _("Download"))
+        return self.live(run, "file", text)
+
+    @display(description=gettext_lazy("on paper"))
+    def done(self, run: PrintRun) -> SafeString:
+        """Who said so, or the button that does."""
+        text = SafeString("-")
+        if run.done_at:
+            text = format_html("{}", date_format(run.done_at.astimezone(run.brand.zone), "j M Y, H:i"))
+        elif run.job.status == Job.Status.DONE:
+            address, label = reverse("admin:authcodes_printrun_done", args=[run.pk]), _("Mark as done")
+            text = format_html(BUTTON, address, _("Mark %(run)s as done") % {"run": run}, label)
+        return self.live(run, "done", text)
+
+    # --- One run ---
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         run = self.get_object(request, object_id)
+        acts, addresses = may_print(request.user, run.brand_id), {}
+        if acts and run.done_at:
+            addresses["print_open"] = reverse("admin:authcodes_printrun_open", args=[run.pk])
+        elif acts and run.job.status == Job.Status.DONE:
+            addresses["print_done"] = reverse("admin:authcodes_printrun_done", args=[run.pk])
         page_context = {
-            "print_state": self.state(run),
+            "print_state": self.state_badge(run),
             "print_settings": documents.settings_of(run),
             "print_job": reverse("admin:jobs_job_change", args=[run.job_id]),
             "print_cover": reverse("admin:authcodes_printrun_cover", args=[run.pk]) if run.sha256 else "",
+            **addresses,
         }
         return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
+
+    def mark_done(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The labels are on paper."""
+        return self.mark(
+            request,
+            pk,
+            lambda run: runs.mark_done(run=run, by=staff_user(request), at=timezone.now()),
+            gettext_noop("Marked as done"),
+        )
+
+    def mark_open(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """They are not, after all."""
+        return self.mark(request, pk, lambda run: runs.mark_open(run=run), gettext_noop("Marked as not done"))
+
+    def mark(self, request: HttpRequest, pk: int, change: Callable[[PrintRun], bool], what: str) -> HttpResponse:
+        """Say it once, and go back to where the button was. An address alone changes nothing."""
+        run = self.get_object(request, str(pk))
+        if not may_print(request.user, run.brand_id):
+            raise PermissionDenied
+        page = redirect("admin:authcodes_printrun_change", run.pk)
+        if request.method != "POST":
+            return page
+        try:
+            with transaction.atomic():
+                self.remember(request, [run])
+                if change(run):
+                    self.note(request, [run], what)
+            self.message_user(request, f"{_(what)}: {run}")
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+        return redirect(came_from(request)) if came_from(request) else page
 
     def cover(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The run's cover sheet."""
@@ -147,7 +276,6 @@ class PrintRunAdmin(LiveRuns):
         return self.document(request, back, lambda: documents.recall_notice(recall), f"recall-{recall.pk}.pdf")
 
     def document(self, request: HttpRequest, back: HttpResponse, made: Callable[[], bytes], name: str) -> HttpResponse:
-        """English, as what jobs print: it is for others than whoever makes it."""
         try:
             with languages.in_english():
                 return pdf(made(), name)
@@ -155,190 +283,20 @@ class PrintRunAdmin(LiveRuns):
             self.message_user(request, error.message, messages.ERROR)
             return back
 
-    # --- A stretch of a batch ---
 
-    def batch(self, request: HttpRequest, pk: int) -> BatchRange:
-        """The batch, of one of the person's brands, where they may print. Raises Http404 or PermissionDenied."""
-        result: BatchRange = self.admin_site.get_model_admin(BatchRange).get_object(request, str(pk))
-        if not may_print(request.user, result.brand_id):
-            raise PermissionDenied
-        return result
-
-    def of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
-        batch = self.batch(request, pk)
-        try:
-            so_far = full_range(batch)
-        except DomainError as error:
-            self.message_user(request, error.message, messages.ERROR)
-            return redirect("admin:authcodes_batchrange_change", batch.pk)
-        named = {name: request.GET.get(name, "")[:MAX_CODE_LENGTH].strip() for name in ("first", "last")}
-        chosen = {name: code for name, code in named.items() if code}
-        usual = {**self.usual(request, [batch.brand]), "first": so_far.first, "last": so_far.last, **chosen}
-        form = BatchPrintForm(request.POST if request.method == "POST" else None, initial=usual)
-        form.offer(brand_alone(batch))
-        return self.ask(
-            request,
-            form,
-            lambda: range_of(batch, form),
-            batch=batch,
-            back=reverse("admin:authcodes_batchrange_change", args=[batch.pk]),
-            preview_url=reverse("admin:authcodes_printrun_page", args=[batch.pk]),
-            live=reverse("admin:authcodes_printrun_preview", args=[batch.pk]),
-        )
-
-    def page_of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
-        batch = self.batch(request, pk)
-        form = BatchPrintForm(request.GET)
-        form.offer(brand_alone(batch))
-        return respond_preview(form, lambda: range_of(batch, form))
-
-    def preview_of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
-        batch = self.batch(request, pk)
-        form = BatchPrintForm(request.GET)
-        form.offer(brand_alone(batch))
-        return live_preview(request, form, lambda: range_of(batch, form))
-
-    # --- What the list of codes shows ---
-
-    def of_list(self, request: HttpRequest) -> HttpResponse:
-        brands = self.brands_to_print(request)
-        form = ListPrintForm(request.POST if request.method == "POST" else None, initial=self.usual(request, brands))
-        form.offer(brands)
-        query = listed(request)
-        back = f"{reverse('admin:authcodes_authcode_changelist')}?{query}"
-        try:
-            changes = self.admin_site.get_model_admin(AuthCode).get_changelist_instance(request)
-        except IncorrectLookupParameters:
-            return redirect(f"{reverse('admin:authcodes_authcode_changelist')}?e=1")
-        return self.ask(
-            request,
-            form,
-            lambda: list_of(staff_user(request), form.cleaned_data["brand"], query),
-            parameters={"query": query, "time_zone": timezone.get_current_timezone_name()},
-            filters=filters_of(request, changes),
-            back=back,
-            preview_url=reverse("admin:authcodes_printrun_codes_page"),
-            live=f"{reverse('admin:authcodes_printrun_codes_preview')}?{urlencode({'list': query})}",
-            listed=query,
-        )
-
-    def page_of_list(self, request: HttpRequest) -> HttpResponse:
-        form = ListPrintForm(request.GET)
-        form.offer(self.brands_to_print(request))
-        return respond_preview(
-            form, lambda: list_of(staff_user(request), form.cleaned_data["brand"], request.GET.get("list", ""))
-        )
-
-    def preview_of_list(self, request: HttpRequest) -> HttpResponse:
-        form = ListPrintForm(request.GET)
-        form.offer(self.brands_to_print(request))
-        query = request.GET.get("list", "")
-        return live_preview(request, form, lambda: glimpse_of(staff_user(request), form.cleaned_data["brand"], query))
-
-    def brands_to_print(self, request: HttpRequest) -> QuerySet[Brand]:
-        within = self.brand_scope(request, ACT)
-        if not within:
-            raise PermissionDenied
-        return within.of(Brand.objects.all(), "pk")
-
-    # --- Asking, showing, starting ---
-
-    def usual(self, request: HttpRequest, brands: Iterable[Brand]) -> dict[str, Any]:
-        """How this person printed for these brands the last time, and on which printer."""
-        rows = PrintRun.objects.filter(started_by=staff_user(request), brand__in=brands)
-        last = rows.order_by("-id").first()
-        if last is None:
-            zone = next((brand.time_zone for brand in brands), "")
-            return initial_of(PrintRequest(preset=preset_for(zone)))
-        print_request = replace(PrintRequest.read(last.settings), start=1, level="")
-        printer = Printer.objects.filter(brand=last.brand_id, name=print_request.printer).first()
-        return {**initial_of(print_request), "printer": printer.pk if printer else None}
-
-    def ask(
-        self,
-        request: HttpRequest,
-        form: Any,
-        select: Callable[[], Selection],
-        *,
-        parameters: dict[str, Any] | None = None,
-        **page_context: Any,
-    ) -> HttpResponse:
-        """The form, then what it would print, then the job."""
-        if request.method == "POST" and form.is_valid():
-            try:
-                selection, print_request = select(), form.print_request()
-                checks.check(selection, print_request)
-                if step(request) == "confirm" and (begun := self.begin(request, selection, print_request, parameters)):
-                    return begun
-                if step(request) != "form":
-                    page_context |= confirmation_context(selection, print_request)
-            except DomainError as error:
-                form.add_domain_error(error)
-        page_context["preview_url"] = preview_address(request, **page_context) if "selection" in page_context else ""
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": _("Print"),
-            "form": form,
-            "calibration": reverse("admin:authcodes_printrun_calibration"),
-            "printers": reverse("admin:authcodes_printer_changelist"),
-            **page_context,
-        }
-        return TemplateResponse(request, "admin/authcodes/print/page.html", context)
-
-    def begin(
-        self, request: HttpRequest, selection: Selection, print_request: PrintRequest, parameters: dict[str, Any] | None
-    ) -> HttpResponse | None:
-        """Have it printed; None where some of it was printed before, and the person has not read so."""
-        with transaction.atomic():
-            runs.lock_batches(selection.brand)
-            if not needs_confirmation(request, runs.earlier(selection).first()):
-                return None
-            run = runs.start(
-                selection=selection, print_request=print_request, by=staff_user(request), parameters=parameters
-            )
-            self.note(request, [run], gettext_noop("Printed"))
-            if selection.batch:
-                page_of(selection.batch, self.admin_site).note(
-                    request, [selection.batch], gettext_noop("Printed: %(run)s") % {"run": run}
-                )
-        return redirect("admin:jobs_job_change", run.job_id)
-
-    def calibration(self, request: HttpRequest) -> HttpResponse:
-        """A page of rulers and crosses, on the sheet and with the printer's settings that the form has."""
-        form = PrintForm({**initial_of(PrintRequest()), **request.GET.dict()})
-        form.offer(self.brands_to_print(request))
-        if not form.is_valid():
-            raise Http404
-        try:
-            design = form.print_request().design()
-            design.check()
-        except DomainError:
-            raise Http404 from None
-        return pdf(calibration(design), "calibration.pdf")
+def is_late(run: PrintRun) -> bool:
+    waits = run.done_at is None and run.job.status not in WITHOUT_FILE
+    return bool(waits and run.due_on and run.due_on < local_day(run.brand, timezone.now()))
 
 
-def range_of(batch: BatchRange, form: Any) -> Selection:
-    return selection.of_range(
-        resolve_range(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"])
-    )
-
-
-def brand_alone(batch: BatchRange) -> QuerySet[Brand]:
-    return Brand.objects.filter(pk=batch.brand_id)
-
-
-def confirmation_context(selection: Selection, print_request: PrintRequest) -> dict[str, Any]:
-    """What would be printed, for the page that asks whether it shall be."""
-    before = runs.earlier(selection)[:MAX_EARLIER_RUNS]
-    return {
-        "selection": selection,
-        "wanted": print_request,
-        "what": PrintRun.What(print_request.what).label,
-        "warnings": checks.warnings(selection, print_request),
-        "before": [(run, local_time.display_moment(run.started_at, run.brand.zone)) for run in before],
-        "pages": print_request.design().sheet.pages(selection.count, start=print_request.start)
-        if print_request.is_labels
-        else 0,
-        **pictured(selection, print_request),
-    }
+def came_from(request: HttpRequest) -> str:
+    """The list or the page of batches, with its filters, if the button stood there; never another address."""
+    try:
+        came = urlsplit(request.headers.get("Referer", ""))
+    except ValueError:
+        return ""
+    for name in ("changelist", "choose"):
+        address = reverse(f"admin:authcodes_printrun_{name}")
+        if came.path == address and came.netloc == request.get_host():
+            return f"{address}?{came.query}" if came.query else address
+    return ""

@@ -1,11 +1,12 @@
 """Designs: what a label shows, how labels are printed, and what cannot be printed or may not scan."""
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 
 from django.utils.translation import gettext as _
 
 from authcodes.printing.labels import fonts, presets
+from authcodes.printing.labels.parts import Parts, problems
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level, symbol
 from core.errors import Invalid
@@ -47,6 +48,7 @@ class Design:
     offset_y: Decimal = Decimal(0)
     scale: Decimal = Decimal(1)
     mark: str = ""  # across each label, in grey behind all else
+    parts: Parts | None = None  # a layout of the brand's own; None: they are placed by themselves
 
     def check(self) -> None:
         """Raises Invalid, naming the setting, for what no printer could print or no camera could read."""
@@ -54,15 +56,22 @@ class Design:
         for field in ("qr_mm", "offset_x", "offset_y", "scale"):
             if not getattr(self, field).is_finite():
                 raise wrong(field, _("Enter a number."))
+        self._check_places()
+        if not 1 <= self.start <= self.sheet.per_page:
+            raise wrong("start", _("The sheet has the labels 1 to %(last)s.") % {"last": self.sheet.per_page})
+        check_printer(offset_x=self.offset_x, offset_y=self.offset_y, scale=self.scale)
+
+    def _check_places(self) -> None:
+        if self.parts is not None:
+            for problem in problems(self.parts, width=self.sheet.label_width, height=self.sheet.label_height):
+                raise wrong(problem.field, problem.message)
+            return
         if self.qr_mm < images.MIN_SIZE_MM:
             raise wrong("qr_mm", _("A QR code needs at least %(least)s mm.") % {"least": images.MIN_SIZE_MM})
         largest = min(self.sheet.label_width, self.sheet.label_height - TEXT_MM)
         if self.qr_mm > largest:
             text = _("The QR code and the text below it are larger than the label: at most %(most)s mm fit.")
             raise wrong("qr_mm", text % {"most": largest})
-        if not 1 <= self.start <= self.sheet.per_page:
-            raise wrong("start", _("The sheet has the labels 1 to %(last)s.") % {"last": self.sheet.per_page})
-        check_printer(offset_x=self.offset_x, offset_y=self.offset_y, scale=self.scale)
 
 
 def check_printer(*, offset_x: Decimal, offset_y: Decimal, scale: Decimal) -> None:
@@ -77,6 +86,15 @@ def check_printer(*, offset_x: Decimal, offset_y: Decimal, scale: Decimal) -> No
 
 def wrong(field: str, message: str) -> Invalid:
     return Invalid(message, details={"field": field})
+
+
+def coarse_enough_mm(design: Design, sample: Label) -> Decimal | None:
+    """How wide its QR code has to be, in tenths of a millimetre, where it is too narrow for its modules."""
+    drawn = symbol(sample.payload, sample.level)
+    if images.module_mm(drawn, design.qr_mm * design.scale) >= images.MIN_MODULE_MM:
+        return None
+    needed = images.MIN_MODULE_MM * images.modules_across(drawn) / design.scale
+    return needed.quantize(Decimal("0.1"), rounding=ROUND_UP)
 
 
 def module_warnings(design: Design, sample: Label) -> list[str]:

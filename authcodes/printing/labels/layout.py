@@ -86,16 +86,14 @@ class Placement:
 
     def lines(self, label: Label) -> Iterator[Line]:
         """Its text: the code first, then what describes the product."""
-        code = self._code(label)
+        code = self.code_line(label)
         yield code
         small = tuple(filter(None, (label.sku, label.expiry, label.note)))
         yield from self.details(label.title, small, round(code.left + code.width, 1))
 
-    def _code(self, label: Label) -> Line:
+    def code_line(self, label: Label) -> Line:
         """It is never cut: a code that is not whole is worth nothing."""
-        text, strip = text_layout.shaped(text_layout.clean(label.text)), self._strip
-        face = fonts.mono() if fonts.mono().has(text) else fonts.sans()
-        ems = fonts.measured(text, face)
+        (text, face, ems), strip = code_text(label), self.strip
         size = min(CODE_PT, strip.width * POINTS_PER_MM / ems) if ems else CODE_PT
         width = ems * size / POINTS_PER_MM
         middle = self.left + self.size / 2
@@ -104,13 +102,13 @@ class Placement:
         return Line(text, face, left, self.bottom, size, width)
 
     @property
-    def _strip(self) -> Area:
+    def strip(self) -> Area:
         """Below the QR code."""
         left = PAD if self.at_the_side or not self.logo else max(PAD, self.logo.right + PAD)
         return Area(left, self.width - PAD, self.bottom - self.below, self.bottom)
 
     @property
-    def _box(self) -> Area:
+    def box(self) -> Area:
         """Beside the QR code, below the logo."""
         top = self.logo.bottom if self.logo else self.height
         return Area(self.left + self.size + PAD, self.width - PAD, self.bottom, top - PAD)
@@ -119,7 +117,7 @@ class Placement:
         title, small = text_layout.clean(title), tuple(filter(None, map(text_layout.clean, small)))
         if self.at_the_side:
             return self._at_the_side(title, small)
-        strip = self._strip
+        strip = self.strip
         if self.lines_below:
             several = [title, *small] if title else list(small)
             if len(several) > self.lines_below:
@@ -141,7 +139,7 @@ class Placement:
         return self._filled(title, small, 1.0)
 
     def _filled(self, title: str, small: tuple[str, ...], larger: float) -> list[Line]:
-        box, title_pt, small_pt = self._box, TITLE_PT * larger, SMALL_PT * larger
+        box, title_pt, small_pt = self.box, TITLE_PT * larger, SMALL_PT * larger
         line = small_pt * LEADING / POINTS_PER_MM
         fitting = int((box.height - len(small) * line) / (title_pt * LEADING / POINTS_PER_MM))
         rows = list(_paragraph(title, box, top=box.top, size=title_pt, most_lines=min(fitting, MAX_TITLE_LINES)))
@@ -154,21 +152,21 @@ class Placement:
 
     def _is_whole(self, title: str, small: tuple[str, ...], larger: float, placed: list[Line]) -> bool:
         """Whether nothing is cut, and no word broken."""
-        room = self._box.width * POINTS_PER_MM / larger
+        room = self.box.width * POINTS_PER_MM / larger
         texts = [text_layout.shaped(word) for word in title.split()]
-        if any(_measure(word) * TITLE_PT > room for word in texts):
+        if any(measure(word) * TITLE_PT > room for word in texts):
             return False
-        if any(_measure(text_layout.shaped(line)) * SMALL_PT > room for line in small):
+        if any(measure(text_layout.shaped(line)) * SMALL_PT > room for line in small):
             return False
         lines = list(
-            text_layout.wrapped(text_layout.shaped(title), width=room / TITLE_PT, most_lines=99, measure=_measure)
+            text_layout.wrapped(text_layout.shaped(title), width=room / TITLE_PT, most_lines=99, measure=measure)
         )
         return len(placed) == len(lines) + len(small)
 
     def _in_the_middle(self, placed: list[Line]) -> list[Line]:
         last = placed[-1]
         ends = last.top - last.size * LEADING / POINTS_PER_MM
-        down = max(ends - self._box.bottom, 0) / 2
+        down = max(ends - self.box.bottom, 0) / 2
         return [replace(line, top=line.top - down) for line in placed]
 
     def _one_line(self, title: str, small: tuple[str, ...], width: float) -> str:
@@ -176,13 +174,13 @@ class Placement:
         remaining = " · ".join(small)
         if not title:
             return remaining
-        room = width * POINTS_PER_MM / NARROW_PT - _measure(f" · {remaining}" if remaining else "")
-        return " · ".join(filter(None, (text_layout.cut(title, width=room, measure=_measure), remaining)))
+        room = width * POINTS_PER_MM / NARROW_PT - measure(f" · {remaining}" if remaining else "")
+        return " · ".join(filter(None, (text_layout.cut(title, width=room, measure=measure), remaining)))
 
     def _centred(self, content: str, area: Area, top: float) -> Line:
         text = text_layout.shaped(content)
-        line = text_layout.cut(text, width=area.width * POINTS_PER_MM / NARROW_PT, measure=_measure)
-        width = _measure(line) * NARROW_PT / POINTS_PER_MM
+        line = text_layout.cut(text, width=area.width * POINTS_PER_MM / NARROW_PT, measure=measure)
+        width = measure(line) * NARROW_PT / POINTS_PER_MM
         left = (area.left + area.right - width) / 2
         return Line(line, fonts.sans(), left, top, NARROW_PT, width, text_layout.right_to_left(text))
 
@@ -196,6 +194,13 @@ class Placement:
             most_width, most_height = self.width / 4, self.below - 0.5
         ratio = min(most_width / width, most_height / height)
         return Area(left, left + width * ratio, top - height * ratio, top)
+
+
+def code_text(label: Label) -> tuple[str, Face, float]:
+    """The code as it is written, in which face, and how many ems it takes there."""
+    text = text_layout.shaped(text_layout.clean(label.text))
+    face = fonts.mono() if fonts.mono().has(text) else fonts.sans()
+    return text, face, fonts.measured(text, face)
 
 
 def mark_of(text: str, width: float, height: float) -> Line:
@@ -245,7 +250,7 @@ def on_white(logo: bytes) -> Image.Image:
     return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
 
 
-def _measure(text: str) -> float:
+def measure(text: str) -> float:
     return fonts.measured(text, fonts.sans())
 
 
@@ -254,7 +259,7 @@ def _paragraph(content: str, area: Area, *, top: float, size: float, most_lines:
     text = text_layout.shaped(content)
     backwards = text_layout.right_to_left(text)
     ems = area.width * POINTS_PER_MM / size
-    for line in text_layout.wrapped(text, width=ems, most_lines=most_lines, measure=_measure):
-        width = _measure(line) * size / POINTS_PER_MM
+    for line in text_layout.wrapped(text, width=ems, most_lines=most_lines, measure=measure):
+        width = measure(line) * size / POINTS_PER_MM
         yield Line(line, fonts.sans(), area.right - width if backwards else area.left, top, size, width, backwards)
         top -= size * LEADING / POINTS_PER_MM

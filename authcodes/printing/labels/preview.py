@@ -1,4 +1,4 @@
-"""Sketches: the first page of a label sheet as a picture for the portal, each thing where the PDF will have it."""
+"""Sketches: the first page of a label sheet, or one label, as a picture for the portal, as the PDF will have it."""
 
 import base64
 import io
@@ -9,6 +9,7 @@ from decimal import Decimal
 from django.utils.html import escape
 
 from authcodes.printing.labels import presets
+from authcodes.printing.labels.arranged import Arrangement, placement_of
 from authcodes.printing.labels.design import Design, Label
 from authcodes.printing.labels.fonts import Run, runs
 from authcodes.printing.labels.layout import MARK_GREY, POINTS_PER_MM, Area, Line, Placement, cut_marks
@@ -17,6 +18,7 @@ from authcodes.printing.qr.encoder import symbol
 
 MAX_DRAWN = 60  # labels; the others of a page are frames
 RULER = "#999"
+Places = Placement | Arrangement
 
 
 def preview(labels: list[Label], design: Design) -> bytes:
@@ -36,7 +38,7 @@ def preview(labels: list[Label], design: Design) -> bytes:
         height = float(sheet.page_height)
         lines = (f"M{x:.2f} {height - y:.2f}L{to_x:.2f} {height - to_y:.2f}" for x, y, to_x, to_y in cut_marks(sheet))
         parts.append(f'<path d="{"".join(lines)}" stroke="#000" stroke-width=".15"/>')
-    place = Placement(design)
+    place = placement_of(design)
     if place.logo and design.logo:
         parts.append(f"<defs>{_logo(place, place.logo, design.logo)}</defs>")
     for index, label in enumerate(labels[:MAX_DRAWN], design.start - 1):
@@ -45,7 +47,15 @@ def preview(labels: list[Label], design: Design) -> bytes:
     return "".join([*parts, "</g></svg>"]).encode()
 
 
-def _label(label: Label, place: Placement) -> Iterator[str]:
+def one_label(label: Label, design: Design) -> str:
+    """What is inside of an SVG whose units are a label's millimetres: what the label shows, on white."""
+    place = placement_of(design)
+    logo = _logo(place, place.logo, design.logo) if place.logo and design.logo else ""
+    white = f'<path fill="#fff" d="M0 0h{place.width:.3f}v{place.height:.3f}H0z"/>'
+    return "".join([white, f"<defs>{logo}</defs>" if logo else "", *_label(label, place)])
+
+
+def _label(label: Label, place: Places) -> Iterator[str]:
     drawn = symbol(label.payload, label.level)
     module = place.size / images.modules_across(drawn)
     top = place.height - place.bottom - place.size
@@ -58,7 +68,7 @@ def _label(label: Label, place: Placement) -> Iterator[str]:
         yield '<use href="#logo"/>'
 
 
-def _text(line: Line, place: Placement) -> str:
+def _text(line: Line, place: Places) -> str:
     """As wide as it is on paper, whatever font the browser has."""
     pieces = runs(line.text, line.face)
     if any(run.face.is_pictured for run in pieces) and not line.right_to_left:
@@ -66,7 +76,7 @@ def _text(line: Line, place: Placement) -> str:
     return _written(line, place)
 
 
-def _pieces(line: Line, pieces: list[Run], place: Placement) -> Iterator[str]:
+def _pieces(line: Line, pieces: list[Run], place: Places) -> Iterator[str]:
     """What the PDF has pictures of, which most browsers have no font for, is the same pictures here."""
     left, millimetres = line.left, line.size / POINTS_PER_MM
     for run in pieces:
@@ -82,7 +92,7 @@ def _pieces(line: Line, pieces: list[Run], place: Placement) -> Iterator[str]:
         left += width
 
 
-def _written(line: Line, place: Placement) -> str:
+def _written(line: Line, place: Places) -> str:
     font = "DejaVu Sans Mono,monospace" if line.face.name.endswith("Mono") else "DejaVu Sans,sans-serif"
     x = line.left + line.width if line.right_to_left else line.left
     way = ' direction="rtl"' if line.right_to_left else ""
@@ -93,7 +103,7 @@ def _written(line: Line, place: Placement) -> str:
     )
 
 
-def _logo(place: Placement, area: Area, logo: bytes) -> str:
+def _logo(place: Places, area: Area, logo: bytes) -> str:
     """Once, however many labels show it."""
     return _image(area, place.height - area.top, logo, more=' id="logo"')
 

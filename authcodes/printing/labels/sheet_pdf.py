@@ -8,13 +8,13 @@ from typing import BinaryIO
 from django.utils.translation import gettext as _
 
 from authcodes.printing.labels import fonts, presets, text_layout
+from authcodes.printing.labels.arranged import placement_of
 from authcodes.printing.labels.design import Design, Label, wrong
 from authcodes.printing.labels.layout import (
     ASCENT,
     MARK_GREY,
     POINTS_PER_MM,
     SMALL_PT,
-    Placement,
     cut_marks,
     edges,
     on_white,
@@ -68,7 +68,7 @@ class _Painter:
 
     def __init__(self, document: Document, design: Design) -> None:
         self.document, self.design = document, design
-        self.placement = Placement(design)
+        self.placement = placement_of(design)
         self.logo, self.mark = self._logo(), self._mark()
 
     def page(self, slot: int, some: list[Label]) -> str:

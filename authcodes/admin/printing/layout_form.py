@@ -1,0 +1,207 @@
+"""The part of the print form that says where everything is on a label."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes.admin.codes.bulk_forms import DomainErrorFormMixin
+from authcodes.models.prints import LabelLayout
+from authcodes.printing import layouts
+from authcodes.printing.checks import plain
+from authcodes.printing.labels.parts import ALWAYS, SWITCHED, TEXTS, Part, PartName, Parts, problems
+from portal.unfold import SelectWidget, TextWidget
+
+AUTOMATIC, OWN = "", "own"
+LENGTHS = {
+    "left": gettext_lazy("Left"),
+    "top": gettext_lazy("Top"),
+    "width": gettext_lazy("Width"),
+    "height": gettext_lazy("Height"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A field of a part's row."""
+
+    name: str
+    length: str
+    label: Any
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A part, as the page shows it: whether it is on the label, where, and what is wrong with it."""
+
+    name: str
+    label: str
+    is_visible: bool
+    entries: list[Entry]
+    is_text: bool
+    centred: bool
+    errors: list[str]
+    switch: Any = None  # the field that says whether it is visible
+    text: Any = None  # the field with what it says
+
+
+def lengths_of(name: str) -> Iterable[str]:
+    """A QR code is square."""
+    return ("left", "top", "width") if name == PartName.QR else LENGTHS
+
+
+PART_FIELDS = frozenset(f"{name}_{length}" for name in PartName for length in LENGTHS)
+UNSEEN_FIELDS = frozenset(("layout_name", "due_on", "order_note"))  # which no picture shows
+
+
+class LayoutForm(DomainErrorFormMixin):
+    """Placed by itself, as a saved layout has it, or at the lengths below. What cannot be is said at its part."""
+
+    layout = forms.ChoiceField(
+        label=gettext_lazy("Layout"),
+        required=False,
+        widget=SelectWidget,
+        help_text=gettext_lazy(
+            "Drag a part of the label to place it yourself. A saved layout is printed as it was saved."
+        ),
+    )
+    layout_name = forms.CharField(
+        label=gettext_lazy("Name of the layout"),
+        required=False,
+        max_length=layouts.MAX_NAME_LENGTH,
+        widget=TextWidget(attrs={"maxlength": layouts.MAX_NAME_LENGTH}),
+        help_text=gettext_lazy("Keep the name to change the layout, or enter a new one."),
+    )
+    layout_from = forms.CharField(required=False, max_length=60, widget=forms.HiddenInput)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.saved: dict[str, LabelLayout] = {}
+        for name in PartName:
+            for length in lengths_of(name):
+                self.fields[f"{name}_{length}"] = forms.DecimalField(required=False, max_digits=7, decimal_places=2)
+            if name in TEXTS:
+                self.fields[f"{name}_centred"] = forms.BooleanField(required=False)
+
+    def offer_layouts(self, brands: Any) -> None:
+        self.saved = {str(row.pk): row for row in LabelLayout.objects.filter(brand__in=brands).select_related("brand")}
+        named = [(key, name_of(row)) for key, row in self.saved.items()]
+        field: Any = self.fields["layout"]
+        field.choices = [(AUTOMATIC, _("Automatic")), *named, (OWN, _("Placed by hand"))]
+
+    @property
+    def chosen(self) -> LabelLayout | None:
+        """The saved layout that is printed."""
+        return self.saved.get(str(self["layout"].value() or ""))
+
+    @property
+    def opened(self) -> tuple[LabelLayout | None, str]:
+        """The saved layout whose parts were changed, and its version when they were."""
+        key, _colon, version = str(self["layout_from"].value() or "").partition(":")
+        return self.saved.get(key), version
+
+    @property
+    def is_printable(self) -> bool:
+        """Whether labels and pages can be drawn as they would be printed."""
+        return set(self.errors) <= UNSEEN_FIELDS
+
+    @property
+    def is_drawable(self) -> bool:
+        """Whether a label can be drawn, if only to show what is wrong with its parts."""
+        parts: Parts | None = self.cleaned_data.get("parts")
+        if parts is None:
+            return self.is_printable
+        sizes = (length for part in parts.values() for length in (part.width, part.height))
+        return set(self.errors) <= PART_FIELDS | UNSEEN_FIELDS and all(length > 0 for length in sizes)
+
+    def shows(self, name: str, cleaned: dict[str, Any]) -> bool:
+        return name in ALWAYS or bool(cleaned.get(name))
+
+    def place_parts(self, cleaned: dict[str, Any], size: tuple[Decimal, Decimal] | None) -> None:
+        """Find the parts for a label of this size; None where the sheet is wrong already."""
+        chosen = cleaned.get("layout", AUTOMATIC)
+        saved = self.saved.get(chosen)
+        if saved is not None:
+            content = layouts.content_of(saved)
+            cleaned |= {name.value: name in content.parts for name in SWITCHED}
+            cleaned["note"] = content.note
+            cleaned["parts"] = content.parts
+        visible = [name for name in PartName if self.shows(name, cleaned)]
+        self.drop_errors(name for name in PartName if chosen != OWN or name not in visible)
+        cleaned.setdefault("parts", self._own(visible, cleaned) if chosen == OWN else None)
+        if cleaned["parts"] and size:
+            for problem in problems(cleaned["parts"], width=size[0], height=size[1]):
+                self.add_error(problem.field, problem.message)
+
+    def drop_errors(self, names: Iterable[str]) -> None:
+        """What is typed for parts that are not printed does not matter."""
+        for name in names:
+            for length in LENGTHS:
+                self.errors.pop(f"{name}_{length}", None)
+
+    def _own(self, visible: list[PartName], cleaned: dict[str, Any]) -> Parts | None:
+        parts = {}
+        for name in visible:
+            lengths = {length: cleaned.get(f"{name}_{length}") for length in lengths_of(name)}
+            for length, value in lengths.items():
+                if value is None and f"{name}_{length}" not in self.errors:
+                    self.add_error(f"{name}_{length}", _("Enter a number of millimetres."))
+            if None not in lengths.values():
+                lengths.setdefault("height", lengths["width"])
+                parts[str(name)] = Part(**lengths, centred=bool(cleaned.get(f"{name}_centred")))  # type: ignore[arg-type] # none is None
+        return parts if len(parts) == len(visible) else None
+
+    def part_rows(self, parts: Parts) -> list[Row]:
+        """The parts as the page shows them; `parts` has the boxes of those that nobody placed by hand."""
+        return list(self._part_rows(parts))
+
+    def _part_rows(self, parts: Parts) -> Iterator[Row]:
+        is_own = self["layout"].value() == OWN
+        for name in PartName:
+            part = parts.get(name)
+            values = {length: plain(getattr(part, length)) if part else "" for length in lengths_of(name)}
+            entries = [
+                Entry(
+                    f"{name}_{length}",
+                    length,
+                    LENGTHS[length],
+                    str(self[f"{name}_{length}"].value() or "") if is_own else value,
+                )
+                for length, value in values.items()
+            ]
+            centred = bool(self[f"{name}_centred"].value()) if is_own and name in TEXTS else bool(part and part.centred)
+            own = name.value if name in SWITCHED or name == PartName.NOTE else ""
+            fields = [*(entry.name for entry in entries), own]
+            yield Row(
+                name.value,
+                str(name.label),
+                name in ALWAYS or bool(self.cleaned_data.get(name)),
+                entries,
+                name in TEXTS,
+                centred,
+                [str(message) for field in fields for message in self.errors.get(field, [])],
+                switch=self[own] if name in SWITCHED else None,
+                text=self[own] if name == PartName.NOTE else None,
+            )
+
+
+def name_of(layout: LabelLayout) -> str:
+    """With the size of label that it is made for."""
+    size = f"{plain(layout.label_width)} x {plain(layout.label_height)} mm"
+    text = _("%(name)s (%(size)s)") % {"name": layout.name, "size": size}
+    return _("%(layout)s, default") % {"layout": text} if layout.is_default else text
+
+
+def values_of(parts: Parts) -> dict[str, Any]:
+    """What the form's fields say of these parts."""
+    result: dict[str, Any] = {}
+    for name, part in parts.items():
+        result |= {f"{name}_{length}": plain(getattr(part, length)) for length in lengths_of(name)}
+        if name in TEXTS:
+            result[f"{name}_centred"] = part.centred
+    return result

@@ -1,0 +1,55 @@
+"""Saving from the studio where the parts of a label are."""
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from authcodes.models.prints import LabelLayout
+from authcodes.printing import layouts
+from authcodes.printing.labels.parts import Part, PartName
+from authcodes.printing.layouts import Content
+from brands import audit_log
+from brands.audit_log import AuditedChange
+from brands.identity import roles
+from brands.identity.roles import CHANGE
+from core.errors import Invalid
+from portal.base.audit_mixin import audit_context
+
+LABEL = "authcodes.labellayout"
+
+
+def save(request: HttpRequest, form: Any, context: dict[str, Any]) -> LabelLayout:
+    """Save what the studio shows: the layout that was opened and keeps its name is changed, else there is a new one.
+
+    `context`: the pieces of the page. Raises Invalid.
+    """
+    brand = context["selection"].brand
+    if brand.pk not in roles.brand_scope(request.user, CHANGE, LABEL):
+        raise PermissionDenied
+    if "parts" not in context:
+        raise Invalid(_("Images have no layout. Choose label sheets."), details={"field": "what"})
+    name = form.cleaned_data["layout_name"].strip()
+    if not name:
+        raise Invalid(_("Enter a name for the layout."), details={"field": "layout_name"})
+    content = content_of(form, context)
+    opened, version = form.opened
+    if opened and opened.brand_id == brand.pk and opened.name == name:
+        before = LabelLayout.objects.filter(pk=opened.pk).first()
+        saved = layouts.change(layout=opened, name=name, content=content, version=version)
+        action = audit_log.CHANGED
+    else:
+        before, action = None, audit_log.ADDED
+        saved = layouts.create(brand=brand, name=name, content=content)
+    changed = AuditedChange(saved, brand.pk, audit_log.changes(before, saved))
+    audit_log.record(audit_context=audit_context(request), action=action, rows=[changed])
+    return LabelLayout.objects.get(pk=saved.pk)
+
+
+def content_of(form: Any, context: dict[str, Any]) -> Content:
+    """The parts as the page shows them, those that were placed by themselves too."""
+    parts: dict[str, Part] = context["parts"]
+    width, height = form.label_size
+    note = form.cleaned_data["note"] if PartName.NOTE in parts else ""
+    return Content(width, height, parts, note)

@@ -1,0 +1,351 @@
+"""The print studio: one page on which a print is set up, looked at, tried on paper and started."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID, uuid4
+
+from django.contrib import messages
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import PermissionDenied
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from authcodes.admin.printing import saved_layouts
+from authcodes.admin.printing.access import may_print, needs_confirmation
+from authcodes.admin.printing.forms import (
+    BatchPrintForm,
+    ListPrintForm,
+    PrintForm,
+    initial_of,
+    initial_sheet,
+    preset_of,
+)
+from authcodes.admin.printing.layout_form import AUTOMATIC, OWN, values_of
+from authcodes.admin.printing.list_print import list_of, listed
+from authcodes.admin.printing.preview import glimpse_of, pdf, pieces, trial_print
+from authcodes.codes.ranges import full_range, resolve_range
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.prints import LabelLayout, Printer, PrintRun
+from authcodes.printing import layouts, runs, selection
+from authcodes.printing.labels.parts import SWITCHED
+from authcodes.printing.labels.presets import PRESETS, preset_for
+from authcodes.printing.labels.sheet_pdf import calibration
+from authcodes.printing.request import PrintRequest
+from authcodes.printing.selection import Selection
+from brands.identity.roles import ACT
+from brands.models.tenants import Brand
+from brands.scanned import MAX_CODE_LENGTH
+from core.errors import DomainError
+from portal.base.tenant_admin import TenantAdmin, page_of
+from portal.base.tenant_scope import staff_user
+from portal.lists.number_columns import format_number
+from portal.lists.selection import filters_of
+
+Select = Callable[[Any], Selection]  # of the codes that a valid form asks for
+IGNORED_FIELDS = ("csrfmiddlewaretoken", "press", "again", "layout_from")  # which make no other print
+
+
+class StudioAdmin(TenantAdmin):
+    """The studio's addresses: of a batch, and of what the list of codes shows."""
+
+    def get_urls(self) -> list[Any]:
+        views = {
+            "batch/<id:pk>/": (self.of_batch, "batch"),
+            "batch/<id:pk>/preview/": (self.preview_of_batch, "preview"),
+            "codes/": (self.of_list, "codes"),
+            "codes/preview/": (self.preview_of_list, "codes_preview"),
+            "calibration/": (self.calibration, "calibration"),
+        }
+        own = [
+            path(where, self.admin_site.admin_view(view), name=f"authcodes_printrun_{name}")
+            for where, (view, name) in views.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    # --- A stretch of a batch ---
+
+    def batch(self, request: HttpRequest, pk: int) -> BatchRange:
+        """The batch, of one of the person's brands, where they may print. Raises Http404 or PermissionDenied."""
+        result: BatchRange = self.admin_site.get_model_admin(BatchRange).get_object(request, str(pk))
+        if not may_print(request.user, result.brand_id):
+            raise PermissionDenied
+        return result
+
+    def of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
+        batch = self.batch(request, pk)
+        try:
+            so_far = full_range(batch)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+            return redirect("admin:authcodes_batchrange_change", batch.pk)
+        named = {name: request.GET.get(name, "")[:MAX_CODE_LENGTH].strip() for name in ("first", "last")}
+        chosen = {name: code for name, code in named.items() if code}
+        usual = {**self.usual(request, [batch.brand]), "first": so_far.first, "last": so_far.last, **chosen}
+        form = BatchPrintForm(request.POST if request.method == "POST" else usual)
+        form.offer(brand_alone(batch))
+        return self.ask(
+            request,
+            form,
+            lambda valid: range_of(batch, valid),
+            batch=batch,
+            back=reverse("admin:authcodes_batchrange_change", args=[batch.pk]),
+            live=reverse("admin:authcodes_printrun_preview", args=[batch.pk]),
+        )
+
+    def preview_of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
+        batch = self.batch(request, pk)
+        form = BatchPrintForm(request.GET)
+        form.offer(brand_alone(batch))
+        return self.live_pieces(request, form, lambda valid: range_of(batch, valid), is_whole=True)
+
+    # --- What the list of codes shows ---
+
+    def of_list(self, request: HttpRequest) -> HttpResponse:
+        brands = self.brands_to_print(request)
+        form = ListPrintForm(request.POST if request.method == "POST" else self.usual(request, brands))
+        form.offer(brands)
+        query = listed(request)
+        back = f"{reverse('admin:authcodes_authcode_changelist')}?{query}"
+        try:
+            changes = self.admin_site.get_model_admin(AuthCode).get_changelist_instance(request)
+        except IncorrectLookupParameters:
+            return redirect(f"{reverse('admin:authcodes_authcode_changelist')}?e=1")
+        return self.ask(
+            request,
+            form,
+            lambda valid: list_of(staff_user(request), valid.cleaned_data["brand"], query),
+            parameters={"query": query, "time_zone": timezone.get_current_timezone_name()},
+            filters=filters_of(request, changes),
+            back=back,
+            live=f"{reverse('admin:authcodes_printrun_codes_preview')}?{urlencode({'list': query})}",
+        )
+
+    def preview_of_list(self, request: HttpRequest) -> HttpResponse:
+        form = ListPrintForm(request.GET)
+        form.offer(self.brands_to_print(request))
+        query = request.GET.get("list", "")
+        return self.live_pieces(
+            request,
+            form,
+            lambda valid: glimpse_of(staff_user(request), valid.cleaned_data["brand"], query),
+            is_whole=False,
+        )
+
+    def brands_to_print(self, request: HttpRequest) -> QuerySet[Brand]:
+        within = self.brand_scope(request, ACT)
+        if not within:
+            raise PermissionDenied
+        return within.of(Brand.objects.all(), "pk")
+
+    # --- Asking, showing, starting ---
+
+    def usual(self, request: HttpRequest, brands: Iterable[Brand]) -> dict[str, Any]:
+        """How this person printed for these brands the last time, on which printer; and the brand's default layout."""
+        rows = PrintRun.objects.filter(started_by=staff_user(request), brand__in=brands)
+        last = rows.select_related("brand").order_by("-id").first()
+        brand = last.brand if last else next(iter(brands))
+        paper = preset_for(brand.time_zone)
+        if last is None:
+            result = initial_of(PrintRequest(preset=paper))
+        else:
+            print_request = replace(PrintRequest.read(last.settings), start=1, level="")
+            printer = Printer.objects.filter(brand=brand, name=print_request.printer).first()
+            result = {**initial_of(print_request), "printer": printer.pk if printer else None}
+            named = LabelLayout.objects.filter(brand=brand, name=print_request.layout).first()
+            if named and layouts.content_of(named).parts == print_request.parts:
+                result |= opened_values(named)
+        default = LabelLayout.objects.filter(brand=brand, is_default=True).first()
+        if default and result["layout"] in {AUTOMATIC, OWN}:
+            preset = preset_of(default, result["sheet"] if result["sheet"] in PRESETS else paper)
+            result |= {**initial_sheet(preset), **opened_values(default)}
+        return {**result, "brand": brand.pk}
+
+    def live_pieces(self, request: HttpRequest, form: Any, select: Select, *, is_whole: bool) -> HttpResponse:
+        """What the page shows, while it is being filled in."""
+        context: dict[str, Any] = {"form": form, **pieces(form, select, is_whole=is_whole, is_live=True)}
+        context["number"] = format_number(context["selection"].count) if context["selection"] else ""
+        context |= {"rows": form.part_rows(context["every_box"]), "wrong": form.complaints}
+        context["calibration"] = calibration_address(request.GET)
+        return TemplateResponse(request, "admin/authcodes/print/live.html", context)
+
+    def ask(
+        self,
+        request: HttpRequest,
+        form: Any,
+        select: Select,
+        *,
+        parameters: dict[str, Any] | None = None,
+        **page_context: Any,
+    ) -> HttpResponse:
+        """The page; or the test page, the saved layout or the job that one of its buttons asks for."""
+        if request.method == "POST" and form.chosen:
+            form = filled(form, form.chosen)
+        page_pieces = pieces(form, select, is_whole=True, is_live=False)
+        selected: Selection | None = page_pieces["selection"]
+        if request.method == "POST" and selected and form.is_valid():
+            try:
+                if "test" in request.POST:
+                    return trial_print(selected, form.print_request())
+                if "save" in request.POST:
+                    form = self.save_layout(request, form, page_pieces)
+                    page_pieces = pieces(form, select, is_whole=True, is_live=False)
+                elif "confirm" in request.POST and (
+                    begun := self.begin(request, selected, form, page_pieces["before"], parameters)
+                ):
+                    return begun
+            except DomainError as error:
+                form.add_domain_error(error)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Print studio"),
+            "form": form,
+            "wrong": form.complaints if request.method == "POST" else [],
+            "calibration": calibration_address(form.data),
+            "printers": reverse("admin:authcodes_printer_changelist"),
+            "saved_layouts": reverse("admin:authcodes_labellayout_changelist"),
+            "known": {
+                key: {"name": row.name, "from": f"{key}:{layouts.version_of(row)}"} for key, row in form.saved.items()
+            },
+            "press": str(press_of(request) or uuid4()),
+            "number": format_number(page_pieces["selection"].count) if page_pieces["selection"] else "",
+            "must_confirm": "confirm" in request.POST and not form.errors,
+            "rows": form.part_rows(page_pieces["every_box"]),
+            **page_pieces,
+            **page_context,
+        }
+        return TemplateResponse(request, "admin/authcodes/print/studio.html", context)
+
+    def save_layout(self, request: HttpRequest, form: Any, page_pieces: dict[str, Any]) -> Any:
+        """Keep where the label's parts are, and choose that. Returns the page's form. Raises Invalid."""
+        saved = saved_layouts.save(request, form, page_pieces)
+        self.message_user(request, _("Layout “%(name)s” saved.") % {"name": saved}, messages.SUCCESS)
+        return filled(form, saved, is_saved=True)
+
+    def begin(
+        self,
+        request: HttpRequest,
+        selected: Selection,
+        form: Any,
+        before: Any,
+        parameters: dict[str, Any] | None,
+    ) -> HttpResponse | None:
+        """Have it printed; None where some of it was printed before, and the person has not said that they know.
+
+        A second press of the same button leads to the job that the first one started.
+        """
+        cleaned = form.cleaned_data
+        key = request_key(request, selected, parameters)
+        order = runs.Order(cleaned["due_on"], cleaned["order_note"], key)
+        with transaction.atomic():
+            runs.lock_batches(selected.brand)
+            if key and (same := runs.started_with(selected.brand, key)):
+                self.message_user(request, _("This print was started already. Nothing is printed twice."))
+                return redirect("admin:jobs_job_change", same.job_id)
+            newest = runs.earlier(selected).first()
+            if not needs_confirmation(request, newest):
+                if not before:  # somebody printed it after the page was looked at
+                    before.extend([(newest, "")])
+                return None
+            run = runs.start(
+                selection=selected,
+                print_request=form.print_request(),
+                by=staff_user(request),
+                parameters=parameters,
+                order=order,
+            )
+            self.note(request, [run], gettext_noop("Printed"))
+            if selected.batch:
+                page_of(selected.batch, self.admin_site).note(
+                    request, [selected.batch], gettext_noop("Printed: %(run)s") % {"run": run}
+                )
+        return redirect("admin:jobs_job_change", run.job_id)
+
+    def calibration(self, request: HttpRequest) -> HttpResponse:
+        """A page of rulers and crosses, on the sheet and with the printer's settings that the form has."""
+        data = {**initial_of(PrintRequest()), **request.GET.dict(), "layout": AUTOMATIC}
+        form = PrintForm(data)
+        form.offer(self.brands_to_print(request))
+        if not form.is_valid():
+            raise Http404
+        try:
+            design = form.print_request().design()
+            design.check()
+        except DomainError:
+            raise Http404 from None
+        return pdf(calibration(design), "calibration.pdf")
+
+
+def range_of(batch: BatchRange, form: Any) -> Selection:
+    return selection.of_range(
+        resolve_range(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"])
+    )
+
+
+def brand_alone(batch: BatchRange) -> QuerySet[Brand]:
+    return Brand.objects.filter(pk=batch.brand_id)
+
+
+def opened_values(layout: LabelLayout) -> dict[str, Any]:
+    """What the form says of a saved layout that is chosen."""
+    key, content = str(layout.pk), layouts.content_of(layout)
+    switches = {name.value: name in content.parts for name in SWITCHED}
+    named = {"layout": key, "layout_name": layout.name, "layout_from": f"{key}:{layouts.version_of(layout)}"}
+    return {**named, **switches, "note": content.note, **values_of(content.parts)}
+
+
+def filled(form: Any, layout: LabelLayout, *, is_saved: bool = False) -> Any:
+    """The form with what a saved layout says; unless it `is_saved` just now, with the name that was typed."""
+    opened, _version = form.opened
+    values, data = opened_values(layout), form.data.copy()
+    name = data.get("layout_name", "")
+    if not is_saved and opened and opened.pk == layout.pk:
+        del values["layout_from"]
+    if not is_saved and name and name != (opened.name if opened else ""):
+        del values["layout_name"]
+    for each, value in values.items():
+        if value is False:
+            data.pop(each, None)
+        else:
+            data[each] = value
+    result = type(form)(data)
+    result.offer(form.brands)
+    return result
+
+
+def calibration_address(data: Any) -> str:
+    """Where the rulers and crosses of the form's sheet and printer are."""
+    names = [*PrintForm.SHEET, "sheet", "printer"]
+    requested = {name: data.get(name) for name in names if data.get(name) not in (None, "")}
+    return f"{reverse('admin:authcodes_printrun_calibration')}?{urlencode(requested)}"
+
+
+def request_key(request: HttpRequest, selected: Selection, parameters: dict[str, Any] | None) -> UUID | None:
+    """The same for a second press of the same button of the same page; another one where anything was changed."""
+    press = press_of(request)
+    if press is None:
+        return None
+    requested = {name: request.POST.getlist(name) for name in sorted(request.POST) if name not in IGNORED_FIELDS}
+    content = json.dumps([str(press), selected.brand.pk, parameters, requested], cls=DjangoJSONEncoder, sort_keys=True)
+    return UUID(bytes=hashlib.sha256(content.encode()).digest()[:16])
+
+
+def press_of(request: HttpRequest) -> UUID | None:
+    """What tells one opening of the page from another."""
+    try:
+        return UUID(request.POST.get("press", ""))
+    except ValueError:
+        return None

@@ -1,0 +1,365 @@
+// The print studio: parts of the label that are dragged or moved by arrow keys, the first free label by a click, and all
+// that follows from a change asked for and shown piece by piece. Without this file the same values are fields.
+const PAUSE = 300;
+const STEP = 0.5; // millimetres that an arrow key moves
+const SLACK = 0.021; // lengths that were rounded
+const LENGTHS = ["left", "top", "width", "height"];
+const OWN = "own";
+
+const form = document.getElementById("print_form");
+const layouts = JSON.parse(document.getElementById("studio-layouts").textContent);
+const says = form.dataset;
+const field = (name) => form.elements.namedItem(name);
+const said = (text, values = {}) =>
+  text.replace(/%\((\w+)\)s/g, (_all, name) => values[name] ?? "");
+const rows = [...form.querySelectorAll("[data-row]")];
+const nameOf = (part) => form.querySelector(`[data-row="${part}"] legend`).textContent;
+const picture = () => form.querySelector(".studio-label");
+const boxOf = (part) => form.querySelector(`[data-part="${part}"]`);
+const rounded = (length) => Math.round(length * 100) / 100;
+let chosen = "";
+let waiting = 0;
+let request = new AbortController();
+
+// --- Lengths of a part, in its fields and on the picture
+
+const lengthsOf = (part) => Object.fromEntries(
+  LENGTHS.map((length) => [length, Number(field(`${part}_${part === "qr" && length === "height" ? "width" : length}`)?.value)]),
+);
+
+const place = (part) => {
+  const box = boxOf(part);
+  if (!box) return;
+  const { left, top, width, height } = lengthsOf(part);
+  const values = { x: left, y: top, width: Math.max(0, width), height: Math.max(0, height) };
+  for (const [name, value] of Object.entries(values)) if (Number.isFinite(value)) box.setAttribute(name, value);
+  if (part === chosen) placeHandle();
+};
+
+const placeHandle = () => {
+  const handle = form.querySelector("[data-handle]");
+  const box = boxOf(chosen);
+  if (!handle) return;
+  handle.toggleAttribute("hidden", !box);
+  if (!box) return;
+  const { left, top, width, height } = lengthsOf(chosen);
+  handle.setAttribute("x", left + width - 1.2);
+  handle.setAttribute("y", top + height - 1.2);
+};
+
+const choose = (part) => {
+  chosen = part;
+  for (const button of form.querySelectorAll(".studio-move")) {
+    button.setAttribute("aria-pressed", String(button.dataset.move === part));
+  }
+  for (const box of form.querySelectorAll("[data-part]")) box.classList.toggle("is-chosen", box.dataset.part === part);
+  placeHandle();
+};
+
+// A part that somebody moves or shows is placed by hand from now on, and so are the others, where they are.
+const takeOver = () => {
+  if (field("layout").value === OWN) return;
+  field("layout").value = OWN;
+  form.dataset.layout = OWN;
+};
+
+const shift = (part, changes) => {
+  const now = lengthsOf(part);
+  for (const [length, change] of Object.entries(changes)) {
+    const input = field(`${part}_${length}`);
+    if (input) input.value = rounded(Math.max(length === "width" || length === "height" ? 1 : 0, now[length] + change));
+  }
+  takeOver();
+  place(part);
+  check();
+  soon();
+};
+
+// --- What is wrong with a part, said at once; the server says it again
+
+const tell = (name, text) => {
+  const place_ = form.querySelector(`[data-errors-of="${name}"]`);
+  if (place_ && place_.textContent.trim() !== text) place_.textContent = text;
+};
+
+const meets = (one, other) =>
+  one.left < other.left + other.width - SLACK && other.left < one.left + one.width - SLACK &&
+  one.top < other.top + other.height - SLACK && other.top < one.top + one.height - SLACK;
+
+const problem = (part, box, before, paper) => {
+  if (Object.values(box).some((length) => !Number.isFinite(length))) return "";
+  const smallest = Number(paper.dataset.smallest);
+  if (part === "qr" && box.width < smallest - SLACK) return said(says.saysSmall, { needed: smallest });
+  const [wide, high] = part === "logo" ? [3, 3] : [5, 1.8];
+  if (part !== "qr" && box.width < wide) return said(says.saysWide, { least: wide });
+  if (part !== "qr" && box.height < high) return said(says.saysHigh, { least: high });
+  const over = Math.max(
+    -box.left, -box.top,
+    box.left + box.width - Number(paper.dataset.width), box.top + box.height - Number(paper.dataset.height),
+  );
+  if (over > SLACK) return said(says.saysBeyond, { much: (Math.ceil(over * 10) / 10).toFixed(1) });
+  const covered = before.find(([, other]) => meets(box, other));
+  if (!covered) return "";
+  return covered[0] === "qr" ? says.saysCovers : said(says.saysOverlaps, { part: nameOf(covered[0]) });
+};
+
+const check = () => {
+  const paper = picture();
+  if (!paper || field("layout").value !== OWN) return;
+  const before = [];
+  for (const { dataset: { row: part } } of rows) {
+    const box = boxOf(part);
+    if (!box) continue;
+    const lengths = lengthsOf(part);
+    const text = problem(part, lengths, before, paper);
+    tell(part, text);
+    box.classList.toggle("is-wrong", text !== "");
+    before.push([part, lengths]);
+  }
+};
+
+// What the server said stands at the part already.
+const markWrong = () => {
+  for (const box of form.querySelectorAll("[data-part]")) {
+    const message = form.querySelector(`[data-errors-of="${box.dataset.part}"]`);
+    box.classList.toggle("is-wrong", Boolean(message?.textContent.trim()));
+  }
+};
+
+// --- Dragging
+
+let drag = null;
+
+const scale = () => {
+  const paper = picture();
+  return Number(paper.dataset.width) / paper.getBoundingClientRect().width;
+};
+
+form.addEventListener("pointerdown", (event) => {
+  const part = event.target.dataset?.part;
+  const isHandle = event.target.hasAttribute?.("data-handle");
+  if (!part && !isHandle) return;
+  event.preventDefault();
+  clearTimeout(waiting);
+  request.abort(); // an answer would take away what the pointer holds
+  if (part) choose(part);
+  form.querySelector(`.studio-move[data-move="${chosen}"]`)?.focus({ preventScroll: true });
+  drag = { part: chosen, isHandle, x: event.clientX, y: event.clientY, begin: lengthsOf(chosen), scale: scale() };
+  event.target.setPointerCapture(event.pointerId);
+});
+
+const snapped = (length) => Math.round(length * 10) / 10;
+
+form.addEventListener("pointermove", (event) => {
+  if (!drag) return;
+  const x = (event.clientX - drag.x) * drag.scale;
+  const y = (event.clientY - drag.y) * drag.scale;
+  if (Math.abs(x) < 0.2 && Math.abs(y) < 0.2 && !drag.moved) return;
+  drag.moved = true;
+  const { part, begin } = drag;
+  const set = (length, value) => { if (field(`${part}_${length}`)) field(`${part}_${length}`).value = value; };
+  if (drag.isHandle) {
+    set("width", Math.max(1, snapped(begin.width + (part === "qr" ? Math.max(x, y) : x))));
+    set("height", Math.max(1, snapped(begin.height + y)));
+  } else {
+    set("left", Math.max(0, snapped(begin.left + x)));
+    set("top", Math.max(0, snapped(begin.top + y)));
+  }
+  takeOver();
+  place(part);
+  check();
+});
+
+for (const kind of ["pointerup", "pointercancel"]) {
+  form.addEventListener(kind, () => {
+    if (drag) soon();
+    drag = null;
+  });
+}
+
+// --- Keys
+
+const ARROWS = { ArrowLeft: ["left", "width", -1], ArrowRight: ["left", "width", 1], ArrowUp: ["top", "height", -1], ArrowDown: ["top", "height", 1] };
+
+const moveByKey = (event) => {
+  const arrow = ARROWS[event.key];
+  if (!arrow) return;
+  event.preventDefault();
+  const [where, size, way] = arrow;
+  const part = event.currentTarget.dataset.move;
+  choose(part);
+  const length = event.shiftKey ? (part === "qr" ? "width" : size) : where;
+  shift(part, { [length]: way * STEP });
+};
+
+for (const word of form.querySelectorAll("span[data-move]")) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "studio-move";
+  button.dataset.move = word.dataset.move;
+  button.textContent = word.textContent;
+  button.setAttribute("aria-label", said(says.saysMove, { part: word.textContent }));
+  button.setAttribute("aria-describedby", "studio-keys");
+  button.setAttribute("aria-pressed", "false");
+  button.addEventListener("keydown", moveByKey);
+  button.addEventListener("click", () => choose(word.dataset.move));
+  word.replaceWith(button);
+}
+
+// Return in a field shows what it changes, and prints nothing.
+form.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
+  event.preventDefault();
+  ask();
+});
+
+// --- The sheet, whose first free label is chosen by a click or by keys
+
+const sheet = form.querySelector("[data-sheet]");
+const slots = () => sheet.querySelector("[data-slots]");
+
+const startAt = (number) => {
+  const last = Number(slots().dataset.perPage);
+  const start = Math.min(last, Math.max(1, number));
+  field("start").value = start;
+  for (const slot of slots().querySelectorAll("[data-slot]")) {
+    slot.classList.toggle("is-used", Number(slot.dataset.slot) < start);
+    slot.classList.toggle("is-first", Number(slot.dataset.slot) === start);
+  }
+  describeSheet();
+  soon();
+};
+
+const describeSheet = () => {
+  if (!slots()) return;
+  const start = Number(field("start").value) || 1;
+  const facts = { role: "slider", tabindex: "0", "aria-label": says.saysSlot, "aria-valuemin": 1, "aria-valuemax": slots().dataset.perPage, "aria-valuenow": start };
+  for (const [name, value] of Object.entries(facts)) sheet.setAttribute(name, value);
+};
+
+sheet.addEventListener("click", (event) => {
+  const number = Number(event.target.dataset?.slot);
+  if (number) startAt(number);
+});
+
+sheet.addEventListener("keydown", (event) => {
+  if (!slots()) return;
+  const { across, down, perPage } = slots().dataset;
+  const now = Number(field("start").value) || 1;
+  const to = {
+    ArrowRight: now + Number(across), ArrowLeft: now - Number(across),
+    ArrowDown: now + Number(down), ArrowUp: now - Number(down), Home: 1, End: Number(perPage),
+  }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  startAt(to);
+});
+
+// --- What follows from a change
+
+const show = (html) => {
+  const answer = document.createElement("template");
+  answer.innerHTML = html;
+  const focused = document.activeElement?.id;
+  const again = document.getElementById("id_again")?.checked;
+  for (const piece of answer.content.querySelectorAll("[data-piece]")) {
+    form.querySelector(`[data-piece="${piece.dataset.piece}"]`)?.replaceChildren(...piece.childNodes);
+  }
+  if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus();
+  if (again && document.getElementById("id_again")) document.getElementById("id_again").checked = true;
+  if (field("layout").value !== OWN) adopt(answer.content);
+  else for (const row of rows) place(row.dataset.row);
+  tellErrors(answer.content);
+  choose(chosen);
+  markWrong();
+  describeSheet();
+};
+
+// The boxes of the automatic or the saved layout, for whoever moves them next.
+const adopt = (answer) => {
+  for (const { dataset } of answer.querySelectorAll("[data-boxed]")) {
+    const part = dataset.boxed;
+    for (const length of LENGTHS) {
+      const input = field(`${part}_${length}`);
+      if (input && dataset[length]) input.value = dataset[length];
+    }
+    const centred = field(`${part}_centred`);
+    if (centred) centred.checked = dataset.centred !== undefined;
+    if (layouts[field("layout").value] && field(part)?.type === "checkbox") field(part).checked = dataset.on !== undefined;
+    form.querySelector(`[data-row="${part}"]`).toggleAttribute("data-off", dataset.on === undefined);
+  }
+  const note = answer.querySelector("[data-note]");
+  if (note && layouts[field("layout").value]) field("note").value = note.dataset.note;
+};
+
+const tellErrors = (answer) => {
+  const wrong = new Map();
+  for (const line of answer.querySelectorAll("[data-boxed]")) wrong.set(line.dataset.boxed, "");
+  for (const each of form.querySelectorAll("[data-errors-of]")) wrong.set(each.dataset.errorsOf, "");
+  const invalid = new Set();
+  for (const line of form.querySelectorAll("[data-wrong]")) {
+    const name = line.dataset.wrong;
+    const message = line.querySelector("span").textContent;
+    const [part] = name.split("_");
+    const where = wrong.has(name) ? name : part;
+    wrong.set(where, `${wrong.get(where) ?? ""} ${message}`.trim());
+    invalid.add(name);
+  }
+  for (const [name, text] of wrong) tell(name, text);
+  for (const input of form.elements) {
+    if (!input.name) continue;
+    if (invalid.has(input.name)) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+  }
+};
+
+const ask = async () => {
+  clearTimeout(waiting);
+  const address = new URL(form.dataset.live, window.location.href);
+  for (const [name, value] of new FormData(form)) {
+    if (!["csrfmiddlewaretoken", "press", "again"].includes(name)) address.searchParams.append(name, value);
+  }
+  request.abort();
+  request = new AbortController();
+  try {
+    const answer = await fetch(address, { redirect: "error", signal: request.signal });
+    if (!answer.ok) throw new Error(answer.statusText);
+    show(await answer.text());
+  } catch (error) {
+    if (error.name !== "AbortError") form.dataset.stale = "";
+  }
+};
+const soon = () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(ask, PAUSE);
+};
+
+const changed = ({ target }) => {
+  form.dataset.what = field("what").value;
+  if (target.name === "layout") {
+    const known = layouts[target.value];
+    if (known) {
+      field("layout_name").value = known.name;
+      field("layout_from").value = known.from;
+    } else if (target.value === "") {
+      field("layout_from").value = "";
+    }
+    form.dataset.layout = target.value;
+  }
+  const row = target.closest?.("[data-row]");
+  if (row && target.name) {
+    const part = row.dataset.row;
+    const isPlace = target.name.startsWith(`${part}_`);
+    if (isPlace || layouts[field("layout").value]) takeOver();
+    if (target.type === "checkbox" && target.name === part) row.toggleAttribute("data-off", !target.checked);
+    if (part === "note" && target.name === "note") row.toggleAttribute("data-off", !target.value);
+    if (isPlace) place(part);
+    check();
+  }
+  soon();
+};
+for (const kind of ["input", "change"]) form.addEventListener(kind, changed);
+
+form.classList.add("has-script");
+describeSheet();
+markWrong();

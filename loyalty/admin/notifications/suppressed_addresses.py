@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from loyalty.models.notifications import SuppressedAddress
+from loyalty.models.programme.addresses import SuppressedAddress
 from loyalty.notifications import suppression
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin

@@ -89,7 +89,7 @@ def what_it_gives(milestone: Milestone) -> str:
     """Points, or a thing that a till hands out."""
     if milestone.reward_points:
         return format_points(milestone.reward_points)
-    return _("a reward of the catalogue") if milestone.reward_id else _("a thing with a code for the till")
+    return _("a reward of the catalogue") if milestone.reward_id else _("a reward with a code for the till")
 
 
 def stock_text(left: int | None) -> SafeString | str:

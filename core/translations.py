@@ -26,7 +26,16 @@ class TranslationsField(JSONField):
 
     def __init__(self, *, of: tuple[str, ...] = (), **options: Any) -> None:
         self.of = tuple(of)
-        super().__init__(**{"default": dict, "db_default": {}, "blank": True, "editable": False, **options})
+        super().__init__(
+            **{
+                "verbose_name": _("translations"),
+                "default": dict,
+                "db_default": {},
+                "blank": True,
+                "editable": False,
+                **options,
+            }
+        )
 
     def deconstruct(self) -> Any:
         name, path, args, options = super().deconstruct()

@@ -42,13 +42,15 @@ class Event(models.Model):
         IGNORED = "ignored", _("Ignored (no handler)")
         DEAD = "dead", _("Failed")
 
-    event_id = models.UUIDField(default=uuid.uuid4, help_text=_("The envelope's id, unique per source."))
-    source = models.CharField(max_length=120)
-    detail_type = models.CharField(max_length=64)
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="events", db_index=False)
+    event_id = models.UUIDField(_("event id"), default=uuid.uuid4, help_text=_("The envelope's id, unique per source."))
+    source = models.CharField(_("source"), max_length=120)
+    detail_type = models.CharField(_("kind"), max_length=64)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="events", db_index=False, verbose_name=_("brand")
+    )
     account = models.CharField(max_length=64, blank=True)
     region = models.CharField(max_length=64, blank=True)
-    time = MomentField(default=timezone.now)
+    time = MomentField(_("time"), default=timezone.now)
     lane = models.CharField(
         max_length=10,
         default="points",
@@ -56,30 +58,41 @@ class Event(models.Model):
         help_text=_("Slow kinds of events have lanes of their own."),
     )
     detail = models.JSONField(help_text=_("Arguments and payload. Never contains a bearer token."))
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
-    attempts = models.PositiveIntegerField(default=0)
+    status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.PENDING)
+    attempts = models.PositiveIntegerField(_("attempts"), default=0)
     crashes = models.PositiveSmallIntegerField(
         _("crashes"),
         default=0,
         db_default=0,
         help_text=_("Consecutive attempts during which the worker process died."),
     )
-    due_at = MomentField(default=timezone.now, help_text=_("When it is due. A worker that leases it postpones this."))
-    give_up_at = MomentField(default=default_give_up_at, help_text=_("A failure after this moment is final."))
+    due_at = MomentField(
+        _("due at"), default=timezone.now, help_text=_("When it is due. A worker that leases it postpones this.")
+    )
+    give_up_at = MomentField(
+        _("give up at"), default=default_give_up_at, help_text=_("A failure after this moment is final.")
+    )
     outcome = models.JSONField(null=True, blank=True, help_text=_("The stored response or error."))
     request_id = models.CharField(
-        max_length=64, blank=True, default="", db_default="", help_text=_("The request that caused it.")
+        _("request id"),
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("The request that caused it."),
     )
-    last_error = models.TextField(blank=True)
+    last_error = models.TextField(_("last error"), blank=True)
     on_hold_for = models.BigIntegerField(
         _("held for"), null=True, blank=True, help_text=_("The customer whose confirmed e-mail address it waits for.")
     )
-    created_at = MomentField(default=timezone.now, editable=False)
-    finished_at = MomentField(null=True, blank=True, editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
+    finished_at = MomentField(_("finished at"), null=True, blank=True, editable=False)
 
     objects = EventQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["lane", "due_at"], name="event_due_in_lane", condition=Q(status="pending")),

@@ -9,6 +9,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from brands.models.credentials import ApiKey
 from brands.models.people import User
@@ -66,15 +67,15 @@ class Job(models.Model):
         RUNNING = "running", _("Running")
         DONE = "done", _("Done")
         FAILED = "failed", _("Failed")
-        CANCELLED = "cancelled", _("Cancelled")
+        CANCELLED = "cancelled", pgettext_lazy("job", "Cancelled")
 
     UNFINISHED = (Status.QUEUED, Status.RUNNING)
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="jobs")
-    kind = models.CharField(max_length=32, choices=kinds.choices)
-    title = models.CharField(max_length=200, help_text=_("A short description."))
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="jobs", verbose_name=_("brand"))
+    kind = models.CharField(_("kind"), max_length=32, choices=kinds.choices)
+    title = models.CharField(_("title"), max_length=200, help_text=_("A short description."))
     parameters = models.JSONField(default=dict, editable=False)
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
+    status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.QUEUED)
     done = models.PositiveBigIntegerField(default=0)
     total = models.PositiveBigIntegerField(default=0)
     log = models.TextField(blank=True, help_text=_("Messages of the job, one per line."))
@@ -87,7 +88,7 @@ class Job(models.Model):
         help_text=_("Attempts that ended because the database was unavailable."),
     )
     cancel_requested = models.BooleanField(default=False)
-    result = models.FileField(upload_to="jobs/%Y/%m/", blank=True, max_length=255)
+    result = models.FileField(_("result"), upload_to="jobs/%Y/%m/", blank=True, max_length=255)
     result_name = models.CharField(max_length=200, blank=True, help_text=_("The file's name when it is downloaded."))
     result_bytes = models.PositiveBigIntegerField(_("result bytes"), default=0, db_default=0, editable=False)
     customer = models.ForeignKey(
@@ -100,16 +101,22 @@ class Job(models.Model):
         help_text=_("Whose data it exports."),
         db_index=False,
     )
-    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    created_at = MomentField(default=timezone.now, editable=False)
-    started_at = MomentField(null=True, blank=True)
+    created_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("created by")
+    )
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
+    started_at = MomentField(_("started at"), null=True, blank=True)
     alive_at = MomentField(null=True, blank=True, help_text=_("The worker's last heartbeat."))
-    finished_at = MomentField(null=True, blank=True)
-    expires_at = MomentField(null=True, blank=True, help_text=_("The file is deleted after this time."))
+    finished_at = MomentField(_("finished at"), null=True, blank=True)
+    expires_at = MomentField(
+        _("expires at"), null=True, blank=True, help_text=_("The file is deleted after this time.")
+    )
 
     objects = JobQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("job")
+        verbose_name_plural = _("jobs")
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["brand", "-id"], name="job_of_brand"),

@@ -29,16 +29,16 @@ FORMAT = "Invalid CSV format"
 NO_SKU = "Product SKU not found"
 # Ours, translated when a file is checked.
 PRODUCT_NOT_SOLD = gettext_lazy("This product is no longer sold")
-NO_CODE = gettext_lazy("Auth code not found")
+NO_CODE = gettext_lazy("Code not found")
 SHORTENED = gettext_lazy(
-    "Auth code not found: a spreadsheet shortened this number. Format the column as text and enter the full code."
+    "Code not found: a spreadsheet shortened this number. Format the column as text and enter the full code."
 )
 AMBIGUOUS = gettext_lazy(
-    "Auth code not found: leading zeros may be missing, and more than one code fits. "
+    "Code not found: leading zeros may be missing, and more than one code fits. "
     "Format the column as text and enter the full code."
 )
 ROUNDED_OFF = gettext_lazy(
-    "Auth code not found: a spreadsheet may have rounded this number to 15 digits. "
+    "Code not found: a spreadsheet may have rounded this number to 15 digits. "
     "Format the column as text and enter the full code."
 )
 # %s is a line of the file.

@@ -29,10 +29,12 @@ class BatchRange(models.Model):
         POINTS = "points", _("Scans earn their usual points")
         NOTHING = "nothing", _("Scans earn nothing")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="batches")
-    range_name = models.CharField(max_length=120)
-    product = models.ForeignKey(Product, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")
-    quantity = models.PositiveIntegerField(validators=[MinValueValidator(1)])
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="batches", verbose_name=_("brand"))
+    range_name = models.CharField(_("range name"), max_length=120)
+    product = models.ForeignKey(
+        Product, on_delete=models.PROTECT, null=True, blank=True, related_name="batches", verbose_name=_("product")
+    )
+    quantity = models.PositiveIntegerField(_("quantity"), validators=[MinValueValidator(1)])
     printed_elsewhere = models.BooleanField(
         _("printed elsewhere"),
         default=False,
@@ -40,23 +42,31 @@ class BatchRange(models.Model):
         editable=False,
         help_text=_("Another company printed its codes, and an import brought them in."),
     )
-    prefix = models.CharField(max_length=32, blank=True, db_collation="C")
-    starting_number = models.PositiveBigIntegerField(default=1)
-    number_width = models.PositiveSmallIntegerField(default=10, help_text=_("Digits of the zero-padded number."))
+    prefix = models.CharField(_("prefix"), max_length=32, blank=True, db_collation="C")
+    starting_number = models.PositiveBigIntegerField(_("starting number"), default=1)
+    number_width = models.PositiveSmallIntegerField(
+        _("number width"), default=10, help_text=_("Digits of the zero-padded number.")
+    )
     points_per_scan = models.PositiveIntegerField(
+        _("points per scan"),
         null=True,
         blank=True,
         help_text=_("Leave empty for the product's points, else the member level's, else 1 point."),
     )
     scan_limit = models.PositiveIntegerField(
+        _("scan limit"),
         null=True,
         blank=True,
         default=1,
         validators=[MinValueValidator(1)],
         help_text=_("Leave empty for unlimited scans."),
     )
-    expiration_date = DayField(null=True, blank=True, help_text=_("The last day, in the brand's time zone."))
-    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")
+    expiration_date = DayField(
+        _("expiration date"), null=True, blank=True, help_text=_("The last day, in the brand's time zone.")
+    )
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="batches", verbose_name=_("campaign")
+    )
     after_campaign = models.CharField(
         _("after the campaign"),
         max_length=7,
@@ -66,20 +76,31 @@ class BatchRange(models.Model):
         help_text=_("What scans earn while the campaign is not running: switched off, ended or not started."),
     )
     tag_version = models.PositiveSmallIntegerField(
-        null=True, blank=True, editable=False, help_text=_("Signed batch: version of the secret behind its tags.")
+        _("tag version"),
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Signed batch: version of the secret behind its tags."),
     )
     error_correction = models.CharField(
+        _("error correction"),
         max_length=1,
         choices=ErrorCorrection.choices,
         default=ErrorCorrection.M,
         help_text=_("How much of a QR code can be damaged and still scan. A higher level makes its modules smaller."),
     )
-    first_code = models.CharField(max_length=64, db_collation="C", editable=False)
-    last_code = models.CharField(max_length=64, db_collation="C", editable=False)
-    generated_count = models.PositiveIntegerField(default=0, editable=False)
-    created_at = MomentField(default=timezone.now, editable=False)
+    first_code = models.CharField(_("first code"), max_length=64, db_collation="C", editable=False)
+    last_code = models.CharField(_("last code"), max_length=64, db_collation="C", editable=False)
+    generated_count = models.PositiveIntegerField(_("codes generated"), default=0, editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
     created_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
+        User,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        editable=False,
+        verbose_name=_("created by"),
     )
 
     class Meta:
@@ -130,15 +151,23 @@ class Recall(models.Model):
 
     guarded_by = ("batch",)
 
-    batch = models.OneToOneField(BatchRange, on_delete=models.PROTECT, related_name="recall")
-    recall_id = models.CharField(max_length=64, help_text=_("The number customers and authorities know it by."))
-    contact = models.CharField(max_length=200, help_text=_("Phone, e-mail or page for affected customers."))
-    message = models.TextField(help_text=_("What the customer should do."))
-    reason = models.TextField(help_text=_("For staff only."))
-    recalled_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False)
-    recalled_at = MomentField(default=timezone.now, editable=False)
+    batch = models.OneToOneField(BatchRange, on_delete=models.PROTECT, related_name="recall", verbose_name=_("batch"))
+    recall_id = models.CharField(
+        _("recall id"), max_length=64, help_text=_("The number customers and authorities know it by.")
+    )
+    contact = models.CharField(
+        _("contact"), max_length=200, help_text=_("Phone, e-mail or page for affected customers.")
+    )
+    message = models.TextField(_("message"), help_text=_("What the customer should do."))
+    reason = models.TextField(_("reason"), help_text=_("For staff only."))
+    recalled_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("recalled by")
+    )
+    recalled_at = MomentField(_("recalled at"), default=timezone.now, editable=False)
 
     class Meta:
+        verbose_name = _("recall")
+        verbose_name_plural = _("recalls")
         ordering = ["-recalled_at", "-id"]
 
     def __str__(self) -> str:

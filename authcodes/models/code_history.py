@@ -39,15 +39,25 @@ class CodeChange(models.Model):
         DELIVERED = "delivered", _("Delivered to shops")
         DELIVERY_UNDONE = "delivery_undone", _("Delivery taken back")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
-    batch = models.ForeignKey(BatchRange, on_delete=models.PROTECT, related_name="changes", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
+    )
+    batch = models.ForeignKey(
+        BatchRange, on_delete=models.PROTECT, related_name="changes", db_index=False, verbose_name=_("batch")
+    )
     action_id = models.UUIDField(default=uuid.uuid4)
-    kind = models.CharField(max_length=16, choices=Kind.choices)
-    first_code = models.CharField(max_length=64, db_collation="C")
-    last_code = models.CharField(max_length=64, db_collation="C")
+    kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices)
+    first_code = models.CharField(_("first code"), max_length=64, db_collation="C")
+    last_code = models.CharField(_("last code"), max_length=64, db_collation="C")
     codes = models.PositiveIntegerField(_("number"), help_text=_("How many codes changed."))
     product = models.ForeignKey(
-        Product, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+        Product,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        verbose_name=_("product"),
     )
     upload = models.ForeignKey(
         Import,
@@ -58,8 +68,8 @@ class CodeChange(models.Model):
         db_index=False,
         verbose_name=_("import"),
     )
-    detail = models.TextField(blank=True, help_text=_("What was set."))
-    reason = models.TextField(blank=True)
+    detail = models.TextField(_("detail"), blank=True, help_text=_("What was set."))
+    reason = models.TextField(_("reason"), blank=True)
     changed_by = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False, verbose_name=_("who")
     )
@@ -67,6 +77,7 @@ class CodeChange(models.Model):
 
     class Meta:
         verbose_name = _("code change")
+        verbose_name_plural = _("code changes")
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["batch", "-id"], name="code_change_of_batch"),

@@ -28,20 +28,30 @@ class AuthCodeQuerySet(models.QuerySet["AuthCode"]):
 class AuthCode(models.Model):
     """One printed code. Its state is derived from what it holds and from its batch, never stored twice."""
 
-    code = models.CharField(max_length=64, db_collation="C")
+    code = models.CharField(_("code"), max_length=64, db_collation="C")
     # What the symbol of a code that was printed elsewhere says, the code itself included; null for codes of our own.
     payload = models.CharField(  # noqa: DJ001 - unique where there is one
         _("printed payload"), max_length=MAX_INPUT_LENGTH, null=True, blank=True, editable=False, db_collation="C"
     )
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
-    batch = models.ForeignKey(BatchRange, on_delete=models.PROTECT, related_name="codes", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
+    )
+    batch = models.ForeignKey(
+        BatchRange, on_delete=models.PROTECT, related_name="codes", db_index=False, verbose_name=_("batch")
+    )
     product = models.ForeignKey(
-        Product, on_delete=models.PROTECT, null=True, blank=True, related_name="codes", db_index=False
+        Product,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="codes",
+        db_index=False,
+        verbose_name=_("product"),
     )
     points_per_scan = models.PositiveIntegerField(
-        null=True, blank=True, help_text=_("Leave empty for the batch's points.")
+        _("points per scan"), null=True, blank=True, help_text=_("Leave empty for the batch's points.")
     )
-    scan_count = models.PositiveIntegerField(default=0, editable=False)
+    scan_count = models.PositiveIntegerField(_("scan count"), default=0, editable=False)
     slots_returned = models.PositiveIntegerField(
         _("slots given back"),
         default=0,
@@ -49,18 +59,19 @@ class AuthCode(models.Model):
         editable=False,
         help_text=_("Scans by guests that were not claimed in time."),
     )
-    first_scan_at = MomentField(null=True, blank=True, editable=False)
-    first_scan_location = models.CharField(max_length=200, blank=True, editable=False)
-    deactivated_at = MomentField(null=True, blank=True, editable=False)
-    inventory_location = models.CharField(max_length=120, blank=True)
-    location = models.CharField(max_length=120, blank=True)
-    notes = models.TextField(blank=True)
-    created_at = MomentField(default=timezone.now, editable=False)
+    first_scan_at = MomentField(_("first scan at"), null=True, blank=True, editable=False)
+    first_scan_location = models.CharField(_("first scan location"), max_length=200, blank=True, editable=False)
+    deactivated_at = MomentField(_("deactivated at"), null=True, blank=True, editable=False)
+    inventory_location = models.CharField(_("inventory location"), max_length=120, blank=True)
+    location = models.CharField(_("location"), max_length=120, blank=True)
+    notes = models.TextField(_("notes"), blank=True)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
 
     objects = AuthCodeQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("code")
+        verbose_name_plural = _("codes")
         ordering = ["-id"]
         # Each gives a list's pages in their order, filtered inside of it. None has a column that a scan updates: that
         # update touches no index.

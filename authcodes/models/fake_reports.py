@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from authcodes.models.codes import AuthCode
 from brands.models.people import User
@@ -17,13 +18,15 @@ class FakeReport(models.Model):
     customer_by = ("user",)
 
     class State(models.TextChoices):
-        OPEN = "open", _("Open")
+        OPEN = "open", pgettext_lazy("state of a report", "Open")
         CLOSED = "closed", _("Closed")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
+    )
     code = models.CharField(_("code"), max_length=64, help_text=_("As scanned, shortened."))
     auth_code = models.ForeignKey(
-        AuthCode, on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("auth code")
+        AuthCode, on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("known code")
     )
     user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("customer"))
     place = models.CharField(_("shop or place"), max_length=200)

@@ -33,8 +33,8 @@ class Import(models.Model):
         UNDONE = "undone", _("Undone")
         DISCARDED = "discarded", _("Discarded")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="imports")
-    kind = models.CharField(max_length=7, choices=Kind.choices)
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="imports", verbose_name=_("brand"))
+    kind = models.CharField(_("kind"), max_length=7, choices=Kind.choices)
     product = models.ForeignKey(
         Product,
         on_delete=models.PROTECT,
@@ -42,6 +42,7 @@ class Import(models.Model):
         blank=True,
         related_name="+",
         help_text=_("The product of a list of codes."),
+        verbose_name=_("product"),
     )
     batch_settings = models.JSONField(
         default=dict, db_default={}, editable=False, help_text=_("Of the batch that codes printed elsewhere become.")
@@ -54,29 +55,35 @@ class Import(models.Model):
         editable=False,
         related_name="printed_import",
         help_text=_("The batch that codes printed elsewhere became."),
+        verbose_name=_("batch"),
     )
     is_sequential = models.BooleanField(default=False, db_default=False, editable=False)
     file = models.FileField(
+        _("file"),
         upload_to="imports/%Y/%m/",
         max_length=255,
         help_text=_("Deleted with its rows some weeks after the import ended."),
     )
-    file_name = models.CharField(max_length=200)
+    file_name = models.CharField(_("file name"), max_length=200)
     file_bytes = models.PositiveBigIntegerField(_("file bytes"), default=0, db_default=0, editable=False)
     sha256 = models.CharField(max_length=64, editable=False)
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.CHECKING)
-    problem = models.TextField(blank=True, help_text=_("Why the file was rejected."))
-    rows = models.PositiveIntegerField(default=0)
-    bad_rows = models.PositiveIntegerField(default=0)
-    repaired_rows = models.PositiveIntegerField(default=0, help_text=_("Rows whose leading zeros were restored."))
-    codes = models.PositiveIntegerField(default=0, help_text=_("Codes in the rows without errors."))
+    status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.CHECKING)
+    problem = models.TextField(_("problem"), blank=True, help_text=_("Why the file was rejected."))
+    rows = models.PositiveIntegerField(_("rows"), default=0)
+    bad_rows = models.PositiveIntegerField(_("rows with errors"), default=0)
+    repaired_rows = models.PositiveIntegerField(
+        _("repaired rows"), default=0, help_text=_("Rows whose leading zeros were restored.")
+    )
+    codes = models.PositiveIntegerField(_("codes"), default=0, help_text=_("Codes in the rows without errors."))
     skip_bad = models.BooleanField(default=False)
-    uploaded_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    uploaded_at = MomentField(default=timezone.now, editable=False)
-    committed_at = MomentField(null=True, blank=True)
-    undone_at = MomentField(null=True, blank=True)
+    uploaded_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", verbose_name=_("uploaded by"))
+    uploaded_at = MomentField(_("uploaded at"), default=timezone.now, editable=False)
+    committed_at = MomentField(_("committed at"), null=True, blank=True)
+    undone_at = MomentField(_("undone at"), null=True, blank=True)
 
     class Meta:
+        verbose_name = _("import")
+        verbose_name_plural = _("imports")
         ordering = ["-id"]
         indexes = [models.Index(fields=["brand", "uploaded_at"], name="import_of_brand_by_day")]
         constraints = [

@@ -16,8 +16,8 @@ class CodePrefix(models.Model):
     A trigger refuses a prefix that could write the codes of another brand's: see prefix_is_taken in the database.
     """
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="code_prefixes")
-    prefix = models.CharField(max_length=32, blank=True, db_collation="C")
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="code_prefixes", verbose_name=_("brand"))
+    prefix = models.CharField(_("prefix"), max_length=32, blank=True, db_collation="C")
     reserved_at = MomentField(_("reserved at"), default=timezone.now, editable=False)
     reserved_by = models.ForeignKey(
         User,

@@ -29,7 +29,9 @@ class PrintRun(models.Model):
         CODE = "code", _("Code only: for apps and scanners of your own")
         GS1 = "gs1", _("GS1 Digital Link: opens with any phone camera, and tills read the GTIN")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="print_runs", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="print_runs", db_index=False, verbose_name=_("brand")
+    )
     batch = models.ForeignKey(
         BatchRange,
         on_delete=models.PROTECT,
@@ -38,21 +40,22 @@ class PrintRun(models.Model):
         related_name="print_runs",
         db_index=False,
         help_text=_("Empty for codes from a list, which may come from several batches."),
+        verbose_name=_("batch"),
     )
     what = models.CharField(_("what"), max_length=6, choices=What.choices)
-    first_code = models.CharField(max_length=64, db_collation="C")
-    last_code = models.CharField(max_length=64, db_collation="C")
+    first_code = models.CharField(_("first code"), max_length=64, db_collation="C")
+    last_code = models.CharField(_("last code"), max_length=64, db_collation="C")
     codes = models.PositiveIntegerField(_("number"), help_text=_("Number of codes."))
     settings = models.JSONField(default=dict, editable=False)
-    job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="print_run")
+    job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="print_run", verbose_name=_("job"))
     sha256 = models.CharField(_("SHA-256 of the file"), max_length=64, blank=True)
     manifest_sha256 = models.CharField(_("SHA-256 of the manifest"), max_length=64, blank=True)
-    pages = models.PositiveIntegerField(null=True, blank=True, help_text=_("For label sheets."))
+    pages = models.PositiveIntegerField(_("pages"), null=True, blank=True, help_text=_("For label sheets."))
     read_back = models.PositiveIntegerField(
-        null=True, blank=True, help_text=_("Codes that were read back from the output and matched.")
+        _("read back"), null=True, blank=True, help_text=_("Codes that were read back from the output and matched.")
     )
     pages_read = models.PositiveIntegerField(
-        null=True, blank=True, help_text=_("Pages that were read back from the finished file.")
+        _("pages read"), null=True, blank=True, help_text=_("Pages that were read back from the finished file.")
     )
     started_by = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("who")
@@ -70,6 +73,7 @@ class PrintRun(models.Model):
 
     class Meta:
         verbose_name = _("print run")
+        verbose_name_plural = _("print runs")
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["brand", "-id"], name="print_run_of_brand"),
@@ -93,7 +97,9 @@ class PrintRun(models.Model):
 class Printer(models.Model):
     """A printer of the brand's, and what makes up for it: how far it is off, to the right and down, and its scale."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="printers", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="printers", db_index=False, verbose_name=_("brand")
+    )
     name = models.CharField(_("name"), max_length=60, help_text=_("A name that staff know, such as “Warehouse, left”."))
     offset_x = models.DecimalField(
         _("shift to the right, in mm"),
@@ -115,6 +121,7 @@ class Printer(models.Model):
 
     class Meta:
         verbose_name = _("printer")
+        verbose_name_plural = _("printers")
         ordering = ["name", "id"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "name"], name="printer_name_unique_in_brand"),

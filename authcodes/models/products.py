@@ -17,13 +17,14 @@ from core.translations import TranslationsField
 class Product(models.Model):
     """A thing a brand sells."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="products")
-    sku = models.CharField(max_length=64)
-    title = models.CharField(max_length=200)
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="products", verbose_name=_("brand"))
+    sku = models.CharField(_("SKU"), max_length=64)
+    title = models.CharField(_("title"), max_length=200)
     retail_price = models.DecimalField(
-        max_digits=12, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
+        _("retail price"), max_digits=12, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
     )
     redeem_point_value = models.PositiveIntegerField(
+        _("points per scan"),
         null=True,
         blank=True,
         help_text=_(
@@ -31,6 +32,7 @@ class Product(models.Model):
         ),
     )
     gtin = models.CharField(
+        _("GTIN"),
         max_length=14,
         blank=True,
         validators=[RegexValidator(r"^([0-9]{8}|[0-9]{12,14})$", _("8, 12, 13 or 14 digits.")), validate_check_digit],
@@ -44,7 +46,12 @@ class Product(models.Model):
         verbose_name=_("picture"),
     )
     category = models.CharField(
-        max_length=80, blank=True, default="", db_default="", help_text=_("For earning rules, such as Serums.")
+        _("category"),
+        max_length=80,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("For earning rules, such as Serums."),
     )
     tags = ArrayField(
         models.CharField(max_length=40),
@@ -53,6 +60,7 @@ class Product(models.Model):
         default=list,
         db_default=[],
         help_text=_("For earning rules; separate them with commas."),
+        verbose_name=_("tags"),
     )
     is_active = models.BooleanField(
         _("sold"),
@@ -60,10 +68,14 @@ class Product(models.Model):
         help_text=_("Untick for a product that is no longer sold. Its codes stay genuine, but scans earn no points."),
     )
     translations = TranslationsField(of=("title",))
-    created_at = MomentField(default=timezone.now, editable=False)
-    updated_at = MomentField(db_default=Now(), editable=False, help_text=_("Set by the database with every change."))
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
+    updated_at = MomentField(
+        _("updated at"), db_default=Now(), editable=False, help_text=_("Set by the database with every change.")
+    )
 
     class Meta:
+        verbose_name = _("product")
+        verbose_name_plural = _("products")
         ordering = ["title", "id"]
         indexes = [
             models.Index(fields=["brand", "updated_at"], name="product_updated"),

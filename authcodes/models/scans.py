@@ -51,41 +51,69 @@ class Scan(models.Model):
         LIMITED = "limited", _("Point limit reached")
 
     scan_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
-    auth_code = models.ForeignKey(AuthCode, on_delete=models.PROTECT, null=True, related_name="scans", db_index=False)
-    code = models.CharField(max_length=64, help_text=_("As scanned, shortened."))
-    user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="scans", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("brand")
+    )
+    auth_code = models.ForeignKey(
+        AuthCode, on_delete=models.PROTECT, null=True, related_name="scans", db_index=False, verbose_name=_("code")
+    )
+    code = models.CharField(_("code"), max_length=64, help_text=_("As scanned, shortened."))
+    user = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="scans", db_index=False, verbose_name=_("customer")
+    )
     # Copies from the moment of the scan: reports need no join, and a later assignment does not rewrite history.
     batch = models.ForeignKey(
-        BatchRange, on_delete=models.DO_NOTHING, null=True, related_name="+", db_index=False, db_constraint=False
+        BatchRange,
+        on_delete=models.DO_NOTHING,
+        null=True,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+        verbose_name=_("batch"),
     )
     product = models.ForeignKey(
-        Product, on_delete=models.DO_NOTHING, null=True, related_name="+", db_index=False, db_constraint=False
+        Product,
+        on_delete=models.DO_NOTHING,
+        null=True,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+        verbose_name=_("product"),
     )
     campaign = models.ForeignKey(
-        Campaign, on_delete=models.DO_NOTHING, null=True, related_name="+", db_index=False, db_constraint=False
+        Campaign,
+        on_delete=models.DO_NOTHING,
+        null=True,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+        verbose_name=_("campaign"),
     )
-    outcome = models.CharField(max_length=7, choices=Outcome.choices)
-    reason = models.CharField(max_length=20, choices=Reason.choices)
-    points_status = models.CharField(max_length=16, choices=PointsStatus.choices)
+    outcome = models.CharField(_("outcome"), max_length=7, choices=Outcome.choices)
+    reason = models.CharField(_("reason"), max_length=20, choices=Reason.choices)
+    points_status = models.CharField(_("points status"), max_length=16, choices=PointsStatus.choices)
     unconfirmed = models.BooleanField(
         _("e-mail address not confirmed"),
         default=False,
         db_default=False,
         help_text=_("The brand requires a confirmed e-mail address, and the customer's was not confirmed."),
     )
-    points_promised = models.DecimalField(max_digits=10, decimal_places=2, default=0)
-    points_awarded = models.DecimalField(max_digits=10, decimal_places=2, default=0)
-    scan_count = models.PositiveIntegerField(default=0, help_text=_("Number of scans of the code, including this one."))
+    points_promised = models.DecimalField(_("points promised"), max_digits=10, decimal_places=2, default=0)
+    points_awarded = models.DecimalField(_("points awarded"), max_digits=10, decimal_places=2, default=0)
+    scan_count = models.PositiveIntegerField(
+        _("scan count"), default=0, help_text=_("Number of scans of the code, including this one.")
+    )
     latitude = models.FloatField(null=True)
     longitude = models.FloatField(null=True)
-    location = models.CharField(max_length=200, blank=True, help_text=_("City, region."))
+    location = models.CharField(_("location"), max_length=200, blank=True, help_text=_("City, region."))
     located_at = MomentField(null=True)
-    device = models.CharField(max_length=120, blank=True)
-    app_version = models.CharField(max_length=40, blank=True)
-    scanned_at = MomentField(default=timezone.now)
+    device = models.CharField(_("device"), max_length=120, blank=True)
+    app_version = models.CharField(_("app version"), max_length=40, blank=True)
+    scanned_at = MomentField(_("scanned at"), default=timezone.now)
 
     class Meta:
+        verbose_name = _("scan")
+        verbose_name_plural = _("scans")
         ordering = ["-scanned_at", "-scan_id"]
         indexes = [
             models.Index(fields=["auth_code", "-scanned_at"], name="scan_of_code"),

@@ -9,7 +9,6 @@ from functools import lru_cache
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from authcodes.dashboard.sources import groups
 from brands.models.tenants import Brand
@@ -81,11 +80,7 @@ def meant(typed: str, known: Sequence[str]) -> list[str]:
         return [typed]
     result = _matching(typed, known)
     if len(result) > MAX_MATCHES:
-        terms = ngettext(
-            "More than %(most)d place matches “%(typed)s”. Type more of the name.",
-            "More than %(most)d places match “%(typed)s”. Type more of the name.",
-            MAX_MATCHES,
-        )
+        terms = _("More than %(most)d places match “%(typed)s”. Type more of the name.")
         raise TooManyPlaces(terms % {"most": MAX_MATCHES, "typed": typed}, details={"field": "location"})
     return result
 

@@ -23,15 +23,20 @@ class AuditLogEntry(models.Model):
     api_key = models.ForeignKey(
         ApiKey, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("API key")
     )
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="audit_entries")
-    kind = models.CharField(max_length=100, help_text=_("The changed row's model: app.model"))
-    row_id = models.CharField(max_length=64)
-    row_name = models.CharField(_("what"), max_length=200, help_text=_("The row's name at the time."))
-    action = models.CharField(max_length=200)
-    changes = models.JSONField(
-        default=dict, encoder=DjangoJSONEncoder, help_text=_("Of each changed field the value before and after.")
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, null=True, related_name="audit_entries", verbose_name=_("brand")
     )
-    reason = models.TextField(blank=True)
+    kind = models.CharField(_("kind"), max_length=100, help_text=_("The changed row's model: app.model"))
+    row_id = models.CharField(_("row id"), max_length=64)
+    row_name = models.CharField(_("what"), max_length=200, help_text=_("The row's name at the time."))
+    action = models.CharField(_("action"), max_length=200)
+    changes = models.JSONField(
+        _("changes"),
+        default=dict,
+        encoder=DjangoJSONEncoder,
+        help_text=_("Of each changed field the value before and after."),
+    )
+    reason = models.TextField(_("reason"), blank=True)
     request_id = models.CharField(_("request id"), max_length=64, blank=True)
 
     class Meta:

@@ -28,10 +28,10 @@ class ApiKey(models.Model):
         CODES = "codes", _("Codes: generate, assign, switch off")
         ADMIN = "admin", _("Admin: products, rewards, recalls")
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="api_keys")
-    kind = models.CharField(max_length=3, choices=Kind.choices)
-    name = models.CharField(max_length=120)
-    prefix = models.CharField(max_length=16, editable=False, help_text=_("The visible start of the key."))
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="api_keys", verbose_name=_("brand"))
+    kind = models.CharField(_("kind"), max_length=3, choices=Kind.choices)
+    name = models.CharField(_("name"), max_length=120)
+    prefix = models.CharField(_("prefix"), max_length=16, editable=False, help_text=_("The visible start of the key."))
     digest = models.BinaryField(max_length=32, editable=False)
     scopes = ArrayField(
         models.CharField(max_length=10, choices=Scope.choices),
@@ -49,10 +49,10 @@ class ApiKey(models.Model):
         blank=True,
         help_text=_("IP addresses or networks such as 203.0.113.0/24. Leave empty to allow every network."),
     )
-    created_at = MomentField(default=timezone.now, editable=False)
-    last_used_at = MomentField(null=True, blank=True, editable=False)
-    expires_at = MomentField(null=True, blank=True)
-    revoked_at = MomentField(null=True, blank=True, editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
+    last_used_at = MomentField(_("last used at"), null=True, blank=True, editable=False)
+    expires_at = MomentField(_("expires at"), null=True, blank=True)
+    revoked_at = MomentField(_("revoked at"), null=True, blank=True, editable=False)
     of_scan_page = models.BooleanField(
         _("of the scan page"),
         default=False,
@@ -62,6 +62,7 @@ class ApiKey(models.Model):
 
     class Meta:
         verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
         ordering = ["-created_at", "-id"]
         constraints = [
             models.UniqueConstraint(fields=["digest"], name="api_key_digest_unique"),

@@ -30,17 +30,24 @@ class User(AbstractBaseUser, PermissionsMixin):
     guarded_by = ("registered_brand", "staff_roles", "points_rows", "audit_entries")
 
     email = models.EmailField(
-        max_length=254, unique=True, error_messages={"unique": _("This e-mail address is taken.")}
+        _("e-mail address"), max_length=254, unique=True, error_messages={"unique": _("This e-mail address is taken.")}
     )
-    first_name = models.CharField(max_length=150, blank=True)
-    last_name = models.CharField(max_length=150, blank=True)
+    first_name = models.CharField(_("first name"), max_length=150, blank=True)
+    last_name = models.CharField(_("last name"), max_length=150, blank=True)
     registered_brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, null=True, blank=True, related_name="registered_users"
+        Brand,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="registered_users",
+        verbose_name=_("registered brand"),
     )
-    is_staff = models.BooleanField(default=False, help_text=_("May log in to the portal."))
-    is_active = models.BooleanField(default=True, help_text=_("Untick to block this account from the next request on."))
+    is_staff = models.BooleanField(_("works for a brand"), default=False, help_text=_("May log in to the portal."))
+    is_active = models.BooleanField(
+        _("active"), default=True, help_text=_("Untick to block this account from the next request on.")
+    )
     last_login = MomentField(_("last login"), null=True, blank=True)
-    date_joined = MomentField(default=timezone.now, editable=False)
+    date_joined = MomentField(_("date joined"), default=timezone.now, editable=False)
     email_verified_at = MomentField(
         _("address verified"),
         null=True,
@@ -68,6 +75,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     REQUIRED_FIELDS = []
 
     class Meta:
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
         ordering = ["email"]
         constraints = [
             models.CheckConstraint(
@@ -101,11 +110,13 @@ class StaffRole(models.Model):
         PRINTER = "printer", _("Printer (codes and print)")
         SUPPORT = "support", _("Support (read and search)")
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="staff_roles")
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="staff_roles")
-    role = models.CharField(max_length=10, choices=Role.choices)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="staff_roles", verbose_name=_("user"))
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="staff_roles", verbose_name=_("brand"))
+    role = models.CharField(_("role"), max_length=10, choices=Role.choices)
 
     class Meta:
+        verbose_name = _("staff role")
+        verbose_name_plural = _("staff roles")
         ordering = ["brand_id", "user_id"]
         constraints = [
             models.UniqueConstraint(fields=["user", "brand"], name="one_role_per_brand"),

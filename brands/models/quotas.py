@@ -65,7 +65,7 @@ class BrandQuota(models.Model):
         MAILS = "mails", _("E-mails a day")
         BROADCASTS = "broadcasts", _("Messages of broadcasts a day")
 
-    brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="quotas")
+    brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="quotas", verbose_name=_("brand"))
     resource = models.CharField(_("resource"), max_length=10, choices=Resource.choices)
     limit = models.PositiveBigIntegerField(
         _("limit"),

@@ -1,45 +1,22 @@
 """Brands, their hostnames and their pictures."""
 
 import uuid
-from typing import Any
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from django.contrib.postgres.fields import ArrayField
-from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator, URLValidator
-from django.db import connection, models
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from brands.models.brand_fields import colour_field, link_field, validate_time_zone
 from brands.models.level_periods import LevelPeriodModel, shorter_than_period
 from core import currencies
 from core.moments import MomentField
 from core.web.web_origins import MAX_ORIGIN_LENGTH, validate_web_origin
 
-# Names that Python finds in the system's files, and that mean another place on another host, or none.
-NO_PLACES = {"localtime", "posixrules", "Factory"}
 MAX_WEB_ORIGINS = 20
-KNOWN_ZONE = "SELECT EXISTS (SELECT 1 FROM pg_timezone_names WHERE name = %s)"
-
-
-def validate_time_zone(name: str) -> None:
-    """Python and PostgreSQL have a list each, and both have to cut a brand's days."""
-    known = name in available_timezones() - NO_PLACES
-    if known:
-        with connection.cursor() as cursor:
-            cursor.execute(KNOWN_ZONE, [name])
-            known = cursor.fetchone()[0]
-    if not known:
-        raise ValidationError(
-            _("%(name)s is not a valid time zone. Use a name such as Europe/Berlin."), params={"name": name}
-        )
-
-
-def colour_field(name: Any, default: str, text: Any) -> "models.CharField[str, str]":
-    """A colour as `#rrggbb`; nothing else may get into a style sheet or a wallet pass."""
-    known = RegexValidator(r"^#[0-9a-f]{6}\Z", _("Enter a colour such as #1a2b3c."))
-    return models.CharField(name, max_length=7, default=default, validators=[known], help_text=text)
 
 
 class Picture(models.Model):
@@ -68,18 +45,6 @@ class Picture(models.Model):
         return f"{self.width} x {self.height}"
 
 
-def link_field(name: Any, help_text: Any) -> Any:
-    """The address of a page of the brand's own; https alone. Empty: there is none."""
-    return models.CharField(
-        name,
-        max_length=500,
-        blank=True,
-        db_default="",
-        validators=[URLValidator(schemes=["https"], message=_("Enter an address that begins with https://."))],
-        help_text=help_text,
-    )
-
-
 class Brand(LevelPeriodModel):
     """A tenant: everything else belongs to exactly one."""
 
@@ -105,10 +70,12 @@ class Brand(LevelPeriodModel):
         DAY = "day", _("On the birthday")
         MONTH = "month", _("On the first day of the birthday's month")
 
-    name = models.CharField(max_length=120)
-    slug = models.SlugField(max_length=60, unique=True)
-    time_zone = models.CharField(max_length=64, default="UTC", validators=[validate_time_zone])
-    support_email = models.EmailField(help_text=_("Shown to customers whose code is not recognised."))
+    name = models.CharField(_("name"), max_length=120)
+    slug = models.SlugField(_("slug"), max_length=60, unique=True)
+    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC", validators=[validate_time_zone])
+    support_email = models.EmailField(
+        _("support e-mail address"), help_text=_("Shown to customers whose code is not recognised.")
+    )
     currency = models.CharField(
         _("currency"),
         max_length=3,
@@ -118,16 +85,30 @@ class Brand(LevelPeriodModel):
         help_text=_("The currency of orders. Orders in other currencies earn points only if you enter a rate."),
     )
     loyalty_active = models.BooleanField(
-        default=True, help_text=_("If unticked, codes can still be scanned but nothing earns points.")
+        _("loyalty programme active"),
+        default=True,
+        help_text=_("If unticked, codes can still be scanned but nothing earns points."),
     )
     auto_enroll = models.BooleanField(
-        default=True, help_text=_("Enrol customers automatically at their first qualifying action.")
+        _("automatic enrolment"),
+        default=True,
+        help_text=_("Enrol customers automatically at their first qualifying action."),
     )
     daily_point_limit = models.DecimalField(
-        max_digits=10, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
+        _("daily point limit"),
+        max_digits=10,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
     )
     monthly_point_limit = models.DecimalField(
-        max_digits=10, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
+        _("monthly point limit"),
+        max_digits=10,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
     )
     max_points_per_scan = models.PositiveIntegerField(
         _("max points per scan"),
@@ -152,9 +133,10 @@ class Brand(LevelPeriodModel):
         ),
     )
     points_expire = models.CharField(
-        max_length=10, choices=Expiry.choices, default=Expiry.NEVER, db_default=Expiry.NEVER.value
+        _("points expire"), max_length=10, choices=Expiry.choices, default=Expiry.NEVER, db_default=Expiry.NEVER.value
     )
     points_expire_after = models.PositiveIntegerField(
+        _("points expire after"),
         default=0,
         db_default=0,
         help_text=_(
@@ -162,6 +144,7 @@ class Brand(LevelPeriodModel):
         ),
     )
     expiry_warning_days = models.PositiveIntegerField(
+        _("expiry warning days"),
         default=14,
         db_default=14,
         validators=[MaxValueValidator(90)],
@@ -257,9 +240,11 @@ class Brand(LevelPeriodModel):
     )
     # Whether there is any LegalText: only then anything looks for them.
     has_legal_texts = models.BooleanField(default=False, db_default=False, editable=False)
-    created_at = MomentField(default=timezone.now, editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
 
     class Meta:
+        verbose_name = _("brand")
+        verbose_name_plural = _("brands")
         ordering = ["name", "id"]
         constraints = [
             *(
@@ -324,17 +309,22 @@ class Brand(LevelPeriodModel):
 class BrandHostname(models.Model):
     """A hostname that belongs to a brand: its apps' origin, its scan pages, its printed codes."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="hostnames")
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="hostnames", verbose_name=_("brand"))
     hostname = models.CharField(
+        _("hostname"),
         max_length=253,
         unique=True,
         validators=[
             RegexValidator(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$", _("Enter the hostname in lowercase."))
         ],
     )
-    is_primary = models.BooleanField(default=False, help_text=_("The hostname that new QR codes are printed with."))
+    is_primary = models.BooleanField(
+        _("primary"), default=False, help_text=_("The hostname that new QR codes are printed with.")
+    )
 
     class Meta:
+        verbose_name = _("hostname")
+        verbose_name_plural = _("hostnames")
         ordering = ["hostname"]
         constraints = [
             models.UniqueConstraint(

@@ -5,4 +5,4 @@ from django.utils.translation import gettext_lazy as _
 class StaffLoginConfig(AppConfig):
     name = "brands.staff_login"
     label = "staff_login"
-    verbose_name = _("Staff sign-in")
+    verbose_name = _("Staff login")

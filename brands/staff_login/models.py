@@ -29,7 +29,7 @@ class SignInSettings(models.Model):
     oidc_active = models.BooleanField(
         _("identity provider active"),
         default=False,
-        help_text=_("Staff may also sign in through the identity provider, and then see this brand only."),
+        help_text=_("Staff may also log in through the identity provider, and then see this brand only."),
     )
     oidc_issuer = models.CharField(
         _("issuer"),
@@ -41,8 +41,8 @@ class SignInSettings(models.Model):
     oidc_client_secret = EncryptedTextField(_("client secret"), blank=True, default="")
 
     class Meta:
-        verbose_name = _("staff sign-in")
-        verbose_name_plural = _("staff sign-in")
+        verbose_name = _("staff login")
+        verbose_name_plural = _("staff login")
         ordering = ["brand_id"]
         constraints = [
             models.CheckConstraint(
@@ -54,7 +54,7 @@ class SignInSettings(models.Model):
         ]
 
     def __str__(self) -> str:
-        return str(_("Staff sign-in of %(brand)s") % {"brand": self.brand})
+        return str(_("Staff login of %(brand)s") % {"brand": self.brand})
 
 
 class Factor(models.Model):

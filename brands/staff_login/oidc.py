@@ -89,7 +89,7 @@ class ProviderSlots:
             is_reserved_for_other_brands = brand_id in slow and len(self._taken & slow) >= MAX_AT_ONCE - 1
             if brand_id in self._taken or len(self._taken) >= MAX_AT_ONCE or is_reserved_for_other_brands:
                 raise Unavailable(
-                    _("A sign-in with the identity provider is already in progress."), retry_after=RETRY_SECONDS
+                    _("A login with the identity provider is already in progress."), retry_after=RETRY_SECONDS
                 )
             self._taken.add(brand_id)
         try:

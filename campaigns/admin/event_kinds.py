@@ -57,8 +57,6 @@ class EventKindFields(TenantInline):
     model = EventKindField
     form = EventKindFieldForm
     formset = EventKindFieldForms
-    verbose_name = gettext_lazy("field")
-    verbose_name_plural = gettext_lazy("fields of the payload")
     fields = ("name", "label", "type", "required", "options")
 
 

@@ -91,7 +91,7 @@ class CampaignChoice(DraftForm):
         )
         self.fields["instead_of"].help_text = _(
             "What this campaign really paid is left out, as if the other one had run instead. What the tried campaign "
-            "paid itself always is."
+            "itself really paid is always left out."
         )
 
     def draft(self) -> Draft:

@@ -9,7 +9,6 @@ from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -18,6 +17,7 @@ from brands.models.tenants import Brand
 from campaigns.admin.rules import value_choices
 from campaigns.admin.segment_form import SegmentForm
 from campaigns.segments import member_conditions, preview, sentences, uses
+from campaigns.segments.ages import age_text
 from campaigns.segments.fields import MEMBER_FIELDS
 from campaigns.segments.preview import Preview
 from core.numbers import grouped
@@ -81,7 +81,7 @@ class SegmentAdmin(TenantAdmin):
     def age(self, segment: Segment) -> str:
         if segment.evaluated_at is None:
             return _("Within a minute")
-        return _("%(time)s ago") % {"time": timesince(segment.evaluated_at, timezone.now())}
+        return age_text(segment.evaluated_at, at=timezone.now())
 
     @display(description=gettext_lazy("problem"))
     def problem(self, segment: Segment) -> str:

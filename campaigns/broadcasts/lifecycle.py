@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.models.people import User
 from campaigns.broadcasts import texts
@@ -28,6 +28,15 @@ MAX_AHEAD = timedelta(days=366)
 AT_ONCE = 100  # begun in one run of the task
 WAITING = (State.PLANNED, State.SENDING)
 STARTABLE = (State.DRAFT, State.FAILED)
+# Why something can no longer be done to a broadcast.
+STATE_MESSAGES = {
+    State.DRAFT: gettext_lazy("This broadcast is a draft by now."),
+    State.PLANNED: gettext_lazy("This broadcast is planned by now."),
+    State.SENDING: gettext_lazy("This broadcast is being sent by now."),
+    State.SENT: gettext_lazy("This broadcast was sent already."),
+    State.CANCELLED: gettext_lazy("This broadcast was cancelled."),
+    State.FAILED: gettext_lazy("This broadcast was interrupted."),
+}
 
 
 def save(broadcast: Broadcast) -> None:
@@ -161,6 +170,5 @@ def locked(pk: int, *states: str) -> Broadcast:
     if row is None:
         raise Invalid(_("This broadcast was deleted."))
     if row.state not in states:
-        message = _("This broadcast is %(state)s by now.")
-        raise Invalid(message % {"state": str(row.get_state_display()).lower()})
+        raise Invalid(str(STATE_MESSAGES[State(row.state)]))
     return row

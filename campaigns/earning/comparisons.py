@@ -242,10 +242,9 @@ def texts(value: Any) -> tuple[str, ...]:
     return _listed(value, _word)
 
 
-_L = gettext_lazy
-EQUAL = ("is", _L("is"), lambda value, expected: value == expected)
-AT_LEAST = ("at_least", _L("is at least"), lambda value, expected: value >= expected)
-AT_MOST = ("at_most", _L("is at most"), lambda value, expected: value <= expected)
+EQUAL = ("is", gettext_lazy("is"), lambda value, expected: value == expected)
+AT_LEAST = ("at_least", gettext_lazy("is at least"), lambda value, expected: value >= expected)
+AT_MOST = ("at_most", gettext_lazy("is at most"), lambda value, expected: value <= expected)
 
 
 def _between(value: Any, expected: tuple[Any, Any]) -> bool:
@@ -254,55 +253,61 @@ def _between(value: Any, expected: tuple[Any, Any]) -> bool:
 
 def _numeric(one: Callable[[Any], Any]) -> list[Operator]:
     simple = [Operator(name, label, one, _compared(test), "number") for name, label, test in (EQUAL, AT_LEAST, AT_MOST)]
-    return [*simple, Operator("between", _L("is between"), pair(one), _compared(_between), "numbers")]
+    return [*simple, Operator("between", gettext_lazy("is between"), pair(one), _compared(_between), "numbers")]
 
 
 _EVERY = Operator(
-    "every", _L("is every"), _step, _compared(lambda value, step: value > 0 and value % step == 0), "number"
+    "every", gettext_lazy("is every"), _step, _compared(lambda value, step: value > 0 and value % step == 0), "number"
 )
 OPERATORS: dict[Type, dict[str, Operator]] = {
     type_: {operator.name: operator for operator in operators}
     for type_, operators in {
         Type.IDS: [
-            Operator("in", _L("is one of"), lambda value: _listed(value, _id), _in, "choices"),
-            Operator("not_in", _L("is none of"), lambda value: _listed(value, _id), _not_in, "choices"),
+            Operator("in", gettext_lazy("is one of"), lambda value: _listed(value, _id), _in, "choices"),
+            Operator("not_in", gettext_lazy("is none of"), lambda value: _listed(value, _id), _not_in, "choices"),
         ],
         Type.TEXTS: [
-            Operator("in", _L("is one of"), texts, _in, "words"),
-            Operator("not_in", _L("is none of"), texts, _not_in, "words"),
-            Operator("all_of", _L("has all of"), texts, _has_all, "words"),
-            Operator("starts", _L("begins with"), texts, _starts, "words"),
+            Operator("in", gettext_lazy("is one of"), texts, _in, "words"),
+            Operator("not_in", gettext_lazy("is none of"), texts, _not_in, "words"),
+            Operator("all_of", gettext_lazy("has all of"), texts, _has_all, "words"),
+            Operator("starts", gettext_lazy("begins with"), texts, _starts, "words"),
         ],
         Type.NUMBER: _numeric(number),
         Type.INTEGER: _numeric(_whole),
         Type.COUNT: [*_numeric(count), _EVERY],
         Type.SWITCH: [Operator(EQUAL[0], EQUAL[1], _switch, _compared(EQUAL[2]), "switch")],
         Type.FIELD_OPTION: [
-            Operator("in", _L("is one of"), texts, _in, "options"),
-            Operator("not_in", _L("is none of"), texts, _not_in, "options"),
+            Operator("in", gettext_lazy("is one of"), texts, _in, "options"),
+            Operator("not_in", gettext_lazy("is none of"), texts, _not_in, "options"),
         ],
         Type.WEEKDAY: [
-            Operator("in", _L("is one of"), lambda value: _listed(value, _weekday), _in, "weekdays"),
-            Operator("not_in", _L("is none of"), lambda value: _listed(value, _weekday), _not_in, "weekdays"),
+            Operator("in", gettext_lazy("is one of"), lambda value: _listed(value, _weekday), _in, "weekdays"),
+            Operator("not_in", gettext_lazy("is none of"), lambda value: _listed(value, _weekday), _not_in, "weekdays"),
         ],
         Type.TIME: [
-            Operator("between", _L("is between"), pair(_time, may_turn=True), _compared(_time_between), "times")
+            Operator(
+                "between", gettext_lazy("is between"), pair(_time, may_turn=True), _compared(_time_between), "times"
+            )
         ],
         Type.DAY: [
-            Operator("from", _L("is from"), _day, _compared(lambda value, expected: value >= expected), "day"),
-            Operator("until", _L("is until"), _day, _compared(lambda value, expected: value <= expected), "day"),
-            Operator("between", _L("is between"), pair(_day), _compared(_between), "days"),
+            Operator(
+                "from", gettext_lazy("is from"), _day, _compared(lambda value, expected: value >= expected), "day"
+            ),
+            Operator(
+                "until", gettext_lazy("is until"), _day, _compared(lambda value, expected: value <= expected), "day"
+            ),
+            Operator("between", gettext_lazy("is between"), pair(_day), _compared(_between), "days"),
         ],
         Type.LEVEL: [
-            Operator("in", _L("is one of"), texts, _level_in, "words"),
-            Operator("not_in", _L("is none of"), texts, _level_not_in, "words"),
-            Operator("at_least", _L("is at least"), _word, _level_at_least, "word"),
+            Operator("in", gettext_lazy("is one of"), texts, _level_in, "words"),
+            Operator("not_in", gettext_lazy("is none of"), texts, _level_not_in, "words"),
+            Operator("at_least", gettext_lazy("is at least"), _word, _level_at_least, "word"),
         ],
         Type.PLACE: [
-            Operator("within", _L("is within"), _circle, _compared(_within), "circle"),
+            Operator("within", gettext_lazy("is within"), _circle, _compared(_within), "circle"),
             Operator(
                 "outside",
-                _L("is outside"),
+                gettext_lazy("is outside"),
                 _circle,
                 _compared(lambda value, circle: not _within(value, circle)),
                 "circle",

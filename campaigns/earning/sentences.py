@@ -5,18 +5,48 @@ from typing import Any
 from django.utils import formats
 from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, ngettext_lazy
 
 from brands.models.tenants import Brand
 from campaigns.earning import choices, conditions, limits, own_fields
 from campaigns.earning.comparisons import OPERATORS
 from campaigns.earning.conditions import ANY, NONE, ConditionsError, Group, Row
 from campaigns.earning.fields import Type
-from campaigns.earning.limits import EVENTS, MONEY, RULE, Limit, LimitsError
-from campaigns.models.earning_rules import EarningRule
+from campaigns.earning.limits import EVENT, EVENTS, EVER, MONEY, RULE, Limit, LimitsError
+from campaigns.models.earning_rules import EarningRule, EarningRuleUse
 from core.numbers import grouped
 
 Effect, Per, Basis, Kind = EarningRule.Effect, EarningRule.Per, EarningRule.Basis, EarningRule.Kind
+Period = EarningRuleUse.Period
+
+# Whole sentences: other languages put the words of a limit in another order. By period, and of the rule in all.
+POINTS: dict[str, Any] = {
+    EVENT: ngettext_lazy("at most %(most)s point each time", "at most %(most)s points each time", "number"),
+    Period.DAY: ngettext_lazy(
+        "at most %(most)s point a day for each member", "at most %(most)s points a day for each member", "number"
+    ),
+    Period.WEEK: ngettext_lazy(
+        "at most %(most)s point a week for each member", "at most %(most)s points a week for each member", "number"
+    ),
+    Period.MONTH: ngettext_lazy(
+        "at most %(most)s point a month for each member", "at most %(most)s points a month for each member", "number"
+    ),
+    EVER: ngettext_lazy("at most %(most)s point for each member", "at most %(most)s points for each member", "number"),
+    RULE: ngettext_lazy("at most %(most)s point in all", "at most %(most)s points in all", "number"),
+}
+TIMES: dict[str, Any] = {
+    Period.DAY: ngettext_lazy(
+        "at most %(most)s time a day for each member", "at most %(most)s times a day for each member", "number"
+    ),
+    Period.WEEK: ngettext_lazy(
+        "at most %(most)s time a week for each member", "at most %(most)s times a week for each member", "number"
+    ),
+    Period.MONTH: ngettext_lazy(
+        "at most %(most)s time a month for each member", "at most %(most)s times a month for each member", "number"
+    ),
+    EVER: ngettext_lazy("at most %(most)s time for each member", "at most %(most)s times for each member", "number"),
+    RULE: ngettext_lazy("at most %(most)s time in all", "at most %(most)s times in all", "number"),
+}
 
 
 def sentence(rule: EarningRule) -> str:
@@ -123,21 +153,16 @@ def effect(rule: EarningRule) -> str:
 
 
 def limit_text(limit: Limit) -> str:
-    """Such as "at most 500 points each a month"."""
+    """Such as "at most 500 points a month for each member"."""
     most = display(limit.most)
-    if limit.per == RULE:
-        if limit.what == MONEY:
-            message = _("%(most)s in money in all, at %(cost)s a point")
-            return message % {"most": most, "cost": display(limit.point_cost or limit.most)}
-        return (_("%(most)s times in all") if limit.what == EVENTS else _("%(most)s points in all")) % {"most": most}
-    what = (_("%(most)s times each") if limit.what == EVENTS else _("%(most)s points each")) % {"most": most}
-    periods = {
-        "event": _("at most %(what)s time") % {"what": what},
-        "day": _("at most %(what)s a day") % {"what": what},
-        "week": _("at most %(what)s a week") % {"what": what},
-        "month": _("at most %(what)s a month") % {"what": what},
-    }
-    return periods.get(limit.period, _("at most %(what)s") % {"what": what})
+    if limit.per == RULE and limit.what == MONEY:
+        message = _("at most %(most)s in money in all, at %(cost)s a point")
+        return message % {"most": most, "cost": display(limit.point_cost or limit.most)}
+    texts = TIMES if limit.what == EVENTS else POINTS
+    text = texts[RULE] if limit.per == RULE else texts[limit.period]
+    form = 1 if limit.most == 1 else max(2, int(limit.most))
+    result: str = text % {"number": form, "most": most}
+    return result
 
 
 def display(number: Any) -> str:

@@ -49,11 +49,11 @@ class Campaign(models.Model):
         PRODUCTS = "products", _("Different products")
 
     campaign_id = models.BigAutoField(primary_key=True)
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="campaigns")
-    campaign_name = models.CharField(max_length=120)
-    type = models.CharField(max_length=32, choices=Type.choices, default=Type.SCAN)
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="campaigns", verbose_name=_("brand"))
+    campaign_name = models.CharField(_("campaign name"), max_length=120)
+    type = models.CharField(_("type"), max_length=32, choices=Type.choices, default=Type.SCAN)
     target_value = models.PositiveIntegerField(
-        validators=[MinValueValidator(1)], help_text=_("The goal, for example a count of scans.")
+        _("target value"), validators=[MinValueValidator(1)], help_text=_("The goal, for example a count of scans.")
     )
     step_by = models.CharField(
         _("counts"),
@@ -69,7 +69,7 @@ class Campaign(models.Model):
         db_default=False,
         help_text=_("If ticked, members who reach the goal start a new round and can earn the rewards again."),
     )
-    conditions = models.JSONField(default=dict, db_default={}, blank=True)
+    conditions = models.JSONField(_("conditions"), default=dict, db_default={}, blank=True)
     budget = models.DecimalField(
         _("budget in points"),
         max_digits=14,
@@ -82,15 +82,17 @@ class Campaign(models.Model):
             "nothing. Leave empty for no limit."
         ),
     )
-    starts_at = MomentField(null=True, blank=True)
-    ends_at = MomentField(null=True, blank=True)
-    is_active = models.BooleanField(default=True)
-    created_at = MomentField(default=timezone.now, editable=False)
+    starts_at = MomentField(_("starts at"), null=True, blank=True)
+    ends_at = MomentField(_("ends at"), null=True, blank=True)
+    is_active = models.BooleanField(_("active"), default=True)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
     translations = TranslationsField(of=("campaign_name",))
 
     objects = CampaignQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("campaign")
+        verbose_name_plural = _("campaigns")
         ordering = ["-campaign_id"]
         constraints = [
             models.CheckConstraint(condition=models.Q(target_value__gte=1), name="campaign_target_positive"),
@@ -132,9 +134,11 @@ class Milestone(models.Model):
     guarded_by = ("campaign",)
 
     milestone_id = models.BigAutoField(primary_key=True)
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="milestones")
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="milestones", verbose_name=_("campaign")
+    )
     threshold = models.PositiveIntegerField(
-        validators=[MinValueValidator(1)], help_text=_("The progress at which it is reached.")
+        _("threshold"), validators=[MinValueValidator(1)], help_text=_("The progress at which it is reached.")
     )
     reward = models.ForeignKey(
         Reward,
@@ -146,9 +150,10 @@ class Milestone(models.Model):
         help_text=_("What it gives. Stock and partner codes of the catalogue count for it, its cost does not."),
     )
     reward_name = models.CharField(
-        max_length=120, help_text=_("What it gives. A reward of the catalogue brings its own name.")
+        _("reward name"), max_length=120, help_text=_("What it gives. A reward of the catalogue brings its own name.")
     )
     reward_points = models.DecimalField(
+        _("reward points"),
         max_digits=10,
         decimal_places=2,
         default=0,
@@ -156,6 +161,7 @@ class Milestone(models.Model):
         help_text=_("Points that it pays."),
     )
     auto_claim = models.BooleanField(
+        _("given at once"),
         default=True,
         help_text=_(
             "If ticked, points are credited or a code is issued at once. If not, the customer claims the reward."
@@ -164,6 +170,8 @@ class Milestone(models.Model):
     translations = TranslationsField(of=("reward_name",))
 
     class Meta:
+        verbose_name = _("milestone")
+        verbose_name_plural = _("milestones")
         ordering = ["campaign_id", "threshold"]
         constraints = [
             models.UniqueConstraint(fields=["campaign", "threshold"], name="one_milestone_per_threshold"),
@@ -209,14 +217,18 @@ class UserLoyaltyCampaign(models.Model):
     guarded_by = ("campaign",)
     customer_by = ("user",)
 
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="campaign_progress", db_index=False)
-    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="progress_rows")
-    progress = models.DecimalField(max_digits=12, decimal_places=2, default=1)
+    user = models.ForeignKey(
+        User, on_delete=models.PROTECT, related_name="campaign_progress", db_index=False, verbose_name=_("customer")
+    )
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.PROTECT, related_name="progress_rows", verbose_name=_("campaign")
+    )
+    progress = models.DecimalField(_("progress"), max_digits=12, decimal_places=2, default=1)
     milestones_achieved = ArrayField(models.BigIntegerField(), default=list, help_text=_("Ids of the milestones."))
     round = models.PositiveIntegerField(default=1, db_default=1)
     products = ArrayField(models.BigIntegerField(), default=list, db_default=[], help_text=_("Ids of the products."))
-    created_at = MomentField(default=timezone.now, db_column="createdAt", editable=False)
-    updated_at = MomentField(default=timezone.now, db_column="updatedAt", editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, db_column="createdAt", editable=False)
+    updated_at = MomentField(_("updated at"), default=timezone.now, db_column="updatedAt", editable=False)
 
     class Meta:
         db_table = "user_loyalty_campaign"
@@ -251,15 +263,21 @@ class RewardClaim(models.Model):
         AVAILABLE = "available", _("Available")
         CLAIMED = "claimed", _("Claimed")
 
-    milestone = models.ForeignKey(Milestone, on_delete=models.PROTECT, related_name="claims", db_index=False)
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="reward_claims", db_index=False)
+    milestone = models.ForeignKey(
+        Milestone, on_delete=models.PROTECT, related_name="claims", db_index=False, verbose_name=_("milestone")
+    )
+    user = models.ForeignKey(
+        User, on_delete=models.PROTECT, related_name="reward_claims", db_index=False, verbose_name=_("customer")
+    )
     round = models.PositiveIntegerField(default=1, db_default=1)
     points = models.DecimalField(max_digits=10, decimal_places=2, null=True, editable=False)
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.AVAILABLE)
-    created_at = MomentField(default=timezone.now, editable=False)
-    claimed_at = MomentField(null=True, blank=True, editable=False)
+    status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.AVAILABLE)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
+    claimed_at = MomentField(_("claimed at"), null=True, blank=True, editable=False)
 
     class Meta:
+        verbose_name = _("reward claim")
+        verbose_name_plural = _("reward claims")
         ordering = ["-created_at", "-id"]
         indexes = [models.Index(fields=["user", "-id"], name="claims_of_customer")]
         constraints = [

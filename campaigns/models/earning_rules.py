@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -59,19 +60,20 @@ class EarningRule(models.Model):
 
     class Stacking(models.TextChoices):
         ADD = "add", _("Adds to other rules")
-        MULTIPLY = "multiply", _("Multiplies what other multipliers left")
+        MULTIPLY = "multiply", _("Multiplies the result of other multipliers")
         BEST = "best", _("Only the best rule of its group counts")
 
     class State(models.TextChoices):
         """As it is stored; whether an active rule is scheduled or over by now its dates tell: see `state_at`."""
 
         DRAFT = "draft", _("Draft")
-        ACTIVE = "active", _("Active")
+        ACTIVE = "active", pgettext_lazy("earning rule", "Active")
         PAUSED = "paused", _("Paused")
         ENDED = "ended", _("Ended")
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="earning_rules")
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="earning_rules", verbose_name=_("brand"))
     name = models.CharField(
+        _("name"),
         max_length=120,
         blank=True,
         help_text=_("Shown to customers next to their points. Leave empty to name the rule after its kind."),
@@ -89,10 +91,13 @@ class EarningRule(models.Model):
     basis = models.CharField(
         _("percent of"), max_length=8, choices=Basis.choices, default=Basis.WHOLE, db_default=Basis.WHOLE
     )
-    conditions = models.JSONField(default=dict, db_default={}, blank=True)
-    limits = models.JSONField(default=list, db_default=[], blank=True)
-    stacking = models.CharField(max_length=8, choices=Stacking.choices, default=Stacking.ADD, db_default=Stacking.ADD)
+    conditions = models.JSONField(_("conditions"), default=dict, db_default={}, blank=True)
+    limits = models.JSONField(_("limits"), default=list, db_default=[], blank=True)
+    stacking = models.CharField(
+        _("stacking"), max_length=8, choices=Stacking.choices, default=Stacking.ADD, db_default=Stacking.ADD
+    )
     group = models.CharField(
+        _("group"),
         max_length=40,
         blank=True,
         default="",
@@ -100,24 +105,35 @@ class EarningRule(models.Model):
         help_text=_("Rules that exclude each other share a group. “level” is the group of the level's points."),
     )
     priority = models.PositiveSmallIntegerField(
-        default=100, db_default=100, help_text=_("Higher ones count first where the order matters.")
+        _("priority"), default=100, db_default=100, help_text=_("Higher ones count first where the order matters.")
     )
-    starts_at = MomentField(null=True, blank=True)
-    ends_at = MomentField(null=True, blank=True)
+    starts_at = MomentField(_("starts at"), null=True, blank=True)
+    ends_at = MomentField(_("ends at"), null=True, blank=True)
     without_end = models.BooleanField(
         _("runs until somebody ends it"),
         default=False,
         db_default=False,
         help_text=_("Tick it where the rule has conditions or multiplies, and neither an end nor a limit."),
     )
-    state = models.CharField(max_length=8, choices=State.choices, default=State.ACTIVE, db_default=State.ACTIVE)
-    state_changed_at = MomentField(default=timezone.now, editable=False)
+    state = models.CharField(
+        _("state"), max_length=8, choices=State.choices, default=State.ACTIVE, db_default=State.ACTIVE
+    )
+    state_changed_at = MomentField(_("state changed at"), default=timezone.now, editable=False)
     state_changed_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, blank=True, editable=False, related_name="+", db_index=False
+        User,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        db_index=False,
+        verbose_name=_("state changed by"),
     )
     translations = TranslationsField(of=("name",))
 
     class Meta:
+        verbose_name = _("earning rule")
+        verbose_name_plural = _("earning rules")
         ordering = ["brand_id", "kind", "-priority", "id"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "name"], name="earning_rule_name_unique_in_brand"),

@@ -45,8 +45,11 @@ def validate_kind_name(name: str) -> None:
 class EventKind(models.Model):
     """An event of the brand's own, such as a store visit, which its systems send and its rules reward."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="event_kinds", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="event_kinds", db_index=False, verbose_name=_("brand")
+    )
     name = models.CharField(
+        _("name"),
         max_length=60,
         validators=[
             RegexValidator(
@@ -56,16 +59,18 @@ class EventKind(models.Model):
         ],
         help_text=_("The event's detail-type, such as store-visit. It never changes."),
     )
-    title = models.CharField(max_length=80, help_text=_("Shown to customers next to their points."))
+    title = models.CharField(_("title"), max_length=80, help_text=_("Shown to customers next to their points."))
     is_active = models.BooleanField(
         _("accepts events"),
         default=True,
         help_text=_("If not ticked, events of this kind are stored and earn nothing."),
     )
-    created_at = MomentField(default=timezone.now, editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
     translations = TranslationsField(of=("title",))
 
     class Meta:
+        verbose_name = _("event kind")
+        verbose_name_plural = _("event kinds")
         ordering = ["brand_id", "name"]
         constraints = [models.UniqueConstraint(fields=["brand", "name"], name="event_kind_once_per_brand")]
 
@@ -88,20 +93,32 @@ class EventKindField(models.Model):
         PRODUCT = "product", _("Product")
         OPTION = "option", _("One of a list")
 
-    kind = models.ForeignKey(EventKind, on_delete=models.CASCADE, related_name="fields", db_index=False)
+    kind = models.ForeignKey(
+        EventKind, on_delete=models.CASCADE, related_name="fields", db_index=False, verbose_name=_("kind")
+    )
     name = models.CharField(
+        _("name"),
         max_length=40,
         validators=[
             RegexValidator(FIELD_NAME, _("Use lower-case letters, digits and underscores, such as visit_minutes.")),
             validate_field_name,
         ],
     )
-    label = models.CharField(max_length=80)
-    type = models.CharField(max_length=8, choices=Type.choices, default=Type.TEXT)
-    required = models.BooleanField(default=False)
-    options = ArrayField(models.CharField(max_length=80), default=list, db_default=[], blank=True, size=MAX_OPTIONS)
+    label = models.CharField(_("label"), max_length=80)
+    type = models.CharField(_("type"), max_length=8, choices=Type.choices, default=Type.TEXT)
+    required = models.BooleanField(_("required"), default=False)
+    options = ArrayField(
+        models.CharField(max_length=80),
+        default=list,
+        db_default=[],
+        blank=True,
+        size=MAX_OPTIONS,
+        verbose_name=_("options"),
+    )
 
     class Meta:
+        verbose_name = _("field")
+        verbose_name_plural = _("fields of the payload")
         ordering = ["kind_id", "id"]
         constraints = [
             models.UniqueConstraint(fields=["kind", "name"], name="event_field_once_per_kind"),

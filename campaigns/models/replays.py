@@ -45,7 +45,9 @@ class Replay(models.Model):
         LEVELS = "levels", _("Levels")
         CAMPAIGN = "campaign", _("Campaign")
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
+    )
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices, default=Kind.RULE, db_default=Kind.RULE)
     rule = models.ForeignKey(
         EarningRule, on_delete=models.CASCADE, null=True, related_name="replays", verbose_name=_("rule")

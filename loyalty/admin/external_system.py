@@ -97,8 +97,8 @@ class ExternalSystemAdmin(SigningSecretAdmin):
         if decision.decision is None:
             message, level = _("No usable answer after %(milliseconds)d ms: %(reason)s"), messages.ERROR
         elif decision.decision == Decision.PROCEED:
-            message, level = _("It answered after %(milliseconds)d ms: proceed."), messages.SUCCESS
+            message, level = _("It answered after %(milliseconds)d ms: credit the points."), messages.SUCCESS
         else:
-            message, level = _("It answered after %(milliseconds)d ms: reject. %(reason)s"), messages.SUCCESS
+            message, level = _("It answered after %(milliseconds)d ms: credit nothing. %(reason)s"), messages.SUCCESS
         self.note(request, [row], gettext_noop("Test request sent"), reason=answers["reason"])
         self.message_user(request, message % details, level)

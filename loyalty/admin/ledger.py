@@ -66,7 +66,7 @@ class LedgerAdmin(ExportingAdmin):
     list_select_related = ("user_point__user", "user_point__brand")
     sortable_by = ("when",)
     search_fields = ("reason_id__exact",)
-    search_help_text = _("An auth code, another reason's id, or parts of a customer's name or e-mail address.")
+    search_help_text = _("A code, another reason's id, or parts of a customer's name or e-mail address.")
     fields = (
         "customer",
         ("kind", "points", "balance_after"),

@@ -18,13 +18,12 @@ from loyalty.models.notifications import (
     NotificationPreference,
     NotificationSettings,
     NotificationTemplate,
-    SenderDomain,
-    SuppressedAddress,
     Template,
     Topic,
 )
 from loyalty.models.orders import CreditedOrder, CurrencyRate, OrderReturn
 from loyalty.models.pending import PendingPoints
+from loyalty.models.programme.addresses import SenderDomain, SuppressedAddress
 from loyalty.models.programme.birthdays import Birthday
 from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.models.programme.costs import PointCost

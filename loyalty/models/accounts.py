@@ -27,13 +27,20 @@ class UserPoints(models.Model):
         MERGED = "merged", _("Merged")
 
     user_point_id = models.BigAutoField(primary_key=True)
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="points_rows", db_index=False)
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="members", db_index=False)
-    points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO, help_text=_("Current balance."))
-    points_earned = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO)
-    points_redeemed = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO)
-    points_expired = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO)
+    user = models.ForeignKey(
+        User, on_delete=models.PROTECT, related_name="points_rows", db_index=False, verbose_name=_("customer")
+    )
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="members", db_index=False, verbose_name=_("brand")
+    )
+    points = models.DecimalField(
+        _("points"), max_digits=14, decimal_places=2, default=ZERO, help_text=_("Current balance.")
+    )
+    points_earned = models.DecimalField(_("points earned"), max_digits=14, decimal_places=2, default=ZERO)
+    points_redeemed = models.DecimalField(_("points redeemed"), max_digits=14, decimal_places=2, default=ZERO)
+    points_expired = models.DecimalField(_("points expired"), max_digits=14, decimal_places=2, default=ZERO)
     points_returned = models.DecimalField(
+        _("points returned"),
         max_digits=14,
         decimal_places=2,
         default=ZERO,
@@ -41,6 +48,7 @@ class UserPoints(models.Model):
         help_text=_("Earned points that were refunded from cancelled redemptions. They do not count towards a level."),
     )
     points_reversed = models.DecimalField(
+        _("points reversed"),
         max_digits=14,
         decimal_places=2,
         default=ZERO,
@@ -48,6 +56,7 @@ class UserPoints(models.Model):
         help_text=_("Points of returned orders that were taken back."),
     )
     points_received = models.DecimalField(
+        _("points received"),
         max_digits=14,
         decimal_places=2,
         default=ZERO,
@@ -55,6 +64,7 @@ class UserPoints(models.Model):
         help_text=_("Earned points that other members gave. They do not count towards a level."),
     )
     points_owed = models.DecimalField(
+        _("points owed"),
         max_digits=14,
         decimal_places=2,
         default=ZERO,
@@ -62,6 +72,7 @@ class UserPoints(models.Model):
         help_text=_("Points of returned orders that were spent already. The next points that come in settle them."),
     )
     points_pending = models.DecimalField(
+        _("points pending"),
         max_digits=14,
         decimal_places=2,
         default=ZERO,
@@ -69,21 +80,30 @@ class UserPoints(models.Model):
         help_text=_("Earned by orders, but not yet part of the balance."),
     )
     current_level = models.CharField(
-        max_length=60, blank=True, help_text=_("Name of the level. Empty means the lowest level.")
+        _("current level"), max_length=60, blank=True, help_text=_("Name of the level. Empty means the lowest level.")
     )
     # Of brands with level periods; see loyalty/points/level_periods.
     points_before_period = models.DecimalField(
+        _("points before the period"),
         max_digits=14,
         decimal_places=2,
         default=ZERO,
         db_default=ZERO,
         help_text=_("Lifetime points from before the period. They no longer count towards a level."),
     )
-    period_from = DayField(null=True, blank=True, help_text=_("The first day whose points count towards a level."))
-    level_until = DayField(null=True, blank=True, help_text=_("The last day of the level, if it ends."))
-    level_warned_until = DayField(null=True, blank=True, help_text=_("The end that the member was warned of."))
-    level_due_at = MomentField(null=True, blank=True, help_text=_("When the level is looked at again."))
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    period_from = DayField(
+        _("period from"), null=True, blank=True, help_text=_("The first day whose points count towards a level.")
+    )
+    level_until = DayField(
+        _("level until"), null=True, blank=True, help_text=_("The last day of the level, if it ends.")
+    )
+    level_warned_until = DayField(
+        _("warned of the end on"), null=True, blank=True, help_text=_("The end that the member was warned of.")
+    )
+    level_due_at = MomentField(
+        _("level due at"), null=True, blank=True, help_text=_("When the level is looked at again.")
+    )
+    status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.ACTIVE)
     external_id = models.CharField(
         _("external id"),
         max_length=64,
@@ -95,8 +115,8 @@ class UserPoints(models.Model):
     # As the brand's staff corrected them, for this brand alone; null: as the customer wrote them.
     first_name = models.CharField(_("first name"), max_length=150, null=True, blank=True)  # noqa: DJ001
     last_name = models.CharField(_("last name"), max_length=150, null=True, blank=True)  # noqa: DJ001
-    enrolled_at = MomentField(default=timezone.now, editable=False)
-    updated_at = MomentField(default=timezone.now, db_column="updatedAt", editable=False)
+    enrolled_at = MomentField(_("enrolled at"), default=timezone.now, editable=False)
+    updated_at = MomentField(_("updated at"), default=timezone.now, db_column="updatedAt", editable=False)
     # Neither has an index: every accrual would have to write it.
     merged_into = models.ForeignKey(
         "self",
@@ -106,6 +126,7 @@ class UserPoints(models.Model):
         related_name="+",
         db_index=False,
         help_text=_("The account of the same person that goes on, where this one was merged."),
+        verbose_name=_("merged into"),
     )
     merged_from = ArrayField(
         models.BigIntegerField(),
@@ -117,6 +138,7 @@ class UserPoints(models.Model):
     class Meta:
         db_table = "user_points"
         verbose_name = _("member")
+        verbose_name_plural = _("members")
         ordering = ["-user_point_id"]
         # Finds what changed lately. One that names each row would have to be written by every accrual.
         indexes = [

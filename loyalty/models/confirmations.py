@@ -47,8 +47,8 @@ class EmailConfirmation(models.Model):
     confirmed_at = MomentField(_("confirmed at"), null=True)
 
     class Meta:
-        verbose_name = _("email confirmation")
-        verbose_name_plural = _("email confirmations")
+        verbose_name = _("e-mail confirmation")
+        verbose_name_plural = _("e-mail confirmations")
         ordering = ["-created_at", "confirmation_id"]
         constraints = [
             models.CheckConstraint(

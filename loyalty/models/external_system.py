@@ -22,7 +22,9 @@ class ExternalSystem(SigningSecretModel):
         HOLD = "hold", _("Hold the event and try again later")
         PROCEED = "proceed", _("Credit the points anyway")
 
-    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, related_name="external_system")
+    brand = models.OneToOneField(
+        Brand, on_delete=models.CASCADE, related_name="external_system", verbose_name=_("brand")
+    )
     url = models.CharField(
         _("address"),
         max_length=500,
@@ -37,10 +39,11 @@ class ExternalSystem(SigningSecretModel):
     when_away = models.CharField(
         _("when it does not respond"), max_length=10, choices=WhenAway.choices, default=WhenAway.HOLD
     )
-    created_at = MomentField(default=timezone.now, editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
 
     class Meta:
         verbose_name = _("external loyalty system")
+        verbose_name_plural = _("external loyalty systems")
         ordering = ["brand_id"]
         constraints = [
             models.CheckConstraint(

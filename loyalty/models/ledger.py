@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from brands.models.tenants import Brand
 from core.moments import MomentField
@@ -46,7 +47,7 @@ class LoyaltyTransaction(models.Model):
     class Reason(models.TextChoices):
         EARNED = "earned", _("Earned")
         REDEEMED = "redeemed", _("Redeemed")
-        EXPIRED = "expired", _("Expired")
+        EXPIRED = "expired", pgettext_lazy("points", "Expired")
         REVERSED = "reversed", _("Reversed")
         PENDING = "pending", _("Pending")
         RELEASED = "released", _("Released")
@@ -56,22 +57,32 @@ class LoyaltyTransaction(models.Model):
     loyalty_transaction_id = models.BigAutoField(primary_key=True)
     # For the brand's lists. Not a reference of its own: each new entry would lock the brand's row.
     brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False, editable=False
+        Brand,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+        editable=False,
+        verbose_name=_("brand"),
     )
-    user_point = models.ForeignKey(UserPoints, on_delete=models.PROTECT, related_name="transactions", db_index=False)
+    user_point = models.ForeignKey(
+        UserPoints, on_delete=models.PROTECT, related_name="transactions", db_index=False, verbose_name=_("member")
+    )
     points_earned = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
     points_redeemed = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
     points_expired = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
     points_reversed = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO, db_default=ZERO)
     points_pending = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO, db_default=ZERO)
     points_cleared = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO, db_default=ZERO)
-    reason = models.CharField(max_length=50, choices=Reason.choices)
-    reason_id = models.CharField(max_length=255, help_text=_("For scans the auth code, else a namespaced id."))
-    note = models.TextField(blank=True, help_text=_("Shown to the customer."))
+    reason = models.CharField(_("reason"), max_length=50, choices=Reason.choices)
+    reason_id = models.CharField(
+        _("reason id"), max_length=255, help_text=_("For scans the code, else a namespaced id.")
+    )
+    note = models.TextField(_("note"), blank=True, help_text=_("Shown to the customer."))
     details = models.JSONField(
         null=True, editable=False, help_text=_("Which rules gave the points, on what basis, and which limit cut them.")
     )
-    created_at = MomentField(default=timezone.now, db_column="createdAt", editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, db_column="createdAt", editable=False)
     updated_at = MomentField(default=timezone.now, db_column="updatedAt", editable=False)
 
     class Meta:
@@ -131,7 +142,9 @@ class PointTransfer(models.Model):
 
     customer_by = ("sender", "receiver")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
+    )
     sender = models.ForeignKey(
         UserPoints, on_delete=models.PROTECT, related_name="sent_transfers", verbose_name=_("sender")
     )

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from brands.models.tenants import Brand
 from core.moments import DayField, MomentField
@@ -26,18 +27,21 @@ class BrandLevel(models.Model):
 
     visible_to_customers = True
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="levels")
-    name = models.CharField(max_length=60)
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="levels", verbose_name=_("brand"))
+    name = models.CharField(_("name"), max_length=60)
     threshold = models.DecimalField(
+        _("threshold"),
         max_digits=12,
         decimal_places=2,
         default=ZERO,
         validators=[MinValueValidator(0)],
         help_text=_("Points needed to reach this level: all ever earned, or those of a period where levels end."),
     )
-    scan_reward_type = models.CharField(max_length=10, choices=RewardType.choices, default=RewardType.POINTS)
+    scan_reward_type = models.CharField(
+        _("scan reward type"), max_length=10, choices=RewardType.choices, default=RewardType.POINTS
+    )
     scan_reward_value = models.DecimalField(
-        max_digits=10, decimal_places=2, default=Decimal(1), validators=[MinValueValidator(0)]
+        _("scan reward value"), max_digits=10, decimal_places=2, default=Decimal(1), validators=[MinValueValidator(0)]
     )
     benefits = models.TextField(
         _("benefits"),
@@ -50,6 +54,8 @@ class BrandLevel(models.Model):
     translations = TranslationsField(of=("name", "benefits"))
 
     class Meta:
+        verbose_name = _("level")
+        verbose_name_plural = _("levels")
         ordering = ["brand_id", "threshold"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "name"], name="level_name_unique_in_brand"),
@@ -75,10 +81,14 @@ class LevelChange(models.Model):
         LOWERED = "lowered", _("Too few points in the period")
         RETURNED = "returned", _("Order returned")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False)
-    user_point = models.ForeignKey(UserPoints, on_delete=models.PROTECT, related_name="level_changes", db_index=False)
-    level_before = models.CharField(_("from"), max_length=60, blank=True)
-    level_after = models.CharField(_("to"), max_length=60, blank=True)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False, verbose_name=_("brand")
+    )
+    user_point = models.ForeignKey(
+        UserPoints, on_delete=models.PROTECT, related_name="level_changes", db_index=False, verbose_name=_("member")
+    )
+    level_before = models.CharField(pgettext_lazy("level before a change", "from"), max_length=60, blank=True)
+    level_after = models.CharField(pgettext_lazy("level after a change", "to"), max_length=60, blank=True)
     reason = models.CharField(_("reason"), max_length=8, choices=Reason.choices)
     points = models.DecimalField(
         _("points"), max_digits=14, decimal_places=2, help_text=_("Those of the period that decided it.")

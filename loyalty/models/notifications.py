@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -26,7 +27,7 @@ class Topic(models.TextChoices):
 
     POINTS = "points", _("Points and levels")
     OFFERS = "offers", _("Rewards and reminders")
-    SAFETY = "safety", _("Recalls")
+    SAFETY = "safety", pgettext_lazy("topic of notifications", "Recalls")
 
 
 class Language(models.TextChoices):
@@ -115,30 +116,36 @@ class Template(models.TextChoices):
 class NotificationSettings(models.Model):
     """Whether and how a brand writes to its customers. Accruals read `is_active` and `merge_seconds`."""
 
-    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, related_name="notice_settings")
+    brand = models.OneToOneField(
+        Brand, on_delete=models.CASCADE, related_name="notice_settings", verbose_name=_("brand")
+    )
     is_active = models.BooleanField(
         _("send notifications"),
         default=True,
         help_text=_("If unticked, only recalls and account messages are sent, by e-mail."),
     )
     language = models.CharField(
+        _("language"),
         max_length=5,
         choices=Language.choices,
         default=Language.ENGLISH,
         help_text=_("For customers who have not chosen a language."),
     )
     merge_seconds = models.PositiveIntegerField(
+        _("seconds to combine"),
         default=60,
         validators=[MaxValueValidator(3600)],
         help_text=_("Points earned within this many seconds are combined into one notification."),
     )
     email_on = models.BooleanField(_("e-mail"), default=True)
     sender_name = models.CharField(
+        _("sender name"),
         max_length=120,
         blank=True,
         help_text=_("Shown next to a verified sender address. Leave empty for the brand's name."),
     )
     sender_address = models.EmailField(
+        _("sender address"),
         blank=True,
         help_text=_(
             "Used once its domain is verified under Sender domains. Until then, e-mails come "
@@ -146,7 +153,7 @@ class NotificationSettings(models.Model):
             "allow this installation's mail server (SPF, DKIM)."
         ),
     )
-    reply_to = models.EmailField(blank=True, help_text=_("Leave empty for the brand's support address."))
+    reply_to = models.EmailField(_("reply to"), blank=True, help_text=_("Leave empty for the brand's support address."))
     sms_on = models.BooleanField(_("SMS"), default=False)
     twilio_account_sid = models.CharField(
         _("Twilio account SID"),
@@ -183,43 +190,27 @@ class NotificationSettings(models.Model):
         return str(_("Notifications of %(brand)s") % {"brand": self.brand})
 
 
-class SenderDomain(models.Model):
-    """A domain that a brand wants to send e-mail from, and what the DNS said of its proof."""
-
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    domain = models.CharField(_("domain"), max_length=253, help_text=_("Such as example.com."))
-    token = models.CharField(max_length=32, editable=False)
-    verified_at = MomentField(_("verified at"), null=True, blank=True, editable=False)
-    missing_since = MomentField(_("missing since"), null=True, blank=True, editable=False)
-    checked_at = MomentField(_("checked at"), null=True, blank=True, editable=False)
-    last_error = models.CharField(max_length=200, blank=True, editable=False)
-    created_at = MomentField(default=timezone.now, editable=False)
-
-    class Meta:
-        verbose_name = _("sender domain")
-        verbose_name_plural = _("sender domains")
-        ordering = ["domain", "id"]
-        constraints = [models.UniqueConstraint(fields=["brand", "domain"], name="sender_domain_once_per_brand")]
-
-    def __str__(self) -> str:
-        return self.domain
-
-
 class NotificationTemplate(models.Model):
     """A brand's own words for a notice, in place of those that are shipped."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
-    channel = models.CharField(max_length=5, choices=Channel.choices)
-    language = models.CharField(max_length=5, choices=Language.choices)
-    subject = models.CharField(
-        max_length=200, blank=True, help_text=_("Subject of an e-mail or title of a push message. An SMS has none.")
+    brand = models.ForeignKey(
+        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
     )
-    body = models.TextField()
-    updated_at = MomentField(auto_now=True)
+    template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
+    channel = models.CharField(_("channel"), max_length=5, choices=Channel.choices)
+    language = models.CharField(_("language"), max_length=5, choices=Language.choices)
+    subject = models.CharField(
+        _("subject"),
+        max_length=200,
+        blank=True,
+        help_text=_("Subject of an e-mail or title of a push message. An SMS has none."),
+    )
+    body = models.TextField(_("body"))
+    updated_at = MomentField(_("updated at"), auto_now=True)
 
     class Meta:
         verbose_name = _("notification template")
+        verbose_name_plural = _("notification templates")
         ordering = ["brand_id", "template", "channel", "language"]
         constraints = [
             models.UniqueConstraint(
@@ -285,25 +276,34 @@ class NotificationDelivery(models.Model):
         BOUNCED = "bounced", _("Bounced")
 
     delivery_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    notification = models.ForeignKey(Notification, on_delete=models.CASCADE, related_name="deliveries")
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    notification = models.ForeignKey(
+        Notification, on_delete=models.CASCADE, related_name="deliveries", verbose_name=_("notification")
+    )
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
+    )
+    user = models.ForeignKey(
+        User, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("customer")
+    )
     template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
-    channel = models.CharField(max_length=5, choices=Channel.choices)
-    language = models.CharField(max_length=5, choices=Language.choices)
+    channel = models.CharField(_("channel"), max_length=5, choices=Channel.choices)
+    language = models.CharField(_("language"), max_length=5, choices=Language.choices)
     address = EncryptedTextField(blank=True, editable=False)
     masked_address = models.CharField(_("address"), max_length=120)
-    device = models.ForeignKey(Device, on_delete=models.SET_NULL, null=True, related_name="+")
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
-    attempts = models.PositiveIntegerField(default=0)
-    event_id = models.UUIDField(help_text=_("The event that caused it."))
-    provider_id = models.CharField(max_length=255, blank=True, help_text=_("The id at the mail, SMS or push service."))
-    last_error = models.TextField(blank=True)
-    created_at = MomentField(default=timezone.now)
-    finished_at = MomentField(null=True, blank=True)
+    device = models.ForeignKey(Device, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("device"))
+    status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.QUEUED)
+    attempts = models.PositiveIntegerField(_("attempts"), default=0)
+    event_id = models.UUIDField(_("event id"), help_text=_("The event that caused it."))
+    provider_id = models.CharField(
+        _("provider id"), max_length=255, blank=True, help_text=_("The id at the mail, SMS or push service.")
+    )
+    last_error = models.TextField(_("last error"), blank=True)
+    created_at = MomentField(_("created at"), default=timezone.now)
+    finished_at = MomentField(_("finished at"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("notification")
+        verbose_name_plural = _("notifications")
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["brand", "-id"], name="delivery_of_brand"),
@@ -318,25 +318,3 @@ class NotificationDelivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_template_display()}, {self.get_channel_display()}"
-
-
-class SuppressedAddress(models.Model):
-    """An address that said for good that it takes nothing. Only its digest is kept; staff may let it try again."""
-
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    channel = models.CharField(max_length=5, choices=Channel.choices)
-    digest = models.CharField(max_length=64, editable=False)
-    masked_address = models.CharField(_("address"), max_length=120)
-    reason = models.TextField()
-    stopped_at = MomentField(default=timezone.now)
-
-    class Meta:
-        verbose_name = _("suppressed address")
-        verbose_name_plural = _("suppressed addresses")
-        ordering = ["-stopped_at", "-id"]
-        constraints = [
-            models.UniqueConstraint(fields=["brand", "channel", "digest"], name="stopped_once"),
-        ]
-
-    def __str__(self) -> str:
-        return self.masked_address

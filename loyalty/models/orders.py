@@ -15,7 +15,9 @@ from core.moments import MomentField
 class CurrencyRate(models.Model):
     """What a brand counts another currency for. An order in a currency without a rate earns nothing."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
+    )
     currency = models.CharField(
         _("currency"), max_length=3, validators=[currencies.validate], help_text=_("Such as USD.")
     )
@@ -79,10 +81,12 @@ class OrderReturn(models.Model):
         APPLIED = "applied", _("Applied")
         REJECTED = "rejected", _("Rejected")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
+    )
     order_id = models.CharField(_("order id"), max_length=200)
     return_id = models.CharField(_("return id"), max_length=40)
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", verbose_name=_("customer"))
     kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices)
     status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.WAITING)
     amount = models.DecimalField(

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from brands.models.credentials import ApiKey
 from brands.models.people import User
@@ -44,13 +45,14 @@ class Reward(models.Model):
 
     visible_to_customers = True
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="rewards")
-    name = models.CharField(max_length=120)
-    description = models.TextField(blank=True, max_length=2000)
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="rewards", verbose_name=_("brand"))
+    name = models.CharField(_("name"), max_length=120)
+    description = models.TextField(_("description"), blank=True, max_length=2000)
     picture = models.ForeignKey(
         Picture, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("picture")
     )
     cost = models.DecimalField(
+        _("cost"),
         max_digits=10,
         decimal_places=2,
         null=True,
@@ -59,16 +61,17 @@ class Reward(models.Model):
         help_text=_("In points. Leave empty for a reward that is not for sale, and is only won in campaigns."),
     )
     stock = models.PositiveIntegerField(
-        null=True, blank=True, help_text=_("Number in stock. Leave empty for unlimited stock.")
+        _("stock"), null=True, blank=True, help_text=_("Number in stock. Leave empty for unlimited stock.")
     )
     limit_per_member = models.PositiveIntegerField(
+        _("limit per member"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
         help_text=_("Maximum per member. Leave empty for no limit."),
     )
-    valid_from = MomentField(null=True, blank=True)
-    valid_until = MomentField(null=True, blank=True)
+    valid_from = MomentField(_("valid from"), null=True, blank=True)
+    valid_until = MomentField(_("valid until"), null=True, blank=True)
     minimum_level = models.ForeignKey(
         BrandLevel,
         on_delete=models.PROTECT,
@@ -76,6 +79,7 @@ class Reward(models.Model):
         blank=True,
         related_name="rewards",
         help_text=_("Only for members of this level and above. Leave empty for all members."),
+        verbose_name=_("minimum level"),
     )
     segment = models.ForeignKey(
         Segment,
@@ -84,9 +88,11 @@ class Reward(models.Model):
         blank=True,
         related_name="rewards",
         help_text=_("Only for members of this segment; nobody else sees the reward. Leave empty for all members."),
+        verbose_name=_("segment"),
     )
-    is_active = models.BooleanField(default=True)
+    is_active = models.BooleanField(_("active"), default=True)
     code_days = models.PositiveIntegerField(
+        _("code days"),
         null=True,
         blank=True,
         default=90,
@@ -99,12 +105,14 @@ class Reward(models.Model):
         db_default=False,
         help_text=_("Members get a code from this reward's pool, such as a partner's voucher. Its stock is the pool."),
     )
-    created_at = MomentField(default=timezone.now, editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
     translations = TranslationsField(of=("name", "description"))
 
     objects = RewardQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("reward")
+        verbose_name_plural = _("rewards")
         ordering = ["-id"]
         constraints = [
             models.CheckConstraint(condition=Q(cost__isnull=True) | Q(cost__gt=0), name="reward_costs_something"),
@@ -141,33 +149,53 @@ class Redemption(models.Model):
         USED = "used", _("Used")
         CANCELLED = "cancelled", _("Cancelled")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="redemptions", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="redemptions", db_index=False, verbose_name=_("brand")
+    )
     user_point = models.ForeignKey(
         UserPoints, on_delete=models.PROTECT, related_name="redemptions", db_index=False, verbose_name=_("member")
     )
-    reward = models.ForeignKey(Reward, on_delete=models.PROTECT, null=True, blank=True, related_name="redemptions")
+    reward = models.ForeignKey(
+        Reward, on_delete=models.PROTECT, null=True, blank=True, related_name="redemptions", verbose_name=_("reward")
+    )
     # The id of the milestone that gave it. Campaigns stand on loyalty, so the foreign key is theirs to add.
     milestone_id = models.BigIntegerField(null=True, blank=True, editable=False, db_index=True)
     milestone_round = models.PositiveIntegerField(
         default=1, db_default=1, editable=False, help_text=_("The round of a repeatable campaign.")
     )
     name = models.CharField(_("reward"), max_length=120, help_text=_("Its name at the time."))
-    cost = models.DecimalField(max_digits=10, decimal_places=2)
-    balance_after = models.DecimalField(max_digits=14, decimal_places=2, editable=False)
-    code = models.CharField(max_length=CODE_LENGTH, db_collation="C", editable=False)
+    cost = models.DecimalField(_("cost"), max_digits=10, decimal_places=2)
+    balance_after = models.DecimalField(_("balance after"), max_digits=14, decimal_places=2, editable=False)
+    code = models.CharField(_("code"), max_length=CODE_LENGTH, db_collation="C", editable=False)
     request_key = models.UUIDField(editable=False, help_text=_("The key of the request that created it."))
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.ISSUED)
-    created_at = MomentField(default=timezone.now, editable=False)
-    expires_at = MomentField(null=True, blank=True)
-    used_at = MomentField(null=True, blank=True)
-    used_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
+    status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.ISSUED)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
+    expires_at = MomentField(_("expires at"), null=True, blank=True)
+    used_at = MomentField(_("used at"), null=True, blank=True)
+    used_by = models.ForeignKey(
+        User,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        verbose_name=pgettext_lazy("reward code", "used by"),
+    )
     used_key = models.ForeignKey(
-        ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+        ApiKey,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        verbose_name=_("API key"),
     )
     used_request = models.UUIDField(null=True, blank=True, editable=False)
-    cancelled_at = MomentField(null=True, blank=True)
+    cancelled_at = MomentField(_("cancelled at"), null=True, blank=True)
 
     class Meta:
+        verbose_name = _("redemption")
+        verbose_name_plural = _("redemptions")
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["brand", "-id"], name="redemptions_of_a_brand"),
@@ -214,15 +242,25 @@ class PoolCode(models.Model):
 
     customer_by = ("redemption",)
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
-    reward = models.ForeignKey(Reward, on_delete=models.CASCADE, related_name="pool_codes", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
+    )
+    reward = models.ForeignKey(
+        Reward, on_delete=models.CASCADE, related_name="pool_codes", db_index=False, verbose_name=_("reward")
+    )
     code = EncryptedTextField(editable=False)
     # Finds the code without telling it: a digest with the installation's secret.
     digest = models.CharField(max_length=64, db_collation="C", editable=False)
     ending = models.CharField(_("code"), max_length=4, editable=False, help_text=_("Its last characters."))
     expires_at = MomentField(_("expires"), null=True, blank=True)
     redemption = models.OneToOneField(
-        Redemption, on_delete=models.PROTECT, null=True, blank=True, related_name="pool_code", editable=False
+        Redemption,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="pool_code",
+        editable=False,
+        verbose_name=_("redemption"),
     )
     imported_at = MomentField(_("imported at"), default=timezone.now, editable=False)
 

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from core.encryption import EncryptedTextField
 from core.moments import MomentField
@@ -13,7 +14,7 @@ class SigningSecretModel(models.Model):
 
     secret = EncryptedTextField(editable=False)
     previous_secret = EncryptedTextField(blank=True, editable=False)
-    previous_secret_ends_at = MomentField(null=True, blank=True, editable=False)
+    previous_secret_ends_at = MomentField(_("previous secret ends at"), null=True, blank=True, editable=False)
 
     class Meta:
         abstract = True

@@ -26,26 +26,33 @@ class Platform(models.TextChoices):
 class WalletIssuer(models.Model):
     """A brand's standing with a wallet platform: its certificate or account, and the keys that nobody is shown."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="wallet_issuers")
-    platform = models.CharField(max_length=6, choices=Platform.choices)
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="wallet_issuers", verbose_name=_("brand"))
+    platform = models.CharField(_("platform"), max_length=6, choices=Platform.choices)
     identifier = models.CharField(
-        max_length=120, help_text=_("Apple: the pass type identifier. Google: the issuer id.")
+        _("identifier"), max_length=120, help_text=_("Apple: the pass type identifier. Google: the issuer id.")
     )
-    account = models.CharField(max_length=254, help_text=_("Apple: the team. Google: the service account."))
-    certificates = models.TextField(blank=True, help_text=_("Apple: the signing certificate and the one above, PEM."))
-    private_key = EncryptedTextField(blank=True)
-    key_id = models.CharField(max_length=64, blank=True)
-    push_key = EncryptedTextField(blank=True)
-    push_key_id = models.CharField(max_length=10, blank=True)
-    expires_at = MomentField(null=True, blank=True, help_text=_("When the first of its certificates expires."))
-    uploaded_at = MomentField(default=timezone.now)
+    account = models.CharField(
+        _("account"), max_length=254, help_text=_("Apple: the team. Google: the service account.")
+    )
+    certificates = models.TextField(
+        _("certificates"), blank=True, help_text=_("Apple: the signing certificate and the one above, PEM.")
+    )
+    private_key = EncryptedTextField(_("private key"), blank=True)
+    key_id = models.CharField(_("key id"), max_length=64, blank=True)
+    push_key = EncryptedTextField(_("push key"), blank=True)
+    push_key_id = models.CharField(_("push key id"), max_length=10, blank=True)
+    expires_at = MomentField(
+        _("expires at"), null=True, blank=True, help_text=_("When the first of its certificates expires.")
+    )
+    uploaded_at = MomentField(_("uploaded at"), default=timezone.now)
     design = models.PositiveIntegerField(default=1, help_text=_("Grows with each change of what all passes share."))
     design_pushed = models.PositiveIntegerField(default=0, help_text=_("Google: the one that its class has."))
-    last_error = models.TextField(blank=True)
-    failed_at = MomentField(null=True, blank=True)
+    last_error = models.TextField(_("last error"), blank=True)
+    failed_at = MomentField(_("failed at"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("wallet certificate")
+        verbose_name_plural = _("wallet certificates")
         ordering = ["brand_id", "platform"]
         constraints = [
             models.UniqueConstraint(
@@ -83,25 +90,31 @@ class WalletPass(models.Model):
     account = models.ForeignKey(
         UserPoints, on_delete=models.CASCADE, related_name="wallet_passes", db_index=False, verbose_name=_("member")
     )
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="wallet_passes", db_index=False)
-    platform = models.CharField(max_length=6, choices=Platform.choices)
-    serial = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.CASCADE, related_name="wallet_passes", db_index=False, verbose_name=_("brand")
+    )
+    platform = models.CharField(_("platform"), max_length=6, choices=Platform.choices)
+    serial = models.UUIDField(_("serial number"), default=uuid.uuid4, unique=True, editable=False)
     token = EncryptedTextField(help_text=_("What a device proves with that it holds the pass."))
-    state = models.CharField(max_length=8, choices=State.choices, default=State.ISSUED)
-    version = models.PositiveIntegerField(default=1)
-    changed_at = MomentField(default=timezone.now, help_text=_("Whole seconds tell versions apart."))
+    state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.ISSUED)
+    version = models.PositiveIntegerField(_("version"), default=1)
+    changed_at = MomentField(
+        _("changed at"), default=timezone.now, help_text=_("In whole seconds; no two versions have the same.")
+    )
     queued_version = models.PositiveIntegerField(
         null=True, blank=True, help_text=_("The first version that the update under way brings.")
     )
-    busy_until = MomentField(null=True, blank=True, help_text=_("A worker is talking about it until then."))
-    pushed_version = models.PositiveIntegerField(default=0)
+    busy_until = MomentField(null=True, blank=True, help_text=_("Until then, a worker is sending this pass."))
+    pushed_version = models.PositiveIntegerField(_("pushed version"), default=0)
     pushed_at = MomentField(_("last push"), null=True, blank=True)
     current_version = models.PositiveIntegerField(_("version in wallet"), default=0)
     fetched_at = MomentField(_("last fetch"), null=True, blank=True)
-    notified_at = models.JSONField(default=list, help_text=_("Google: when customers were last notified."))
-    last_error = models.TextField(blank=True)
-    failed_at = MomentField(null=True, blank=True)
-    created_at = MomentField(default=timezone.now, editable=False)
+    notified_at = models.JSONField(
+        _("notified at"), default=list, help_text=_("Google: when customers were last notified.")
+    )
+    last_error = models.TextField(_("last error"), blank=True)
+    failed_at = MomentField(_("failed at"), null=True, blank=True)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
 
     objects = WalletPassQuerySet.as_manager()
 

@@ -57,29 +57,36 @@ class WebhookEndpoint(SigningSecretModel):
         GONE = "gone", _("Disabled: the receiver answered 410 Gone")
         FAILING = "failing", _("Disabled after repeated failures")
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="webhook_endpoints")
+    brand = models.ForeignKey(
+        Brand, on_delete=models.CASCADE, related_name="webhook_endpoints", verbose_name=_("brand")
+    )
     url = models.CharField(
         _("address"),
         max_length=500,
         help_text=_("An https address. It receives POST requests with a signed JSON body."),
     )
-    description = models.CharField(max_length=200, blank=True)
+    description = models.CharField(_("description"), max_length=200, blank=True)
     types = ArrayField(
         models.CharField(max_length=40, choices=WebhookType.choices),
         verbose_name=_("events"),
         help_text=_("The events that the address receives."),
     )
-    state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE, editable=False)
-    state_since = MomentField(default=timezone.now, editable=False)
+    state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.ACTIVE, editable=False)
+    state_since = MomentField(_("state since"), default=timezone.now, editable=False)
     failing_since = MomentField(
-        null=True, blank=True, editable=False, help_text=_("The first failure since the last success.")
+        _("failing since"),
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("The first failure since the last success."),
     )
-    created_at = MomentField(default=timezone.now, editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
 
     objects = WebhookEndpointQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("webhook")
+        verbose_name_plural = _("webhooks")
         ordering = ["-id"]
         constraints = [
             models.CheckConstraint(
@@ -109,7 +116,9 @@ class WebhookDelivery(models.Model):
     endpoint = models.ForeignKey(
         WebhookEndpoint, on_delete=models.CASCADE, related_name="deliveries", verbose_name=_("webhook"), db_index=False
     )
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
+    )
     message_id = models.CharField(
         _("message id"), max_length=64, help_text=_("The header webhook-id: the same at each attempt and resend.")
     )
@@ -124,12 +133,12 @@ class WebhookDelivery(models.Model):
         help_text=_("The customer that it concerns, if any."),
     )
     body = models.TextField(help_text=_("The body that is sent. Empty once the customer was erased."))
-    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
-    attempts = models.PositiveIntegerField(default=0)
+    state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.WAITING)
+    attempts = models.PositiveIntegerField(_("attempts"), default=0)
     last_status = models.PositiveIntegerField(_("last answer"), null=True, blank=True)
     next_attempt_at = MomentField(_("next attempt"), null=True, blank=True)
-    created_at = MomentField(default=timezone.now, editable=False)
-    finished_at = MomentField(null=True, blank=True)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
+    finished_at = MomentField(_("finished at"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("webhook delivery")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from loyalty.models.ledger import AMOUNTS
 from loyalty.points import ledger
@@ -62,7 +63,7 @@ MOVEMENTS = (
     Movement(RELEASED, _("Released"), 1, "released", pending=-1),
     Movement(REFUNDED, _("Refunded"), 1, "earned", ledger.RETURNED),
     Movement(REDEEMED, _("Redeemed"), -1, "redeemed", is_activity=True),
-    Movement(EXPIRED, _("Expired"), -1, "expired"),
+    Movement(EXPIRED, pgettext_lazy("points", "Expired"), -1, "expired"),
     Movement(RETURNED, _("Returned"), -1, "reversed"),
     Movement(ADJUSTED_UP, _("Adjusted up"), 1, "earned", ledger.ADJUSTED),
     Movement(ADJUSTED_DOWN, _("Adjusted down"), -1, "redeemed", ledger.ADJUSTED),

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 
 from brands.audit_log import Changes
 from brands.identity.roles import DELETE, STOP, VIEW, brand_scope
@@ -229,7 +229,7 @@ class ReportScheduleAdmin(TenantAdmin):
     @display(description=gettext_lazy("state"))
     def state(self, schedule: ReportSchedule) -> SafeString:
         if schedule.is_paused:
-            return badge("warning", _("Paused"))
+            return badge("warning", pgettext("scheduled report", "Paused"))
         if schedule.is_running:
             return badge("info", _("Running"))
         return badge("danger", _("Failed")) if schedule.failures else badge("success", _("Planned"))

@@ -36,7 +36,7 @@ def own(view: View) -> View:
                 return view(request, *where, **more)
         message = _(
             "You are logged in through your brand's identity provider. Log in "
-            "with your password to change your sign-in."
+            "with your password to change how you log in."
         )
         messages.error(request, message)
         return redirect("admin:index")
@@ -64,7 +64,7 @@ def own_account(request: HttpRequest) -> HttpResponse:
     return render_page(
         request,
         "account",
-        title=_("Your sign-in"),
+        title=_("Your login"),
         factors=list(Factor.objects.filter(user=user)),
         codes_left=factors.recovery_codes_left(user),
         required=policy.requires_second_factor(user),

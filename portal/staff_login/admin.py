@@ -105,7 +105,7 @@ class SignInSettingsAdmin(TenantAdmin):
         provider = ("oidc_active", "oidc_issuer", "oidc_client_id", ("sign_in_address", "return_address"))
         return (self.fieldsets[0], (self.fieldsets[1][0], {"fields": provider}))
 
-    @display(description=gettext_lazy("sign-in address"))
+    @display(description=gettext_lazy("login address"))
     def sign_in_address(self, settings: SignInSettings) -> SafeString | str:
         return self.path_of("admin:brand_sign_in", settings)
 

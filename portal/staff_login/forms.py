@@ -41,7 +41,7 @@ class PasswordForm(forms.Form):
 
 class ForgotForm(forms.Form):
     email = forms.EmailField(
-        label=_("Email"), max_length=254, widget=TextWidget(attrs={"autocomplete": "username", "autofocus": True})
+        label=_("E-mail"), max_length=254, widget=TextWidget(attrs={"autocomplete": "username", "autofocus": True})
     )
 
     def clean_email(self) -> str:

@@ -14,6 +14,6 @@ def account_links(request: HttpRequest) -> list[dict[str, Any]]:
     if sessions.scope_of(request) is not None:
         return []
     return [
-        {"title": _("Your sign-in"), "link": reverse("admin:own_account")},
+        {"title": _("Your login"), "link": reverse("admin:own_account")},
         {"title": _("Change password"), "link": reverse("admin:password_change")},
     ]

@@ -112,7 +112,7 @@ def test_errors_are_shown_with_line_column_and_words_and_can_be_skipped(brand, o
     browser(owner).post(address("commit", upload.pk), {"skip_bad": "1"})
     run_jobs()
 
-    assert all(words in page for words in ("Auth code not found", "auth_code", 'name="skip_bad"'))
+    assert all(words in page for words in ("Code not found", "auth_code", 'name="skip_bad"'))
     assert refused == "checked"
     assert list(AuthCode.objects.filter(product=product).values_list("code", flat=True)) == ["A0001"]
 
@@ -143,7 +143,7 @@ def test_the_error_file_is_safe_to_open(brand, owner, product):
     answer = browser(owner).get(address("errors", upload.pk))
 
     assert b"".join(answer.streaming_content).decode("utf-8-sig").splitlines()[1] == (
-        '"\'=1+1","\'@x","\'-y","Auth code not found"'
+        '"\'=1+1","\'@x","\'-y","Code not found"'
     )
     assert answer["Content-Disposition"] == 'attachment; filename="codes-errors.csv"'
 

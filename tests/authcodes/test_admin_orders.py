@@ -246,7 +246,7 @@ def test_typed_codes_are_looked_at_line_by_line(client, brand, batch, product):
     assert [(line.line, line.code, line.error) for line in answer.context["lines"]] == [
         (1, "AB-0001", ""),
         (3, "00000005", ""),
-        (4, "NO-1", "Auth code not found"),
+        (4, "NO-1", "Code not found"),
     ]
     assert "Read as 00000005" in text(answer)
     assert 'name="confirm"' not in text(answer)
@@ -285,7 +285,7 @@ def test_another_brands_code_is_unknown(client, product):
 
     [line] = type_in(client, product, zebra.code, "preview").context["lines"]
 
-    assert line.error == "Auth code not found"
+    assert line.error == "Code not found"
 
 
 @pytest.mark.parametrize(("codes", "field"), [("", "codes"), ("x\n" * 1001, "codes")])

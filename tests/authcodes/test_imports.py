@@ -206,18 +206,18 @@ def test_a_file_as_spreadsheets_write_it_is_understood(brand, product, codes, na
 
 
 LIST_ERRORS = {
-    "unknown": ("B0001,,", ("auth_code", "Auth code not found")),
-    "other case": ("a0001,,", ("auth_code", "Auth code not found")),
-    "too long": ("A" * 100 + ",,", ("auth_code", "Auth code not found")),
+    "unknown": ("B0001,,", ("auth_code", "Code not found")),
+    "other case": ("a0001,,", ("auth_code", "Code not found")),
+    "too long": ("A" * 100 + ",,", ("auth_code", "Code not found")),
     "no code": (",Shelf,", ("auth_code", "The code is missing.")),
     "short row": ("A0001,Shelf", ("", f"{FORMAT}: this row has 2 cells instead of 3.")),
     "long row": ("A0001,Shelf,x,y", ("", f"{FORMAT}: this row has 4 cells instead of 3.")),
     "long location": (f"A0001,{'x' * 121},", ("inventory_location", "A location has at most 120 characters.")),
     "same code again": ("A0020,,", ("auth_code", "This code is already on line 2.")),
     "code of another product": ("A0019,,", ("auth_code", "Auth code range already assigned")),
-    "another brand's code": ("Z0001,,", ("auth_code", "Auth code not found")),
-    "formula": ('"=HYPERLINK(""x"")",,', ("auth_code", "Auth code not found")),
-    "script": ("<script>alert(1)</script>,,", ("auth_code", "Auth code not found")),
+    "another brand's code": ("Z0001,,", ("auth_code", "Code not found")),
+    "formula": ('"=HYPERLINK(""x"")",,', ("auth_code", "Code not found")),
+    "script": ("<script>alert(1)</script>,,", ("auth_code", "Code not found")),
     "shortened": (
         "1.23E+11,,",
         ("auth_code", checks.SHORTENED),
@@ -247,9 +247,9 @@ RANGE_ERRORS = {
     "no longer sold": ("SKU-OLD,A0001,A0002,,", ("product_sku", "This product is no longer sold")),
     "no SKU": (",A0001,A0002,,", ("product_sku", "Product SKU not found")),
     "another brand's SKU": ("SKU-Z,A0001,A0002,,", ("product_sku", "Product SKU not found")),
-    "another brand's codes": ("SKU-A,Z0001,Z0001,,", ("auth_code_start", "Auth code not found")),
-    "unknown start": ("SKU-A,A0000,A0002,,", ("auth_code_start", "Auth code not found")),
-    "unknown end": ("SKU-A,A0001,A0021,,", ("auth_code_end", "Auth code not found")),
+    "another brand's codes": ("SKU-A,Z0001,Z0001,,", ("auth_code_start", "Code not found")),
+    "unknown start": ("SKU-A,A0000,A0002,,", ("auth_code_start", "Code not found")),
+    "unknown end": ("SKU-A,A0001,A0021,,", ("auth_code_end", "Code not found")),
     "no end": ("SKU-A,A0001,,,", ("auth_code_end", "The code is missing.")),
     "reversed": ("SKU-A,A0005,A0004,,", ("auth_code_end", "The range ends before it starts.")),
     "another shape": ("SKU-A,A0001,C00001,,", ("auth_code_end", "Start and end must have the same length.")),
@@ -690,7 +690,7 @@ def test_the_error_file_is_the_original_with_an_error_column_and_comes_back_when
     assert rows == [
         ["auth_code", "inventory_location", "notes", "error"],
         ["A0001", "'=1+1", "'+note", ""],
-        ["B0001", "Shelf", "", "Auth code not found"],
+        ["B0001", "Shelf", "", "Code not found"],
         ["A0003", "x", "y", f"{FORMAT}: this row has 4 cells instead of 3.", "z"],
     ]
 

@@ -55,10 +55,10 @@ def test_what_names_no_code_or_a_taken_one_says_so(brand, product):
         "",
         "This code is already on line 1.",
         "Auth code range already assigned",
-        "Auth code not found",
-        "Auth code not found",
+        "Code not found",
+        "Code not found",
         checks.SHORTENED,
-        "Auth code not found",
+        "Code not found",
     ]
 
 

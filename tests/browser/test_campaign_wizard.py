@@ -139,7 +139,7 @@ def test_what_was_typed_is_there_again_after_the_session_ended(portal, browser, 
     manager.context.add_cookies(kept)
     page.get_by_role("button", name="6. Launch").click()
     page.get_by_role("button", name="Save for later").click()
-    page.get_by_label("Email").fill(person.email)
+    page.get_by_label("E-mail").fill(person.email)
     page.get_by_label("Password").fill(factories.PASSWORD)
     page.keyboard.press("Enter")
 

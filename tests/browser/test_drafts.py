@@ -21,7 +21,7 @@ def person(brand):
 
 
 def log_in(window: Window, email: str) -> None:
-    window.page.get_by_label("Email").fill(email)
+    window.page.get_by_label("E-mail").fill(email)
     window.page.get_by_label("Password").fill(factories.PASSWORD)
     window.page.keyboard.press("Enter")
 

@@ -81,7 +81,7 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
 
     upload(owner, "\n".join(rows), product="Coffee beans")
     owner.reads(
-        "Auth code not found",
+        "Code not found",
         "Auth code range already assigned",
         "Invalid CSV format: this row has 2 cells instead of 3.",
     )
@@ -94,7 +94,7 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
     assert header == ["auth_code", "inventory_location", "notes", "error"]
     assert [line[-1].partition(":")[0] for line in (good, unknown, taken, short)] == [
         "",
-        "Auth code not found",
+        "Code not found",
         "Auth code range already assigned",
         "Invalid CSV format",
     ]

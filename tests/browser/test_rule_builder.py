@@ -42,7 +42,10 @@ def test_a_rule_is_made_read_back_tried_and_activated(window, brand, size):
     page.locator("[data-rule-rows=limits]").get_by_role("spinbutton", name="At most").fill("500")
 
     sentence = page.locator("[data-part=sentence]")
-    words = "When somebody scans a product and category is one of Serums: 2 x points, at most 500 points each a month."
+    words = (
+        "When somebody scans a product and category is one of Serums: 2 x points, "
+        "at most 500 points a month for each member."
+    )
     expect(sentence).to_have_text(words)
     expect(page.locator("[data-part=overlaps]")).to_contain_text("Counts together with “Hello”")
     trial = page.locator("[data-part=trial]")

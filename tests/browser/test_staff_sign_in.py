@@ -19,7 +19,7 @@ def colleague(brand):
 
 def give_password(window: Window) -> None:
     window.goto("")
-    window.page.get_by_label("Email").fill("olivia@example.com")
+    window.page.get_by_label("E-mail").fill("olivia@example.com")
     window.page.get_by_label("Password").fill(factories.PASSWORD)
     window.page.keyboard.press("Enter")
 

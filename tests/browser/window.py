@@ -159,7 +159,7 @@ class Window:
     def login(self, email: str, password: str) -> None:
         """Through the form, as everybody does."""
         self.page.goto("/admin/")
-        self.page.get_by_label("Email").fill(email)
+        self.page.get_by_label("E-mail").fill(email)
         self.page.get_by_label("Password").fill(password)
         self.page.keyboard.press("Enter")
         self.page.wait_for_url(lambda address: urlsplit(address).path in {"/admin/", "/admin/loyalty/redemption/till/"})

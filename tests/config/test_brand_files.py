@@ -322,7 +322,7 @@ REFUSED = {
         "campaigns[0] (line 2): The campaign must end after it starts."
     ),
     "format: 1\nrewards: [{name: A, cost: 0}]": "rewards[0].cost (line 2): Ensure this value is greater than",
-    "format: 1\nrewards: [{name: A, cost: 1, minimum_level: Top}]": "There is no brand level “Top”.",
+    "format: 1\nrewards: [{name: A, cost: 1, minimum_level: Top}]": "There is no level “Top”.",
     "format: 1\nbrand: {slug: other}": "brand.slug (line 2): is not known",
     "format: 1\nbrand: {is_sandbox: true}": "brand.is_sandbox (line 2): is not known",
     "format: 1\nbrand: {time_zone: Nowhere}": "brand.time_zone (line 2): Nowhere is not a valid time zone.",
@@ -373,7 +373,7 @@ def test_another_brands_level_is_no_choice(brand):
 
     found = problems(brand, "format: 1\nrewards: [{name: A, cost: 1, minimum_level: Gold}]")
 
-    assert found == ["rewards[0].minimum_level (line 2): There is no brand level “Gold”."]
+    assert found == ["rewards[0].minimum_level (line 2): There is no level “Gold”."]
 
 
 def test_moments_without_a_zone_are_the_brands(db):

@@ -244,5 +244,5 @@ def test_page_for_reading_has_no_help_for_filling_in(client: Client, brand: Bran
     shown = text(client.get(address("loyalty.loyaltytransaction", "change", line.pk)))
     form = text(client.get(address("loyalty.reward", "add")))
 
-    assert "For scans the auth code" not in shown
+    assert "For scans the code" not in shown
     assert "Number in stock" in form

@@ -79,4 +79,4 @@ def test_a_form_offers_to_change_or_delete_nothing_that_others_refer_to(brand):
     assert "Change selected" not in shown
     assert "Delete selected" not in shown
     assert "View selected" not in shown  # which leads nowhere while nothing is selected
-    assert "Add another brand level" in shown
+    assert "Add another level" in shown

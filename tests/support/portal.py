@@ -48,10 +48,9 @@ from loyalty.models.notifications import (
     NotificationDelivery,
     NotificationSettings,
     NotificationTemplate,
-    SenderDomain,
-    SuppressedAddress,
 )
 from loyalty.models.orders import CurrencyRate, OrderReturn
+from loyalty.models.programme.addresses import SenderDomain, SuppressedAddress
 from loyalty.models.programme.costs import PointCost
 from loyalty.models.programme.notification_segments import NotificationSegment
 from loyalty.models.programme.referrals import Referral, ReferralProgramme

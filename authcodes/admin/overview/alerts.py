@@ -113,7 +113,7 @@ class Alerts:
         )
 
     def of_stock(self, row: Need, _brand: Brand) -> Alert:
-        text = ngettext("%(name)s: %(number)s left in stock.", "%(name)s: %(number)s left in stock.", row.number)
+        text = _("%(name)s: %(number)s left in stock.")
         if not row.number:
             text = _("%(name)s is out of stock.")
         link = reverse("admin:loyalty_reward_change", args=[row.row_id])

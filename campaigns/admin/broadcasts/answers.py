@@ -7,7 +7,6 @@ from typing import Any
 from django.utils.formats import date_format
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
-from django.utils.timesince import timesince
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -19,6 +18,7 @@ from campaigns.broadcasts import audience
 from campaigns.broadcasts.audience import Audience
 from campaigns.broadcasts.figures import Figures
 from campaigns.broadcasts.texts import MAX_LENGTHS
+from campaigns.segments.ages import age_text as ago
 from core.numbers import grouped
 from loyalty.models.notifications import Channel, Language, Template
 from loyalty.models.programme.broadcasts import Broadcast
@@ -99,9 +99,9 @@ def age_text(segment: Segment | None, *, at: datetime) -> str:
     if segment is None:
         return _("Members who have opted out of rewards and reminders are left out.")
     if segment.evaluated_at is None:
-        return _("The segment was not evaluated yet; it is within a minute, and again when sending begins.")
-    age = {"time": timesince(segment.evaluated_at, at)}
-    return _("As the segment was %(time)s ago. It is evaluated again when sending begins.") % age
+        return _("The segment is evaluated within a minute, and again when sending begins.")
+    text = _("The segment was evaluated %(ago)s. It is evaluated again when sending begins.")
+    return text % {"ago": ago(segment.evaluated_at, at=at)}
 
 
 def send_button(broadcast: Broadcast, counted: Audience | None) -> str:

@@ -82,7 +82,7 @@ def vocabulary_of(fields: Sequence[dict[str, Any]], *, nothing: str, own: Sequen
             "what": _("Of"),
             "period": _("Period"),
             "cost": _("What a point costs"),
-            "group": _("Conditions of which"),
+            "group": _("Which conditions must hold"),
             "none": nothing,
             "no_limits": _("No limits."),
             "search": _("Type to search"),

@@ -7,6 +7,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from loyalty.admin.members.level_ends import level_end_text
 from loyalty.models.accounts import UserPoints
@@ -106,7 +107,7 @@ def details_of(member: UserPoints) -> list[tuple[str, Any]]:
         (_("Birthday"), birthdays.read(member.user_id, member.brand_id)),
         (_("Number in your systems"), member.external_id),
         (_("Earned in all"), format_number(member.points_earned)),
-        (_("Expired"), format_number(member.points_expired) if member.points_expired else ""),
+        (pgettext("points", "Expired"), format_number(member.points_expired) if member.points_expired else ""),
         (_("Returned orders"), format_number(member.points_reversed) if member.points_reversed else ""),
         (_("Brand"), member.brand),
         (_("Changed"), local_time.display_moment(member.updated_at, member.brand.zone)),

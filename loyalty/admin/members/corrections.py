@@ -63,9 +63,7 @@ class Corrections(TenantAdmin):
             request=request,
             row=member,
             title=_("Correct the name of %(member)s") % {"member": name_of(member)},
-            paragraphs=[
-                _("Your brand, its e-mails and wallet passes will use this name until the customer changes it.")
-            ],
+            paragraphs=[_("Your brand, its e-mails and wallet passes will use this name until the member changes it.")],
             form=partial(NameForm, initial={"first_name": first, "last_name": last}),
             button=_("Correct the name"),
         )
@@ -79,7 +77,7 @@ class Corrections(TenantAdmin):
         text = [
             _(
                 "The current address is %(email)s. We notify it and send a link to the new address. "
-                "The address changes once the customer opens the link and enters their password, within 30 minutes."
+                "The address changes once the member opens the link and enters their password, within 30 minutes."
             )
             % {"email": member.user.email}
         ]
@@ -113,7 +111,7 @@ class Corrections(TenantAdmin):
             account=member, email=answers["email"], audit_context=audit_context(request, answers["reason"])
         )
         text = _(
-            "A link is being sent to %(email)s. The address changes once the customer confirms it with their password."
+            "A link is being sent to %(email)s. The address changes once the member confirms it with their password."
         )
         self.message_user(request, text % {"email": answers["email"].lower()}, messages.SUCCESS)
 

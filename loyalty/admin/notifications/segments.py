@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy
 
 from loyalty.models.programme.notification_segments import NotificationSegment
 from loyalty.notifications.segments.exclusions import LIMITABLE
@@ -16,7 +15,6 @@ from portal.base.tenant_admin import TenantAdmin
 class NotificationSegmentAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change delete"}
     sidebar = SidebarEntry(MESSAGES, 6, "filter_alt", tab=False)
-    list_name = gettext_lazy("Limited to segments")
     list_display = ("template", "segment")
     list_select_related = ("segment",)
     fieldsets = ((None, {"fields": ("brand", "template", "segment")}),)

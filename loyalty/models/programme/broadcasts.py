@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -26,10 +27,12 @@ class Broadcast(models.Model):
         PLANNED = "planned", _("Planned")
         SENDING = "sending", _("Sending")
         SENT = "sent", _("Sent")
-        CANCELLED = "cancelled", _("Cancelled")
+        CANCELLED = "cancelled", pgettext_lazy("broadcast", "Cancelled")
         FAILED = "failed", _("Interrupted")
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
+    )
     name = models.CharField(_("name"), max_length=80, help_text=_("For staff. Members do not see it."))
     segment = models.ForeignKey(
         Segment,
@@ -40,8 +43,10 @@ class Broadcast(models.Model):
         verbose_name=_("segment"),
         help_text=_("Its members get the message. Leave empty for all members."),
     )
-    segment_name = models.CharField(max_length=80, blank=True, default="", editable=False)
-    channels = ArrayField(models.CharField(max_length=5, choices=Channel.choices), default=list)
+    segment_name = models.CharField(_("segment name"), max_length=80, blank=True, default="", editable=False)
+    channels = ArrayField(
+        models.CharField(max_length=5, choices=Channel.choices), default=list, verbose_name=_("channels")
+    )
     texts = models.JSONField(_("texts"), default=dict, editable=False)
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.DRAFT, editable=False)
     send_at = MomentField(
@@ -65,10 +70,18 @@ class Broadcast(models.Model):
     counted_on = DayField(null=True, editable=False)
     counted = models.PositiveIntegerField(default=0, editable=False, help_text=_("How many of them on that day (UTC)."))
     figures = models.JSONField(null=True, editable=False, help_text=_("What came of it, once nothing is on its way."))
-    problem = models.TextField(blank=True, default="", editable=False, help_text=_("Why it was interrupted."))
+    problem = models.TextField(
+        _("problem"), blank=True, default="", editable=False, help_text=_("Why it was interrupted.")
+    )
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, db_index=False)
     created_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, db_index=False
+        User,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="+",
+        editable=False,
+        db_index=False,
+        verbose_name=_("created by"),
     )
     sent_by = models.ForeignKey(
         User,

@@ -15,7 +15,7 @@ from core.moments import DayField
 class PointCost(models.Model):
     """What a point costs the brand, from a day on. The rows of a brand are the history of its cost."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="point_costs")
+    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="point_costs", verbose_name=_("brand"))
     valid_from = DayField(
         _("valid from"), help_text=_("The first day, in the brand's time zone. It holds until the next one begins.")
     )

@@ -11,7 +11,9 @@ from loyalty.models.programme.segments import Segment
 class NotificationSegment(models.Model):
     """A brand's limit of an automatic notification. Without a row everybody gets it."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
+    )
     template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
     segment = models.ForeignKey(
         Segment,

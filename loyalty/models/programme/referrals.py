@@ -24,7 +24,9 @@ class ReferralProgramme(models.Model):
         ORDER = "order", _("The friend's first order that earns points")
         EITHER = "either", _("Either of them")
 
-    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, related_name="referral_programme")
+    brand = models.OneToOneField(
+        Brand, on_delete=models.CASCADE, related_name="referral_programme", verbose_name=_("brand")
+    )
     is_active = models.BooleanField(
         _("active"), default=False, help_text=_("Members can refer friends. What waits is kept while this is off.")
     )
@@ -147,7 +149,9 @@ class Referral(models.Model):
         BUDGET = "budget", _("The programme's budget")
         RETURN = "return", _("The order was returned")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
+    )
     referrer = models.ForeignKey(
         UserPoints, on_delete=models.PROTECT, related_name="referrals", db_index=False, verbose_name=_("member")
     )

@@ -17,7 +17,9 @@ from loyalty.models.accounts import UserPoints
 class PointsRollup(models.Model):
     """The points of one movement on a brand's local day."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
+    )
     day = DayField(_("day"), help_text=_("In the brand's time zone."))
     movement = models.CharField(_("movement"), max_length=20)
     points = models.DecimalField(_("points"), max_digits=18, decimal_places=2, help_text=_("Never negative."))

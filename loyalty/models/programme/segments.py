@@ -16,15 +16,17 @@ class Segment(models.Model):
     threshold for instance, everybody is evaluated again.
     """
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="segments", db_index=False)
-    name = models.CharField(max_length=80)
-    conditions = models.JSONField(default=dict, db_default={}, blank=True)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.CASCADE, related_name="segments", db_index=False, verbose_name=_("brand")
+    )
+    name = models.CharField(_("name"), max_length=80)
+    conditions = models.JSONField(_("conditions"), default=dict, db_default={}, blank=True)
     member_count = models.PositiveIntegerField(_("members"), null=True, editable=False)
     evaluated_at = MomentField(_("evaluated"), null=True, editable=False)
     fully_evaluated_at = MomentField(null=True, editable=False)
     tried_at = MomentField(null=True, editable=False, help_text=_("When an evaluation began, whatever came of it."))
     definition = models.CharField(max_length=64, default="", db_default="", editable=False)
-    created_at = MomentField(default=timezone.now, editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
 
     class Meta:
         verbose_name = _("segment")

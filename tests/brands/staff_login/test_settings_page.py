@@ -74,7 +74,7 @@ def test_a_neighbours_settings_are_not_there(brand, row):
 
     assert theirs.get(address(LABEL, "change", row.pk)).status_code == 404
     assert save(theirs, row, oidc_client_id="mine").status_code == 404
-    assert "Staff sign-in of" not in theirs.get(address(LABEL)).content.decode()
+    assert "Staff login of" not in theirs.get(address(LABEL)).content.decode()
 
 
 @pytest.mark.parametrize("role", ["manager", "printer", "support"])

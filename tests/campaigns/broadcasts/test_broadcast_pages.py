@@ -185,7 +185,7 @@ def test_sending_twice_says_that_it_was_sent(sender, manager, customer):
 
     answer = manager.post(address(LABEL, "send", broadcast.pk))
 
-    assert "This broadcast is sending by now." in said(answer)
+    assert "This broadcast is being sent by now." in said(answer)
     assert Job.objects.count() == 1
 
 

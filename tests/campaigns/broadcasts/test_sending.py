@@ -22,8 +22,8 @@ from loyalty.models.notifications import (
     NotificationDelivery,
     NotificationPreference,
     NotificationSettings,
-    SuppressedAddress,
 )
+from loyalty.models.programme.addresses import SuppressedAddress
 from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.models.programme.segments import Segment, SegmentMember
 from loyalty.notifications import batching, delivery, preferences, suppression
@@ -332,7 +332,7 @@ PROBLEMS = {
     "no text": ({"texts": {}}, "The text is not complete"),
     "unknown name": ({"texts": {"en": {"subject": "A", "body": "{points}"}}}, "{points} is not available here."),
     "deleted segment": ({"segment_name": "Gone"}, "The segment “Gone” was deleted."),
-    "cancelled": ({"state": "cancelled"}, "This broadcast is cancelled by now."),
+    "cancelled": ({"state": "cancelled"}, "This broadcast was cancelled."),
 }
 
 
@@ -344,6 +344,10 @@ def test_what_cannot_be_sent_is_refused(sender, customer, fields, message):
         lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
 
     assert not Job.objects.exists()
+
+
+def test_every_state_has_words_for_what_can_no_longer_be_done():
+    assert lifecycle.STATE_MESSAGES.keys() == set(Broadcast.State)
 
 
 def test_a_brand_whose_notifications_are_off_sends_none(brand, customer):

@@ -14,8 +14,8 @@ from loyalty.models.notifications import (
     NotificationDelivery,
     NotificationSettings,
     NotificationTemplate,
-    SuppressedAddress,
 )
+from loyalty.models.programme.addresses import SuppressedAddress
 from loyalty.notifications import suppression
 from tests.support import factories
 from tests.support.fake_providers import SID, SMS_KEY, Push

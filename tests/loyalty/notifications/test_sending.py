@@ -15,9 +15,9 @@ from loyalty.models.notifications import (
     Notification,
     NotificationDelivery,
     NotificationSettings,
-    SuppressedAddress,
     Template,
 )
+from loyalty.models.programme.addresses import SuppressedAddress
 from loyalty.notifications import delivery, devices, preferences, suppression
 from tests.support import factories
 from tests.support.fake_http import reset_breakers

@@ -1,0 +1,44 @@
+"""What several fields of a brand are made with, and what its time zone has to be."""
+
+from typing import Any
+from zoneinfo import available_timezones
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator, URLValidator
+from django.db import connection, models
+from django.utils.translation import gettext_lazy as _
+
+# Names that Python finds in the system's files, and that mean another place on another host, or none.
+NO_PLACES = {"localtime", "posixrules", "Factory"}
+KNOWN_ZONE = "SELECT EXISTS (SELECT 1 FROM pg_timezone_names WHERE name = %s)"
+
+
+def validate_time_zone(name: str) -> None:
+    """Python and PostgreSQL have a list each, and both have to cut a brand's days."""
+    known = name in available_timezones() - NO_PLACES
+    if known:
+        with connection.cursor() as cursor:
+            cursor.execute(KNOWN_ZONE, [name])
+            known = cursor.fetchone()[0]
+    if not known:
+        raise ValidationError(
+            _("%(name)s is not a valid time zone. Use a name such as Europe/Berlin."), params={"name": name}
+        )
+
+
+def colour_field(name: Any, default: str, text: Any) -> "models.CharField[str, str]":
+    """A colour as `#rrggbb`; nothing else may get into a style sheet or a wallet pass."""
+    known = RegexValidator(r"^#[0-9a-f]{6}\Z", _("Enter a colour such as #1a2b3c."))
+    return models.CharField(name, max_length=7, default=default, validators=[known], help_text=text)
+
+
+def link_field(name: Any, help_text: Any) -> Any:
+    """The address of a page of the brand's own; https alone. Empty: there is none."""
+    return models.CharField(
+        name,
+        max_length=500,
+        blank=True,
+        db_default="",
+        validators=[URLValidator(schemes=["https"], message=_("Enter an address that begins with https://."))],
+        help_text=help_text,
+    )

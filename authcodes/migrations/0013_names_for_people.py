@@ -357,6 +357,8 @@ class Migration(NamesOnly):
                     ("recall_withdrawn", "Recall withdrawn"),
                     ("edited", "Edited"),
                     ("printed", "Printed elsewhere"),
+                    ("delivered", "Delivered to shops"),
+                    ("delivery_undone", "Delivery taken back"),
                 ],
                 max_length=16,
                 verbose_name="kind",

@@ -13,8 +13,9 @@ from django.utils.translation import gettext_lazy
 
 from brands import audit_log
 from brands.audit_log import Changes
+from brands.models.brand_fields import NO_PLACES
 from brands.models.people import StaffRole
-from brands.models.tenants import NO_PLACES, Brand, BrandHostname
+from brands.models.tenants import Brand, BrandHostname
 from brands.staff_login import invitations, mails
 from brands.staff_login.models import Invitation
 from portal.base.image_mixin import ImageAdminMixin

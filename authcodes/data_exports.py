@@ -14,7 +14,7 @@ from django.core import signing
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -60,7 +60,7 @@ def start(*, brand: Brand, customer: User, by: User | None, at: datetime) -> Job
     waiting = Job.objects.filter(brand=brand, kind=KIND, status=Job.Status.QUEUED).count()
     if waiting >= MAX_QUEUED_EXPORTS:
         raise RateLimited(_("Too many data exports are waiting. Try again later."), retry_after=RETRY_SECONDS)
-    title = _("Data of customer %(number)s") % {"number": customer.pk}
+    title = gettext_noop("Data of customer %(number)s") % {"number": customer.pk}
     try:
         with transaction.atomic():
             job = queue.start(

@@ -9,19 +9,18 @@ from operator import or_
 from typing import Any
 
 from django.apps import apps
-from django.conf import settings
 from django.core.exceptions import FieldDoesNotExist
 from django.db import connection
 from django.db.models import BinaryField, Field, ForeignKey, Model, Q, TextField
 from django.db.models.fields.files import FieldFile
 from django.db.models.functions import Cast
-from django.utils import translation
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from brands.identity.user_mentions import Mentions, without
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
+from core import languages
 from core.db.statements import command
 from core.encryption import EncryptedTextField
 from core.translations import TranslationsField
@@ -60,25 +59,25 @@ class AuditedChange:
 
 
 def record(*, audit_context: AuditContext, action: Any, rows: Iterable[AuditedChange]) -> None:
-    """Write an entry for each row, in the transaction that changes them. The log is English, whoever caused it."""
-    with translation.override(settings.LANGUAGE_CODE):
-        action = str(action)
-    AuditLogEntry.objects.bulk_create(
-        AuditLogEntry(
-            at=audit_context.at,
-            user=audit_context.user,
-            api_key_id=audit_context.key_id,
-            brand_id=each.brand_id,
-            kind=each.row._meta.label_lower,  # noqa: SLF001 - Django's public API of models
-            row_id=str(each.row.pk),
-            row_name=name_of(each.row)[:200],
-            action=action[:200],
-            changes=each.changes,
-            reason=audit_context.reason,
-            request_id=audit_context.request_id,
+    """Write an entry for each row, in the transaction that changes them. The log is English, whoever caused it:
+    `action` is lazy, or a text that is marked with gettext_noop."""
+    with languages.in_english():
+        AuditLogEntry.objects.bulk_create(
+            AuditLogEntry(
+                at=audit_context.at,
+                user=audit_context.user,
+                api_key_id=audit_context.key_id,
+                brand_id=each.brand_id,
+                kind=each.row._meta.label_lower,  # noqa: SLF001 - Django's public API of models
+                row_id=str(each.row.pk),
+                row_name=name_of(each.row)[:200],
+                action=str(action)[:200],
+                changes=each.changes,
+                reason=audit_context.reason,
+                request_id=audit_context.request_id,
+            )
+            for each in rows
         )
-        for each in rows
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def record_many(
     *, audit_context: AuditContext, action: Any, brand_id: int, model: type[Model], rows: Sequence[NamedChange]
 ) -> None:
     """As `record`, for many rows of one model in one statement."""
-    with translation.override(settings.LANGUAGE_CODE):
+    with languages.in_english():
         action = str(action)
     INSERT_ENTRIES.run(
         at=audit_context.at,
@@ -156,11 +155,12 @@ def changes(before: Model | None, after: Model | None) -> dict[str, tuple[Any, A
     fields = known._meta.concrete_fields  # noqa: SLF001
     stored = [each for each in fields if not isinstance(each, BinaryField)]
     values = [(each, _value(before, each), _value(after, each)) for each in stored]
-    return {
-        each.name: (_displayed(before, each, old), _displayed(after, each, new))
-        for each, old, new in values
-        if old != new and not (old in EMPTY and new in EMPTY)
-    }
+    with languages.in_english():
+        return {
+            each.name: (_displayed(before, each, old), _displayed(after, each, new))
+            for each, old, new in values
+            if old != new and not (old in EMPTY and new in EMPTY)
+        }
 
 
 def _value(row: Model | None, field: "Field[Any, Any]") -> Any:

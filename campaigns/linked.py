@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from campaigns.models.campaigns import Campaign
+from core.numbers import grouped
 
 EARNS_NOTHING = Q(after_campaign="nothing")
 
@@ -18,7 +19,7 @@ def _batches(campaign: Campaign) -> Any:
 
 def _counted(rows: Any) -> dict[str, str | int]:
     totals: dict[str, int] = rows.order_by().aggregate(batches=Count("pk"), codes=Sum("quantity", default=0))
-    return {"batches": totals["batches"], "codes": f"{totals['codes']:,}"}
+    return {"batches": totals["batches"], "codes": grouped(totals["codes"])}
 
 
 def terms_of(campaign: Campaign) -> list[str]:

@@ -2,10 +2,13 @@
 
 What the request asks for is in its header. The other two are in the database, and are read only when an answer turns
 out to have a text that depends on them.
+
+Pages of the portal begin in the language of a cookie or of the browser; portal.shell.language goes on in the one that
+the person chose.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +25,8 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 MAX_HEADER_LENGTH = 500
 # Whom the API answers in their own language; what is below the second speaks to a brand's programs and staff.
 CUSTOMER_API, BRAND_API = "/api/v1/", "/api/v1/brand/"
+PORTAL = "/admin/"
+PORTAL_COOKIE = "portal_language"  # chosen on the page to log in, or by the last person who chose at this browser
 
 
 @dataclass(slots=True)
@@ -64,6 +69,25 @@ def negotiated(header: str) -> Iterator[Negotiation]:
     finally:
         _current.reset(before)
         speak(spoken_before)
+
+
+@contextmanager
+def spoken(language: str) -> Iterator[None]:
+    """Speak it within the block, which may go on in another one; afterwards what was spoken before."""
+    before = translation.get_language()
+    try:
+        speak(language)
+        yield
+    finally:
+        speak(before)
+
+
+def of_portal(request: HttpRequest) -> str:
+    """In which language a page of the portal begins, before it is known who asks."""
+    chosen = request.COOKIES.get(PORTAL_COOKIE, "")
+    if chosen in dict(settings.LANGUAGES):
+        return chosen
+    return accepted(request.META.get("HTTP_ACCEPT_LANGUAGE", "")) or settings.LANGUAGE_CODE
 
 
 def speak(language: str | None) -> None:
@@ -125,6 +149,14 @@ def again(text: str) -> str:
     return translation.gettext(text) if text.strip() else text
 
 
+def in_english() -> AbstractContextManager[None]:
+    """For what is stored or sent to others: it is English in whatever language the person reads who causes it.
+
+    A sentence that is stored is marked with gettext_noop; this is for names and labels that come with it.
+    """
+    return translation.override(settings.LANGUAGE_CODE)
+
+
 @cache
 def reader() -> Callable[[int, int | None], str]:
     """Reads the language of a customer, or of a brand's customers, from the database."""
@@ -133,13 +165,15 @@ def reader() -> Callable[[int, int | None], str]:
 
 
 class Languages:
-    """Middleware: the customer API answers in the language of the request."""
+    """Middleware: the customer API answers in the language of the request, the portal in its reader's."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         path = request.path_info
+        if path.startswith(PORTAL):
+            return self.answer_of_portal(request)
         if not path.startswith(CUSTOMER_API) or path.startswith(BRAND_API):
             return self.get_response(request)
         with negotiated(request.META.get("HTTP_ACCEPT_LANGUAGE", "")) as negotiation:
@@ -147,4 +181,12 @@ class Languages:
             if negotiation.is_translated:
                 response.headers["Content-Language"] = negotiation.language or settings.LANGUAGE_CODE
                 patch_vary_headers(response, ["Accept-Language"])
+            return response
+
+    def answer_of_portal(self, request: HttpRequest) -> HttpResponse:
+        with spoken(of_portal(request)):
+            response = self.get_response(request)
+            if response.headers.get("Content-Type", "").startswith(("text/html", "text/javascript")):
+                response.headers["Content-Language"] = translation.get_language() or settings.LANGUAGE_CODE
+                patch_vary_headers(response, ["Accept-Language", "Cookie"])
             return response

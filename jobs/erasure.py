@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.http import QueryDict
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.identity.user_mentions import Mentions, without
 from jobs import kinds, staged_uploads
@@ -58,6 +58,6 @@ def _delete_exports_of(*, customer_id: int, brand_id: int, to: int, at: datetime
         if job.status == Job.Status.QUEUED:
             job.status, job.finished_at = Job.Status.CANCELLED, at
         job.expires_at = at if job.result else job.expires_at
-        job.title, job.customer_id = _("Data of an erased customer"), to
+        job.title, job.customer_id = gettext_noop("Data of an erased customer"), to
     fields = ["title", "status", "finished_at", "cancel_requested", "expires_at", "customer"]
     Job.objects.bulk_update(rows, fields, batch_size=500)

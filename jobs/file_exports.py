@@ -11,6 +11,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
 from core.db import replica
@@ -55,7 +56,7 @@ def export(*, run: runner.Run, report: Report, rows: QuerySet[Any], write_pdf: W
         day = timezone.now().astimezone(run.job.brand.zone).date()
         file.seek(0)
         run.save_file(file, name=f"{report.name}-{run.job.brand.slug}-{day}.{format_name}")
-    run.log(_("%(number)s rows written.") % {"number": f"{done:,}"})
+    run.log(gettext_noop("%(number)s rows written.") % {"number": f"{done:,}"})
     return done
 
 

@@ -15,6 +15,7 @@ from brands.models.people import User
 from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
 from brands.tenants import quotas
+from core import languages
 from jobs import endings, kinds
 from jobs.models import Job, JobQuerySet
 
@@ -58,6 +59,8 @@ def store(
     customer: User | None = None,
 ) -> Job:
     """`start` for a caller whose transaction has asked the brand's quota of jobs, `QUOTA`, itself."""
+    with languages.in_english():
+        title = str(title)
     job = Job.objects.create(
         brand=brand,
         kind=kind,

@@ -12,6 +12,7 @@ from django.core.files.storage import Storage
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.people import User
 from brands.models.quotas import BrandQuota
@@ -129,7 +130,7 @@ def release(pk: Any) -> None:
 
 def release_checks(uploads: QuerySet[StagedUpload]) -> None:
     """A check that still runs then finds nothing to keep its preview in."""
-    problem = _("The check did not finish. Upload the file again.")
+    problem = gettext_noop("The check did not finish. Upload the file again.")
     uploads.filter(status=Status.CHECKING).update(status=Status.REJECTED, problem=problem)
 
 

@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from authcodes import data_exports
 from brands.identity import users
@@ -55,5 +56,5 @@ def start(page: Any, request: HttpRequest, member: UserPoints, reason: str) -> J
     if not UserPoints.objects.filter(pk=member.pk, user=customer).exists():  # erased while this waited
         raise Http404
     job = data_exports.start(brand=member.brand, customer=customer, by=staff_user(request), at=timezone.now())
-    page.note(request, [member], _("Data exported"), reason=reason)
+    page.note(request, [member], gettext_noop("Data exported"), reason=reason)
     return job

@@ -8,8 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.fraud import fake_reports
 from authcodes.models.fake_reports import FakeReport
@@ -57,11 +56,13 @@ class FakeReportAdmin(TenantAdmin):
     @admin.action(description=gettext_lazy("Close"), permissions=["act"])
     def close(self, request: HttpRequest, queryset: QuerySet[FakeReport]) -> None:
         by, at = staff_user(request), timezone.now()
-        self.change(request, queryset, lambda rows: fake_reports.close(reports=rows, by=by, at=at), _("Closed"))
+        self.change(
+            request, queryset, lambda rows: fake_reports.close(reports=rows, by=by, at=at), gettext_noop("Closed")
+        )
 
     @admin.action(description=gettext_lazy("Reopen"), permissions=["act"])
     def reopen(self, request: HttpRequest, queryset: QuerySet[FakeReport]) -> None:
-        self.change(request, queryset, lambda rows: fake_reports.reopen(reports=rows), _("Reopened"))
+        self.change(request, queryset, lambda rows: fake_reports.reopen(reports=rows), gettext_noop("Reopened"))
 
     def change(
         self,

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.admin.codes.batch_forms import SCAN_VALUE_FIELDS
 from authcodes.admin.import_forms import CorrectedFileForm, UploadForm
@@ -226,7 +226,7 @@ class ImportAdmin(LiveAdmin):
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
             return redirect("admin:authcodes_import_change", pk)
-        self.log_addition(request, made, _("Corrected file uploaded: %(file)s") % {"file": before})
+        self.log_addition(request, made, gettext_noop("Corrected file uploaded: %(file)s") % {"file": before})
         return redirect("admin:authcodes_import_change", made.pk)
 
     def commit(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -239,17 +239,17 @@ class ImportAdmin(LiveAdmin):
         )
 
     def discard(self, request: HttpRequest, pk: int) -> HttpResponse:
-        done = _("Discarded. Nothing was imported.")
+        done = gettext_noop("Discarded. Nothing was imported.")
         return self.act(request, pk, lambda upload: retention.discard(upload=upload, by=staff_user(request)), done)
 
     def undo(self, request: HttpRequest, pk: int) -> HttpResponse:
-        done = _("The import is being undone. Every code returns to what it was before.")
+        done = gettext_noop("The import is being undone. Every code returns to what it was before.")
         return self.act(
             request, pk, lambda upload: imports.undo(upload=upload, by=staff_user(request), at=timezone.now()), done
         )
 
     def act(self, request: HttpRequest, pk: int, action: Any, done: str) -> HttpResponse:
-        """Do it, tell what came of it, and write it into the history."""
+        """Do it, tell what came of it (`done`, marked with gettext_noop), and write it into the history."""
         upload = self.get_object(request, str(pk))
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
@@ -261,7 +261,7 @@ class ImportAdmin(LiveAdmin):
             self.message_user(request, error.message, messages.ERROR)
         else:
             self.log_change(request, upload, done)
-            self.message_user(request, done)
+            self.message_user(request, _(done))
         return redirect("admin:authcodes_import_change", pk)
 
     def errors(self, request: HttpRequest, pk: int) -> StreamingHttpResponse:

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.admin.recall_forms import (
     SEND_TEST,
@@ -204,7 +204,7 @@ class RecallAdmin(LiveAdmin):
     def create(self, request: HttpRequest, obj: Recall, form: Any) -> Recall:
         cleaned = {name: form.cleaned_data[name] for name in ("recall_id", "contact", "message", "reason")}
         made = recalls.recall_batch(batch=obj.batch, at=timezone.now(), by=staff_user(request), **cleaned)
-        self.note_on_batch(request, obj.batch, _("Recalled: %(recall)s") % {"recall": made}, made.reason)
+        self.note_on_batch(request, obj.batch, gettext_noop("Recalled: %(recall)s") % {"recall": made}, made.reason)
         if form.cleaned_data["notify_customers"]:
             notifications.start(recall=made, by=staff_user(request))
         return made
@@ -244,7 +244,7 @@ class RecallAdmin(LiveAdmin):
     def start_notifications(self, request: HttpRequest, recall: Recall) -> HttpResponse:
         with transaction.atomic():
             notifications.start(recall=recall, by=staff_user(request))
-            self.note(request, [recall], _("Customer notifications"))
+            self.note(request, [recall], gettext_noop("Customer notifications"))
         self.message_user(request, _("Sending e-mails. This page shows how many customers have been notified."))
         return redirect("admin:authcodes_recall_change", recall.pk)
 
@@ -271,8 +271,10 @@ class RecallAdmin(LiveAdmin):
         try:
             with transaction.atomic():
                 recalls.withdraw_recall(recall=recall, reason=reason, at=timezone.now(), by=staff_user(request))
-                self.note(request, [recall], _("Withdrawn"), reason=reason)
-                self.note_on_batch(request, recall.batch, _("Recall withdrawn: %(recall)s") % {"recall": text}, reason)
+                self.note(request, [recall], gettext_noop("Withdrawn"), reason=reason)
+                self.note_on_batch(
+                    request, recall.batch, gettext_noop("Recall withdrawn: %(recall)s") % {"recall": text}, reason
+                )
         except BatchRejected as error:  # a colleague was faster: there is no recall whose page could say so
             self.message_user(request, error.message, messages.ERROR)
         else:

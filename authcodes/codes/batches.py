@@ -13,7 +13,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Length
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.codes import history, prefixes, scan_value, signed_tags
 from authcodes.codes.history import CodeChangeContext, numbering_of
@@ -30,6 +30,7 @@ from brands.scanned import MAX_CODE_LENGTH
 from brands.tenants import quotas
 from campaigns.models.campaigns import Campaign
 from core.db.statements import command
+from core.numbers import grouped
 from jobs import queue, runner
 from jobs.kinds import JobKind
 from jobs.models import Job, JobQuerySet
@@ -123,7 +124,7 @@ def _complaints(brand: Brand, batch_settings: BatchSettings, at: datetime) -> It
     taken = BatchRange.objects.filter(brand=brand, range_name=batch_settings.range_name).exists()
     yield "range_name", taken, _("This brand already has a range of this name.")
     possible = 1 <= batch_settings.quantity <= MAX_CODES
-    yield "quantity", not possible, _("The quantity must be between 1 and %(most)s.") % {"most": f"{MAX_CODES:,}"}
+    yield "quantity", not possible, _("The quantity must be between 1 and %(most)s.") % {"most": grouped(MAX_CODES)}
     yield "prefix", not prefixes.PREFIX.fullmatch(batch_settings.prefix), str(prefixes.INVALID_PREFIX)
     impossible = not 0 <= batch_settings.starting_number < 10**18
     yield "starting_number", impossible, _("The number must be between 0 and 10^18.")
@@ -201,7 +202,10 @@ def generate(*, batch_id: int, at: datetime, progress: Callable[[int, int], None
 
 def start_generation(*, batch: BatchRange, by: User | None) -> Job:
     """Have a worker make the batch's codes, in the caller's transaction."""
-    title = _("Generate %(number)d codes of %(range)s") % {"number": batch.quantity, "range": batch.range_name}
+    title = gettext_noop("Generate %(number)d codes of %(range)s") % {
+        "number": batch.quantity,
+        "range": batch.range_name,
+    }
     parameters = {"batch_id": batch.pk}
     return queue.start(
         brand=batch.brand, kind=GENERATION.name, title=title, parameters=parameters, by=by, total=batch.quantity
@@ -232,7 +236,7 @@ def run_generation(run: runner.Run) -> None:
         (run.progress if done < quantity else run.note_progress)(done, quantity)
 
     made = generate(batch_id=run.parameters["batch_id"], at=timezone.now(), progress=report)
-    run.log(_("%(number)d codes generated.") % {"number": made})
+    run.log(gettext_noop("%(number)d codes generated.") % {"number": made})
 
 
 GENERATION = JobKind(

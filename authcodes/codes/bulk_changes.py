@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.codes import change_events, history, scan_value
 from authcodes.codes.assignment_limits import TAKEN
@@ -21,7 +21,9 @@ from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.models.people import User
+from core import languages
 from core.db.statements import Query, command, part, query_values
+from core.numbers import grouped
 from jobs import queue, runner
 from jobs.kinds import JobKind
 from jobs.models import Job
@@ -51,9 +53,9 @@ class Assignment:
     @property
     def summary(self) -> str:
         details = {
-            _("Inventory location"): self.inventory_location,
-            _("Points per scan"): self.points_per_scan,
-            _("Notes"): self.notes,
+            gettext_noop("Inventory location"): self.inventory_location,
+            gettext_noop("Points per scan"): self.points_per_scan,
+            gettext_noop("Notes"): self.notes,
         }
         return "\n".join(f"{name}: {value}" for name, value in details.items() if value not in {None, ""})
 
@@ -182,7 +184,7 @@ def _check_whole_batches(
     """Roll back what could be done to some of the codes only."""
     if order.kind == Kind.ASSIGNED and missing:
         text = _("%(number)s of the codes are assigned to another product. No codes were changed.") % {
-            "number": f"{missing:,}"
+            "number": grouped(missing)
         }
         message = f"{TAKEN}: {text}"
         raise BatchRejected(message)
@@ -190,13 +192,14 @@ def _check_whole_batches(
         scanned = count_assigned.first(**where)
         if scanned:
             message = _("%(number)s of the codes have been scanned and cannot be unassigned. No codes were changed.")
-            raise BatchRejected(message % {"number": f"{scanned:,}"})
+            raise BatchRejected(message % {"number": grouped(scanned)})
 
 
 def start_change(*, codes: CodeRange, order: CodeChangeRequest, by: User | None) -> Job:
     """Have a worker do to a stretch what takes too long for a page."""
     details = {"change": order.kind.label, "number": codes.size, "range": codes.batch.range_name}
-    title = _("%(change)s: %(number)d codes of %(range)s") % details
+    with languages.in_english():
+        title = gettext_noop("%(change)s: %(number)d codes of %(range)s") % details
     parameters: dict[str, Any] = {
         "batch_id": codes.batch.pk,
         "first": codes.first,
@@ -237,8 +240,8 @@ def run_change(run: runner.Run) -> None:
         done += code_range.size
     run.note_progress(done, codes.size)
     changed = history.codes_of(action_id)
-    message = _("%(number)s codes changed.") % {"number": f"{changed:,}"}
-    run.log(message if changed else _("No codes needed to change."))
+    message = _("%(number)s codes changed.") % {"number": grouped(changed)}
+    run.log(message if changed else gettext_noop("No codes needed to change."))
 
 
 def end_change(job: Job) -> None:

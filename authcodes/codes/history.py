@@ -9,7 +9,6 @@ from uuid import UUID, uuid4
 
 from django.db import connection
 from django.db.models import Sum
-from django.utils.translation import gettext as _
 
 from authcodes.codes.numbering import Numbering
 from authcodes.models.batches import BatchRange
@@ -21,6 +20,7 @@ from brands import audit_log
 from brands.audit_log import AuditedChange
 from brands.identity.user_mentions import Mentions, without
 from brands.models.people import User
+from core import languages
 from core.db.statements import command
 
 # Of a file that names codes here and there, a batch's line says from where to where, and how many.
@@ -52,12 +52,13 @@ def numbering_of(batch: BatchRange) -> Numbering:
 def as_text(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:
     """`field: before -> after` of what really changes, in words."""
     lines = []
-    for name, after in changed.items():
-        before = getattr(row, name)
-        if before != after:
-            field = row._meta.get_field(name)  # noqa: SLF001 - Django's public API of models
-            texts = [str(_("empty") if value in {None, ""} else value) for value in (before, after)]
-            lines.append(f"{getattr(field, 'verbose_name', name)}: {texts[0]} \u2192 {texts[1]}")
+    with languages.in_english():
+        for name, after in changed.items():
+            before = getattr(row, name)
+            if before != after:
+                field = row._meta.get_field(name)  # noqa: SLF001 - Django's public API of models
+                texts = [str("empty" if value in {None, ""} else value) for value in (before, after)]
+                lines.append(f"{getattr(field, 'verbose_name', name)}: {texts[0]} \u2192 {texts[1]}")
     return "\n".join(lines)
 
 

@@ -13,6 +13,7 @@ from brands.audit_log import AuditContext
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.errors import Invalid
+from core.numbers import grouped
 
 
 def create(*, brand: Brand, values: Mapping[str, Any], audit_context: AuditContext) -> Product:
@@ -40,7 +41,7 @@ def check_points(product: Product) -> None:
     most = product.brand.max_points_per_scan
     if (product.redeem_point_value or 0) > most:
         message = _("At most %(most)s points per scan. More needs a second person's approval in the portal.")
-        raise Invalid(message % {"most": f"{most:,}"}, details={"field": "points_per_scan"})
+        raise Invalid(message % {"most": grouped(most)}, details={"field": "points_per_scan"})
 
 
 def refreshed(product: Product) -> Product:

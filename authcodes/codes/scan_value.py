@@ -8,6 +8,7 @@ from brands.identity import roles
 from brands.identity.roles import SCAN_VALUE
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.numbers import grouped
 
 LABEL = "authcodes.batchrange"
 
@@ -33,7 +34,7 @@ def why_not(*, brand: Brand, by: User | None) -> str:
     if max_points(brand=brand, by=by) < 0:
         return _("Only managers and owners can set points.")
     message = _("At most %(most)s points per scan. A batch or product can have more with a second person's approval.")
-    return message % {"most": f"{brand.max_points_per_scan:,}"}
+    return message % {"most": grouped(brand.max_points_per_scan)}
 
 
 def max_product_points(*, brand: Brand, by: User | None) -> int | None:
@@ -53,4 +54,4 @@ def why_not_product(brand: Brand) -> str:
     message = _(
         "Scans of this product earn more than %(most)s points. Only managers and owners can generate codes for it."
     )
-    return message % {"most": f"{brand.max_points_per_scan:,}"}
+    return message % {"most": grouped(brand.max_points_per_scan)}

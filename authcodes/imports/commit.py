@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from django.db.models import Q, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.codes import prefixes
 from authcodes.codes.bulk_changes import ALL_OR_NOTHING
@@ -50,7 +50,7 @@ def commit(*, upload: Import, skip_bad: bool, by: User) -> Job:
             upload.refresh_from_db()
             raise ImportRejected(_why_not_committed(upload))
         upload.refresh_from_db()
-        return start(upload, COMMIT.name, _("Commit %(file)s") % {"file": upload.file_name}, by)
+        return start(upload, COMMIT.name, gettext_noop("Commit %(file)s") % {"file": upload.file_name}, by)
 
 
 def _why_not_committed(upload: Import) -> str:
@@ -78,7 +78,7 @@ def run_commit(run: runner.Run) -> None:
     run.note_progress(upload.codes, upload.codes)
     message = _("%(number)d codes added.") if upload.kind == Import.Kind.PRINTED else _("%(number)d codes assigned.")
     details = message % {"number": changed}
-    run.log(details if changed else _("This import has already been committed."))
+    run.log(details if changed else gettext_noop("This import has already been committed."))
 
 
 def _count_not_usable(upload: Import) -> None:
@@ -138,7 +138,7 @@ def undo(*, upload: Import, by: User, at: datetime) -> Job:
             message = _("Only a committed import can be undone, within %(hours)d hours.") % {"hours": UNDO_HOURS}
             raise ImportRejected(message)
         upload.refresh_from_db()
-        return start(upload, UNDO.name, _("Undo %(file)s") % {"file": upload.file_name}, by)
+        return start(upload, UNDO.name, gettext_noop("Undo %(file)s") % {"file": upload.file_name}, by)
 
 
 def run_undo(run: runner.Run) -> None:
@@ -154,7 +154,7 @@ def run_undo(run: runner.Run) -> None:
     run.note_progress(upload.codes, upload.codes)
     message = _("%(number)d codes deleted.") if upload.kind == Import.Kind.PRINTED else _("%(number)d codes restored.")
     details = message % {"number": restored}
-    run.log(details if restored else _("This import has already been undone."))
+    run.log(details if restored else gettext_noop("This import has already been undone."))
 
 
 def _undo(upload: Import, by: User | None) -> int:

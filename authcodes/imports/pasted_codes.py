@@ -13,6 +13,7 @@ from authcodes.models.imports import Import, ImportRow
 from authcodes.models.products import Product
 from brands.scanned import SEPARATOR, read
 from core.db import row_guard
+from core.numbers import grouped
 
 MAX_LINES = 1000
 E_NOTATION = re.compile(r"[0-9][.,]?[0-9]*e[+]?[0-9]+", re.IGNORECASE)
@@ -43,7 +44,9 @@ def parse_pasted(*, text: str, product: Product) -> list[PastedCode]:
         message = _("Enter at least one code.")
         raise BatchRejected(message, details={"field": "codes"})
     if len(lines) > MAX_LINES:
-        message = _("Enter at most %(most)s codes at once, or upload them as a CSV file.") % {"most": f"{MAX_LINES:,}"}
+        message = _("Enter at most %(most)s codes at once, or upload them as a CSV file.") % {
+            "most": grouped(MAX_LINES)
+        }
         raise BatchRejected(message, details={"field": "codes"})
     return [PastedCode(row.line, row.values[0], row.code, row.error) for row in _checked(lines, product)]
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.files import File
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.codes import bulk_changes
 from authcodes.codes.batches import BatchSettings
@@ -119,7 +119,7 @@ def upload(
         with transaction.atomic():
             _require_room(made)
             made.save()
-            start(made, CHECK.name, _("Check %(file)s") % {"file": name}, by, has_room=True)
+            start(made, CHECK.name, gettext_noop("Check %(file)s") % {"file": name}, by, has_room=True)
     except QuotaReached:
         files.delete(made.file.storage, str(made.file.name))
         raise
@@ -158,7 +158,7 @@ def run_check(run: runner.Run) -> None:
         if isinstance(error, printed_elsewhere.CodesNotUsable):
             printed_elsewhere.note_not_usable(upload)
         raise
-    run.log(_("%(number)d rows checked.") % {"number": rows})
+    run.log(gettext_noop("%(number)d rows checked.") % {"number": rows})
 
 
 def _check(upload: Import, run: runner.Run) -> int:
@@ -302,7 +302,7 @@ def released(upload: Import) -> dict[str, str]:
     if kind == CHECK.name:
         return {
             "status": Import.Status.REJECTED,
-            "problem": _("The check did not finish. Upload the file again."),
+            "problem": gettext_noop("The check did not finish. Upload the file again."),
         }
     return {"status": Import.Status.CHECKED if kind == RUNNING[Import.Status.COMMITTING] else Import.Status.COMMITTED}
 

@@ -15,6 +15,7 @@ from authcodes.printing.selection import Selection, label_of, logo_of, payload_o
 from brands.tenants.hostnames import hostname_of
 from core.errors import Invalid
 from core.gtins import is_gtin
+from core.numbers import grouped
 
 MAX_SERIAL_LENGTH = 20  # characters of a GS1 serial number (AI 21)
 MAX_PRODUCTS = 200  # whose titles are looked at for letters that labels cannot show
@@ -68,7 +69,7 @@ def warnings(selection: Selection, print_request: PrintRequest, *, thorough: boo
     result = []
     if thorough and (off := selection.codes.filter(brand=selection.brand).deactivated().count()):
         message = _("%(count)s of these codes are deactivated. They will be printed but scan as not valid.")
-        result.append(message % {"count": f"{off:,}"})
+        result.append(message % {"count": grouped(off)})
     if print_request.is_labels:
         return [*result, *_sheet_warnings(print_request), *_label_warnings(selection, print_request, thorough=thorough)]
     densest = densest_of(selection, print_request) if thorough else selection.sample()

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, cast
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.codes.ranges import resolve_range
 from authcodes.models.prints import PrintRun
@@ -33,6 +33,7 @@ from authcodes.printing.selection import (
 from brands.models.people import User
 from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of
+from core import languages
 from core.errors import NotFound
 from jobs import files, queue, runner
 from jobs.kinds import NO_FILE, JobKind
@@ -81,7 +82,8 @@ def start(
         print_request = replace(print_request, logo_sha256=sha256_of(logo_of(selection.brand.pk)))
     kind = BATCH_PRINT.name if selection.batch else "print-list"
     named = selection.batch.range_name if selection.batch else f"{selection.first} … {selection.last}"
-    title = _("%(what)s: %(named)s") % {"what": What(print_request.what).label, "named": named}
+    with languages.in_english():
+        title = gettext_noop("%(what)s: %(named)s") % {"what": What(print_request.what).label, "named": named}
     with transaction.atomic():
         job = queue.start(
             brand=selection.brand, kind=kind, title=title, parameters=parameters or {}, by=by, total=selection.count
@@ -133,7 +135,7 @@ def print_codes(*, run: runner.Run, printed: PrintRun, selection: Selection) -> 
     ours = PrintRun.objects.filter(pk=printed.pk, job__attempts=run.attempt, job__status=Job.Status.RUNNING)
     ours.update(first_code=selection.first, last_code=selection.last, **result)
     run.log(outcome_message(result))
-    run.log(_("The file's SHA-256 is %(sha256)s.") % result)
+    run.log(gettext_noop("The file's SHA-256 is %(sha256)s.") % result)
 
 
 def digest(file: BinaryIO) -> str:

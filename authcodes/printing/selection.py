@@ -8,6 +8,7 @@ from itertools import islice
 from django.db.models.functions import Length
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from authcodes.codes.ranges import CodeRange
 from authcodes.models.batches import BatchRange
@@ -17,6 +18,7 @@ from authcodes.printing.qr import images
 from authcodes.printing.request import Payload, PrintRequest
 from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of, site_at
+from core import languages
 from core.errors import Invalid
 from core.gtins import GTIN_LENGTH
 
@@ -103,12 +105,16 @@ def sha256_of(logo: bytes | None) -> str:
 
 def label_of(code: AuthCode, print_request: PrintRequest, hostname: str) -> Label:
     product, day = code.product, code.batch.expiration_date
+    expiry = ""
+    if day and print_request.expiry:
+        with languages.in_english():  # a worker prints it: the preview must show the same to whoever asks for it
+            expiry = gettext_noop("Expires %(day)s") % {"day": date_format(day, "SHORT_DATE_FORMAT")}
     return Label(
         payload_of(code, print_request, hostname),
         images.printed(code),
         title=product.title if product and print_request.title else "",
         sku=product.sku if product and print_request.sku else "",
-        expiry=_("Expires %(day)s") % {"day": date_format(day, "j M Y")} if day and print_request.expiry else "",
+        expiry=expiry,
         note=print_request.note,
         level=print_request.level_of(code.batch),
     )

@@ -2,7 +2,7 @@
 
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.models.batches import BatchRange
 from authcodes.models.scans import Scan
@@ -39,7 +39,7 @@ def start_affected(*, batch: BatchRange, file_format: Format, by: User | None) -
     return queue.start(
         brand=batch.brand,
         kind=EXPORT.name,
-        title=_("Customers affected by the recall of %(batch)s") % {"batch": batch.range_name},
+        title=gettext_noop("Customers affected by the recall of %(batch)s") % {"batch": batch.range_name},
         parameters={"batch_id": batch.pk, "format": file_format},
         by=by,
     )

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.scans import Scan
@@ -40,7 +40,7 @@ def start(*, recall: Recall, by: User | None) -> Job:
     return queue.start(
         brand=recall.batch.brand,
         kind=NOTIFICATION.name,
-        title=_("Notify customers of recall %(recall)s?") % {"recall": recall.recall_id},
+        title=gettext_noop("Notify customers of recall %(recall)s?") % {"recall": recall.recall_id},
         parameters={"recall": recall.pk},
         by=by,
     )
@@ -65,7 +65,7 @@ def run(run: runner.Run) -> None:
         )
         done += len(chunk)
         (run.progress if done < len(customers) else run.note_progress)(done, len(customers))
-    summary = _("%(notified)s customers notified; %(before)s had been notified before.")
+    summary = gettext_noop("%(notified)s customers notified; %(before)s had been notified before.")
     run.log(summary % {"notified": f"{notified:,}", "before": f"{done - notified:,}"})
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from authcodes.places import geocoder
 from authcodes.scanning import record
@@ -56,7 +56,7 @@ def qualifying_action(
         reasons=[
             AccrualReason(
                 reason_id=code.code,
-                note=_("Points for scanning %(product)s") % {"product": code.title},
+                note=gettext_noop("Points for scanning %(product)s") % {"product": code.title},
             )
         ],
         context=scan_action_context(payload, code, happened_at=happened_at, ceiling=code.max_points_per_scan),

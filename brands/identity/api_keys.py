@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Least
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.debug import sensitive_variables
 
 from brands.errors import ApiKeyInvalid
@@ -165,7 +166,7 @@ def _made_for_scan_page(brand: Brand, at: datetime) -> str:
         key = ApiKey.objects.create(
             brand=brand,
             kind=ApiKey.Kind.APP,
-            name=_("Scan page"),
+            name=gettext_noop("Scan page"),
             digest=secrets.token_bytes(32),
             created_at=at,
             of_scan_page=True,

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.utils.module_loading import import_string
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -21,7 +21,7 @@ def logged_in(*, user: User, audit_context: AuditContext, brand_id: int | None =
     """Somebody has logged in to the portal: an entry for each brand that they work for, or for `brand_id` alone."""
     brands = [brand_id] if brand_id is not None else _brands_of(user)
     rows = [AuditedChange(user, each) for each in brands or [None]]
-    audit_log.record(audit_context=audit_context, action=_("Logged in to the portal"), rows=rows)
+    audit_log.record(audit_context=audit_context, action=gettext_noop("Logged in to the portal"), rows=rows)
 
 
 def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: str = "") -> None:
@@ -36,10 +36,14 @@ def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: s
     brands = _brands_informed(user, brand) if user else []
     if user is None or not brands:
         return
-    message = _("Failed logins today: %(count)d") % {"count": attempt.number}
+    message = gettext_noop("Failed logins today: %(count)d") % {"count": attempt.number}
     if attempt.is_last:
-        message = _("Failed logins today: %(count)d; new devices wait until tomorrow") % {"count": attempt.number}
-    context = AuditContext(None, at, request_id, reason=_("At the portal") if brand is None else _("Through the API"))
+        message = gettext_noop("Failed logins today: %(count)d; new devices wait until tomorrow") % {
+            "count": attempt.number
+        }
+    context = AuditContext(
+        None, at, request_id, reason=gettext_noop("At the portal") if brand is None else gettext_noop("Through the API")
+    )
     audit_log.record(audit_context=context, action=message, rows=[AuditedChange(user, brand_id) for brand_id in brands])
     if attempt.is_last:
         own = brand or Brand.objects.filter(pk__in=[each for each in brands if each]).order_by("pk").first()
@@ -54,7 +58,7 @@ def failed_email_change(*, attempt: Attempt, brand: Brand, at: datetime, request
     user = User.objects.filter(email=attempt.email, is_active=True).first()
     if user is None:
         return
-    message = _("Wrong passwords for a new e-mail address today: %(count)d") % {"count": attempt.number}
+    message = gettext_noop("Wrong passwords for a new e-mail address today: %(count)d") % {"count": attempt.number}
     # Whoever works elsewhere too: the brand sent the link, and a missing line would say that they do.
     audit_log.record(
         audit_context=AuditContext(None, at, request_id), action=message, rows=[AuditedChange(user, brand.pk)]

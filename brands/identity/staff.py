@@ -126,3 +126,8 @@ def lock_ownership() -> None:
     """Wait for everybody else who gives or takes roles; others wait until this transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(LOCK_OWNERSHIP, [OWNERSHIP_LOCK])
+
+
+def set_language(*, user: User, language: str) -> None:
+    """The person reads the portal in this language, at whatever machine."""
+    User.objects.filter(pk=user.pk).update(portal_language=language)

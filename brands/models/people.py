@@ -50,6 +50,10 @@ class User(AbstractBaseUser, PermissionsMixin):
     )
     # Grows when every session of the user ends; each token and portal session carries the one that it began with.
     session_epoch = models.PositiveIntegerField(_("session epoch"), default=0, db_default=0, editable=False)
+    # Of staff: in which they read the portal. Empty: as the browser asks. What customers read is in their account.
+    portal_language = models.CharField(
+        _("language of the portal"), max_length=7, blank=True, default="", db_default="", editable=False
+    )
 
     objects = UserManager()
 

@@ -11,6 +11,7 @@ import qrcode
 from django.db import IntegrityError, transaction
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.debug import sensitive_variables
 from qrcode.image.svg import SvgPathImage
 
@@ -63,7 +64,7 @@ def add_app(*, user: User, seed: str, code: str, at: datetime) -> Factor:
     try:
         with transaction.atomic():
             return Factor.objects.create(
-                user=user, kind=Factor.Kind.TOTP, name=_("Authenticator app"), secret=seed, last_counter=step
+                user=user, kind=Factor.Kind.TOTP, name=gettext_noop("Authenticator app"), secret=seed, last_counter=step
             )
     except IntegrityError:
         raise Invalid(_("You already have an authenticator app. Remove it first.")) from None
@@ -74,7 +75,11 @@ def add_passkey(*, user: User, name: str, credential: str, counter: int) -> Fact
     if Factor.objects.filter(user=user, kind=Factor.Kind.PASSKEY).count() >= MAX_PASSKEYS:
         raise Invalid(_("You already have %(most)d passkeys. Remove one first.") % {"most": MAX_PASSKEYS})
     return Factor.objects.create(
-        user=user, kind=Factor.Kind.PASSKEY, name=name[:60] or _("Passkey"), secret=credential, last_counter=counter
+        user=user,
+        kind=Factor.Kind.PASSKEY,
+        name=name[:60] or gettext_noop("Passkey"),
+        secret=credential,
+        last_counter=counter,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.people import StaffRole
 from brands.models.quotas import QuotaMail
@@ -64,7 +64,7 @@ def owners_of(brand: Brand) -> "QuerySet[StaffRole]":
 
 
 def mail(owner: StaffRole, usage: Usage) -> StaffMail:
-    message = _("%(brand)s uses %(percent)d %% of a quota. %(quota)s: %(used)s of %(limit)s.") % {
+    message = gettext_noop("%(brand)s uses %(percent)d %% of a quota. %(quota)s: %(used)s of %(limit)s.") % {
         "brand": usage.brand,
         "percent": usage.percent or 0,
         "quota": usage.name,

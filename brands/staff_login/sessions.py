@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.people import User
 from brands.staff_login.models import StaffSession
@@ -65,8 +65,8 @@ def device_of(user_agent: str) -> str:
     system = next((name for mark, name in SYSTEMS.items() if mark in user_agent), "")
     system = system or ("Linux" if "Linux" in user_agent else "")
     if browser and system:
-        return str(_("%(browser)s on %(system)s") % {"browser": browser, "system": system})
-    return "".join(letter for letter in user_agent[:120] if letter.isprintable()) or str(_("Unknown browser"))
+        return gettext_noop("%(browser)s on %(system)s") % {"browser": browser, "system": system}
+    return "".join(letter for letter in user_agent[:120] if letter.isprintable()) or gettext_noop("Unknown browser")
 
 
 def seen(request: HttpRequest, *, at: datetime) -> None:

@@ -21,6 +21,7 @@ from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
 from core.db.statements import query
 from core.errors import QuotaReached, RateLimited
+from core.numbers import grouped
 from core.redis import client
 
 Resource = BrandQuota.Resource
@@ -96,11 +97,11 @@ class Usage:
 
     @property
     def used_text(self) -> str:
-        return _("currently unknown") if self.used is None else f"{self.used:,}"
+        return _("currently unknown") if self.used is None else grouped(self.used)
 
     @property
     def limit_text(self) -> str:
-        return f"{self.limit:,}" if self.limit else _("unlimited")
+        return grouped(self.limit) if self.limit else _("unlimited")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def rejection_text(resource: Resource, limit: int, used: int) -> str:
             "Your brand can send broadcasts to %(limit)s members a day and has sent %(used)s today."
         ),
     }
-    message = messages[resource] % {"limit": f"{limit:,}", "used": f"{used:,}"}
+    message = messages[resource] % {"limit": grouped(limit), "used": grouped(used)}
     return f"{message} {_('Ask the operator for more.')}"
 
 

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
 from campaigns.accrual import birthdays, welcome
@@ -36,7 +37,9 @@ Kind = EarningRule.Kind
 def on_order_complete(event: LeasedEvent) -> None:
     """Spec section 6, order-complete: the basis is subtotal minus discount, once per order, for one customer."""
     order = Order.of(event.payload)
-    reason = AccrualReason(reason_id=order.reason_id, note=_("Points for order %(order)s") % {"order": order.order_id})
+    reason = AccrualReason(
+        reason_id=order.reason_id, note=gettext_noop("Points for order %(order)s") % {"order": order.order_id}
+    )
     context = order_context(
         event.payload, brand_id=event.brand_id, user_id=event.arguments["user_id"], happened_at=event.time
     )
@@ -105,7 +108,7 @@ def on_profile_update(event: LeasedEvent) -> None:
     reasons = [
         AccrualReason(
             reason_id=f"profile:{name}",
-            note=_("Points for completing your profile: %(field)s") % {"field": name},
+            note=gettext_noop("Points for completing your profile: %(field)s") % {"field": name},
             profile_field=name,
         )
         for name in fields
@@ -122,7 +125,7 @@ def on_login(event: LeasedEvent) -> None:
     """The first login of a day, by the brand's clock, earns."""
     zone = ZoneInfo(Brand.objects.values_list("time_zone", flat=True).get(pk=event.brand_id))
     day = event.time.astimezone(zone).date()
-    reason = AccrualReason(reason_id=f"login:{day}", note=_("Points for logging in"))
+    reason = AccrualReason(reason_id=f"login:{day}", note=gettext_noop("Points for logging in"))
     user_id = event.arguments["user_id"]
     context = login_context(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
     accrue(AccrualRequest(event, _action(event, Campaign.Type.LOGIN, [reason], context)))
@@ -137,7 +140,7 @@ def welcome_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, 
 @for_current_member
 def on_welcome(event: LeasedEvent) -> None:
     """A new member's points, once ever. Our own event: nobody outside can send this kind."""
-    reason = AccrualReason(reason_id=welcome.REASON, note=_("Points for joining"))
+    reason = AccrualReason(reason_id=welcome.REASON, note=gettext_noop("Points for joining"))
     user_id = event.arguments["user_id"]
     context = welcome_context(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
     accrue(AccrualRequest(event, _action(event, "welcome", [reason], context)))
@@ -154,7 +157,7 @@ def birthday_context(payload: Mapping[str, Any], *, brand_id: int, **_about: Any
 def on_birthday(event: LeasedEvent) -> None:
     """A member's birthday points, once a year. Our own event: nobody outside can send this kind."""
     year = date.fromisoformat(event.payload["day"]).year
-    reason = AccrualReason(reason_id=f"{birthdays.REASON}{year}", note=_("Points for your birthday"))
+    reason = AccrualReason(reason_id=f"{birthdays.REASON}{year}", note=gettext_noop("Points for your birthday"))
     user_id = event.arguments["user_id"]
     context = birthday_context(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
     accrue(AccrualRequest(event, _action(event, "birthday", [reason], context)))
@@ -181,7 +184,7 @@ def _give_reward(event: LeasedEvent) -> None:
 
 
 def _credit_reward(event: LeasedEvent) -> None:
-    note = _("Reward: %(name)s") % {"name": event.payload["reward_name"]}
+    note = gettext_noop("Reward: %(name)s") % {"name": event.payload["reward_name"]}
     reason = AccrualReason(reason_id=milestone_reason_id(event.payload), note=note)
     context = milestone_context(event.payload, happened_at=event.time)
     action = _action(event, "reward", [reason], context)

@@ -3,7 +3,7 @@
 import uuid
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue
 from campaigns.accrual.merged import for_current_member
@@ -40,7 +40,7 @@ def on_own_kind(event: LeasedEvent) -> None:
 
 def reason_of(event: LeasedEvent, kind: EventKind) -> AccrualReason:
     names = {language: {"event": texts["title"]} for language, texts in kind.translations.items()}
-    note = _("Points for: %(event)s") % {"event": kind.title}
+    note = gettext_noop("Points for: %(event)s") % {"event": kind.title}
     return AccrualReason(reason_id=reason_id_of(event), note=note, names=names)
 
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from campaigns.accrual import scopes
 from campaigns.models.campaigns import Campaign, Milestone
@@ -55,7 +55,7 @@ class CampaignCopies(TenantAdmin):
         for each in milestones:
             each.pk, each.campaign, each.reward_points = None, campaign, min(each.reward_points, most)
         Milestone.objects.bulk_create(milestones)
-        self.note(request, [campaign], _("Added"), reason=answers["reason"])
+        self.note(request, [campaign], gettext_noop("Added"), reason=answers["reason"])
         return redirect("admin:campaigns_campaign_change", campaign.pk)
 
 

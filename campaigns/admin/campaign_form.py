@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from campaigns.accrual import scopes
 from campaigns.admin.rules.rule_form import RowsField
 from campaigns.models.campaigns import Campaign, CampaignBudget
+from core.numbers import grouped
 from portal.base.forms import TenantForm
 
 MAX_RUNNING = 50  # campaigns of a type at once
@@ -87,4 +88,4 @@ def _spent(campaign: Campaign) -> dict[str, str]:
     if campaign.budget is None or spent is None or campaign.budget >= spent.points:
         return {}
     message = _("The milestones have already paid %(spent)s points. Enter at least that amount.")
-    return {"budget": message % {"spent": f"{spent.points.normalize():,f}"}}
+    return {"budget": message % {"spent": grouped(spent.points.normalize())}}

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from campaigns.models.campaigns import Milestone, RewardClaim
+from core.numbers import grouped
 from portal.base.gone_rows import BoundedTable
 from portal.base.tenant_admin import RowForm
 from portal.base.translations import TranslationsInline, translated_form
@@ -77,7 +78,7 @@ def above_goal(goal: int) -> str:
 
 
 def above_ceiling(most: Decimal) -> str:
-    return _("At most %(most)s points; ask the operator to raise the ceiling.") % {"most": f"{most.normalize():,f}"}
+    return _("At most %(most)s points; ask the operator to raise the ceiling.") % {"most": grouped(most.normalize())}
 
 
 class Milestones(TranslationsInline):

@@ -11,18 +11,19 @@ from functools import cached_property
 from typing import Any
 
 from django.urls import reverse
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from brands.identity import roles
 from brands.identity.roles import VIEW
 from campaigns.models.replays import Replay
+from core.numbers import grouped
 from core.spreadsheets.csv_files import neutral
 from loyalty.models.accounts import UserPoints
 from loyalty.points.explanations import DEFAULT, LEVEL, OVERRIDE, REWARD, RULE
 from portal.figures.cards import Card
 from portal.figures.charts import CHART_OPTIONS
+from portal.lists.local_time import day_and_month, day_text
 from portal.lists.number_columns import format_number
 
 MEMBERS = "loyalty.userpoints"
@@ -73,12 +74,12 @@ def _milestone(data: Mapping[str, Any]) -> Milestone:
     points, things = Decimal(data["points"]), data["things"]
     gives = _("%(number)s points") % {"number": format_number(points)}
     return Milestone(
-        threshold=f"{data['threshold']:,}",
+        threshold=grouped(data["threshold"]),
         name=data["name"],
-        reached=f"{data['reached']:,}",
-        actual_rewards=f"{data['actual_rewards']:,}",
-        gives=_("%(number)s times the reward") % {"number": f"{things:,}"} if things else gives,
-        withheld=f"{data['withheld']:,}",
+        reached=grouped(data["reached"]),
+        actual_rewards=grouped(data["actual_rewards"]),
+        gives=_("%(number)s times the reward") % {"number": grouped(things)} if things else gives,
+        withheld=grouped(data["withheld"]),
     )
 
 
@@ -105,7 +106,7 @@ class ReplayFigures:
 
     @cached_property
     def days(self) -> list[Line]:
-        return [_line(date_format(date.fromisoformat(day), "j M Y"), numbers) for day, *numbers in self.result["days"]]
+        return [_line(day_text(date.fromisoformat(day)), numbers) for day, *numbers in self.result["days"]]
 
     @cached_property
     def levels(self) -> list[Line]:
@@ -175,22 +176,22 @@ class ReplayFigures:
             cost = signed(total.cost_tried - total.cost_paid, places=2)
             cards.append(Card(_("Cost"), f"{cost} {self.replay.brand.currency}", _("at your cost per point")))
         if self.campaign:
-            rounds = _("%(number)s rounds finished") % {"number": f"{self.campaign['rounds']:,}"}
+            rounds = _("%(number)s rounds finished") % {"number": grouped(self.campaign["rounds"])}
             reached = _("%(reached)s of %(all)s") % {
-                "reached": f"{self.campaign['finishers']:,}",
-                "all": f"{self.campaign['participants']:,}",
+                "reached": grouped(self.campaign["finishers"]),
+                "all": grouped(self.campaign["participants"]),
             }
             cards.append(Card(_("Participants who reach the goal"), reached, rounds))
-        changed = {"gain": f"{result['gainers']:,}", "lose": f"{result['losers']:,}"}
+        changed = {"gain": grouped(result["gainers"]), "lose": grouped(result["losers"])}
         cards.append(
-            Card(_("Members"), f"{result['members']:,}", _("%(gain)s would gain, %(lose)s would lose") % changed)
+            Card(_("Members"), grouped(result["members"]), _("%(gain)s would gain, %(lose)s would lose") % changed)
         )
         cards.append(
             Card(
                 _("Check against the ledger"),
                 differences_text(result["differences"]),
                 _("in %(count)s actions, decided again by the rules as they stood")
-                % {"count": f"{result['compared']:,}"},
+                % {"count": grouped(result["compared"])},
             )
         )
         return cards
@@ -219,7 +220,7 @@ class ReplayFigures:
         values = [[float(day.paid) for day in self.days], [float(day.tried) for day in self.days]]
         labels = (_("Paid"), self.tried_label)
         data = {
-            "labels": [date_format(date.fromisoformat(day[0]), "j M") for day in self.result["days"]],
+            "labels": [day_and_month(date.fromisoformat(day[0])) for day in self.result["days"]],
             "datasets": [
                 {"label": label, "data": bars, "backgroundColor": colour}
                 for label, bars, colour in zip(labels, values, COLOURS, strict=True)
@@ -252,12 +253,12 @@ class ReplayFigures:
 
 
 def differences_text(number: int) -> str:
-    return ngettext("%(count)s difference", "%(count)s differences", number) % {"count": f"{number:,}"}
+    return ngettext("%(count)s difference", "%(count)s differences", number) % {"count": grouped(number)}
 
 
 def period_of(replay: Replay) -> str:
     """Its first and last day, by the brand's clock."""
-    first, last = (date_format(each.astimezone(replay.brand.zone), "j M Y") for each in (replay.since, replay.until))
+    first, last = (day_text(each.astimezone(replay.brand.zone)) for each in (replay.since, replay.until))
     return _("%(first)s to %(last)s") % {"first": first, "last": last}
 
 

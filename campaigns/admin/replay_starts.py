@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity import roles
 from brands.identity.roles import CHANGE
@@ -87,7 +87,7 @@ class TriesDrafts(TenantAdmin):
             form.is_valid()  # as the page has found
             draft = form.draft()
             made = jobs.start(brand=brand, draft=draft, days=answers["days"], by=staff_user(request), at=timezone.now())
-            self.note(request, [made], _("Tried on past actions"))
+            self.note(request, [made], gettext_noop("Tried on past actions"))
             return redirect("admin:campaigns_replay_change", made.pk)
 
         return requested.respond(started)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from campaigns.admin.replay_figures import ReplayFigures, period_of, signed
 from campaigns.admin.replay_forms import DaysForm
@@ -18,6 +18,7 @@ from campaigns.admin.replay_starts import TriesDrafts
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.replays import Replay
 from campaigns.replay import drafts, jobs
+from core import languages
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import PROGRAMME, SidebarEntry
@@ -90,7 +91,9 @@ class ReplayAdmin(TriesDrafts):
         replay = self.get_object(request, str(pk))
         if replay.result is None:
             raise Http404
-        response = HttpResponse(ReplayFigures(replay, request.user).as_csv(), content_type="text/csv; charset=utf-8")
+        with languages.in_english():
+            content = ReplayFigures(replay, request.user).as_csv()
+        response = HttpResponse(content, content_type="text/csv; charset=utf-8")
         name = slugify(replay.name) or replay.kind
         response["Content-Disposition"] = f'attachment; filename="replay-{replay.brand.slug}-{name}-{replay.pk}.csv"'
         return response
@@ -128,7 +131,7 @@ class RuleReplays(TenantAdmin):
                 by=staff_user(request),
                 at=timezone.now(),
             )
-            self.note(request, [rule], _("Tried on past actions"))
+            self.note(request, [rule], gettext_noop("Tried on past actions"))
             return redirect("admin:campaigns_replay_change", made.pk)
 
         return requested.respond(started)

@@ -18,6 +18,7 @@ from brands.audit_log import AuditContext
 from campaigns.admin.campaign_form import problems_of
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
 from core.errors import Invalid
+from core.numbers import grouped
 from loyalty.models.rewards import Reward
 from portal.base.gone_rows import MAX_ROWS
 from portal.import_export import tables
@@ -141,7 +142,7 @@ class CampaignResource(TenantResource):
         named = {(row.line, table.columns[at].split("_")[1]) for row in table.rows for at in columns if row.values[at]}
         if len(named) > MAX_MILESTONES:
             text = _("The file has more than %(most)s milestones. Split it into several files.")
-            raise Invalid(text % {"most": f"{MAX_MILESTONES:,}"})
+            raise Invalid(text % {"most": grouped(MAX_MILESTONES)})
 
     def _look_up(self, dataset: Any) -> Iterator[tuple[ReferenceCell, dict[str, Model]]]:
         """The rewards that milestones name as well: all of a file in one query."""
@@ -268,7 +269,7 @@ class CampaignResource(TenantResource):
                 row.add_error(title(number, "threshold") if number else "target_value", text % {"goal": goal})
             if milestone.reward_points > most:
                 text = _("At most %(most)s points; ask the operator to raise the ceiling.")
-                row.add_error(title(number or 1, "points"), text % {"most": f"{most.normalize():,f}"})
+                row.add_error(title(number or 1, "points"), text % {"most": grouped(most.normalize())})
 
     def after_write(self, new: Sequence[PlannedRow], changed: Sequence[PlannedRow], context: AuditContext) -> None:
         super().after_write(new, changed, context)

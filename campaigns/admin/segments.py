@@ -20,6 +20,7 @@ from campaigns.admin.segment_form import SegmentForm
 from campaigns.segments import member_conditions, preview, sentences, uses
 from campaigns.segments.fields import MEMBER_FIELDS
 from campaigns.segments.preview import Preview
+from core.numbers import grouped
 from loyalty.models.programme.segments import Segment
 from portal.base.fieldsets import without
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
@@ -74,7 +75,7 @@ class SegmentAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("members"), ordering="member_count")
     def members_now(self, segment: Segment) -> str:
-        return "-" if segment.member_count is None else f"{segment.member_count:,}"
+        return "-" if segment.member_count is None else grouped(segment.member_count)
 
     @display(description=gettext_lazy("evaluated"), ordering="evaluated_at")
     def age(self, segment: Segment) -> str:
@@ -187,7 +188,7 @@ class SegmentAdmin(TenantAdmin):
 def count_text(result: Preview) -> str:
     if result.count is None:
         return _("Counting takes longer than a page may. The count appears once the segment is saved and evaluated.")
-    return ngettext("%(count)s member", "%(count)s members", result.count) % {"count": f"{result.count:,}"}
+    return ngettext("%(count)s member", "%(count)s members", result.count) % {"count": grouped(result.count)}
 
 
 def sample_of(result: Preview) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.people import User
 from campaigns.broadcasts import texts
@@ -71,7 +72,7 @@ def check_moment(moment: datetime, *, at: datetime) -> None:
 
 
 def job_of(row: Broadcast) -> dict[str, Any]:
-    title = _("Send “%(name)s”") % {"name": row.name}
+    title = gettext_noop("Send “%(name)s”") % {"name": row.name}
     return {"brand": row.brand, "kind": KIND, "title": title, "parameters": {"broadcast_id": row.pk}}
 
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity import roles
 from brands.identity.roles import ACT
@@ -134,11 +134,11 @@ def publish_portion(run: runner.Run) -> bool:
                 row.state, row.finished_at = State.SENT, at
                 row.save(update_fields=["state", "finished_at"])
     if row.next_at:
-        run.log(_("Today's limit of messages is reached. The remaining members follow tomorrow (UTC)."))
+        run.log(gettext_noop("Today's limit of messages is reached. The remaining members follow tomorrow (UTC)."))
         return False
     if row.state == State.SENT:
         run.note_progress(row.members or 0, row.members or 0)
-        run.log(_("Handed to the channels: %(number)s members.") % {"number": f"{row.published:,}"})
+        run.log(gettext_noop("Handed to the channels: %(number)s members.") % {"number": f"{row.published:,}"})
         return False
     run.progress(row.published, max(row.published + 1, row.members or 0))
     return True

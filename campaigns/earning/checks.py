@@ -11,6 +11,7 @@ from campaigns.earning.conditions import ConditionsError, Group
 from campaigns.earning.fields import Type
 from campaigns.earning.limits import EVENTS, RULE, Limit, LimitsError
 from campaigns.models.earning_rules import LEVEL_GROUP, EarningRule, EarningRuleBudget
+from core.numbers import grouped
 
 Problems = dict[str, str]
 Effect, Kind, Stacking = EarningRule.Effect, EarningRule.Kind, EarningRule.Stacking
@@ -102,7 +103,7 @@ def _spent(rule: EarningRule, rule_limits: tuple[Limit, ...]) -> Problems:
         spent: Any = budget.events if limit.what == EVENTS else budget.points
         if limit.amount < spent:
             message = _("The rule has given %(spent)s already. Set the limit no lower, or end the rule.")
-            return {"limits": message % {"spent": f"{spent:,}"}}
+            return {"limits": message % {"spent": grouped(spent)}}
     return {}
 
 

@@ -14,6 +14,7 @@ from campaigns.earning.conditions import ANY, NONE, ConditionsError, Group, Row
 from campaigns.earning.fields import Type
 from campaigns.earning.limits import EVENTS, MONEY, RULE, Limit, LimitsError
 from campaigns.models.earning_rules import EarningRule
+from core.numbers import grouped
 
 Effect, Per, Basis, Kind = EarningRule.Effect, EarningRule.Per, EarningRule.Basis, EarningRule.Kind
 
@@ -80,7 +81,7 @@ def value_text(row: Row, brand: Brand) -> str:
         return ", ".join(str(WEEKDAYS[each - 1]) for each in value)
     if row.field.type is Type.DAY:
         days = value if isinstance(value, tuple) else (value,)
-        return _(" and ").join(formats.date_format(day, "j M Y") for day in days)
+        return _(" and ").join(formats.date_format(day, "SHORT_DATE_FORMAT") for day in days)
     if row.field.type is Type.PLACE:
         message = _("%(kilometres)g km around %(latitude)g, %(longitude)g")
         return message % {"latitude": value[0], "longitude": value[1], "kilometres": value[2]}
@@ -94,7 +95,9 @@ def value_text(row: Row, brand: Brand) -> str:
 def _dates(rule: EarningRule) -> str:
     zone = rule.brand.zone
     first, last = (
-        formats.date_format(each.astimezone(zone), "j M Y H:i") if each else ""
+        " ".join(formats.date_format(each.astimezone(zone), part) for part in ("SHORT_DATE_FORMAT", "H:i"))
+        if each
+        else ""
         for each in (rule.starts_at, rule.ends_at)
     )
     if first and last:
@@ -139,4 +142,4 @@ def limit_text(limit: Limit) -> str:
 
 def display(number: Any) -> str:
     """Without zeros behind that say nothing."""
-    return f"{number.normalize():,f}"
+    return grouped(number.normalize())

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
 from campaigns.accrual import scopes
@@ -73,7 +74,7 @@ def of_levels(brand: Brand, levels: Sequence[Level]) -> Draft:
     if len(names) < len(rows) or len(thresholds) < len(rows):
         raise _wrong_levels(_("Each level needs a name and a threshold of its own."))
     texts = [[each.name, str(each.threshold), each.scan_reward_type, str(each.scan_reward_value)] for each in rows]
-    return Draft(Kind.LEVELS, _("Levels"), {"levels": texts})
+    return Draft(Kind.LEVELS, gettext_noop("Levels"), {"levels": texts})
 
 
 def _wrong_levels(message: str) -> Invalid:

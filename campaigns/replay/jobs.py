@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -16,6 +16,7 @@ from brands.tenants import local_time
 from campaigns.models.replays import Replay
 from campaigns.replay.drafts import Draft
 from campaigns.replay.replay import replay
+from core import languages
 from core.db import replica, sql
 from core.errors import Invalid, QuotaReached, raises
 from jobs import queue, runner
@@ -60,11 +61,13 @@ def start(*, brand: Brand, draft: Draft, days: int, by: User | None, at: datetim
         created_at=at,
         expires_at=at + RETENTION,
     )
+    with languages.in_english():
+        title = ngettext("Try “%(draft)s” on the last day", "Try “%(draft)s” on the last %(days)d days", days)
+        title %= {"draft": draft.name, "days": days}
     made.job = queue.start(
         brand=brand,
         kind=REPLAY.name,
-        title=ngettext("Try “%(draft)s” on the last day", "Try “%(draft)s” on the last %(days)d days", days)
-        % {"draft": draft.name, "days": days},
+        title=title,
         parameters={"replay_id": made.pk},
         by=by,
     )
@@ -96,7 +99,7 @@ def run_replay(run: runner.Run) -> None:
     with transaction.atomic():
         run.progress(result["actions"], result["actions"])
         Replay.objects.filter(pk=made.pk).update(result=result, finished_at=timezone.now())
-    run.log(_("%(number)s actions decided again.") % {"number": f"{result['actions']:,}"})
+    run.log(gettext_noop("%(number)s actions decided again.") % {"number": f"{result['actions']:,}"})
 
 
 def _now_and_then(run: runner.Run) -> Any:

@@ -13,10 +13,11 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity.roles import ACT
 from core.errors import DomainError
+from core.numbers import grouped
 from loyalty.models.approvals import PointsApproval
 from loyalty.points import approvals
 from portal.base.badges import badge
@@ -65,7 +66,7 @@ class PointsApprovalAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("total points at most"))
     def total(self, approval: PointsApproval) -> str:
-        return "-" if approval.max_total is None else f"{approval.max_total:,}"
+        return "-" if approval.max_total is None else grouped(approval.max_total)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         return [*super().get_readonly_fields(request, obj), "state", "requested", "total"]
@@ -79,7 +80,7 @@ class PointsApprovalAdmin(TenantAdmin):
             "approval": approval,
             "approval_state": self.state(approval),
             "requested": described(approval),
-            "total": "" if approval.max_total is None else f"{approval.max_total:,}",
+            "total": "" if approval.max_total is None else grouped(approval.max_total),
             "row_address": reverse(f"admin:{app}_{model}_change", args=[approval.row_id]),
             "may_decide": approvals.may_decide(approval, staff_user(request)),
             "is_own": approval.requested_by_id == staff_user(request).pk,
@@ -103,15 +104,15 @@ class PointsApprovalAdmin(TenantAdmin):
 
     def approve(self, request: HttpRequest, approval: PointsApproval) -> str:
         row: Any = approvals.approve(approval=approval, by=staff_user(request), at=timezone.now())
-        self.note(request, [approval], _("Approved"))
+        self.note(request, [approval], gettext_noop("Approved"))
         page = page_of(row, self.admin_site)
         page.remember(request, [row])
-        page.note(request, [row], _("Points approved by a second person"))
+        page.note(request, [row], gettext_noop("Points approved by a second person"))
         return _("Approved. The new value applies from now on.")
 
     def reject(self, request: HttpRequest, approval: PointsApproval) -> str:
         approvals.reject(approval=approval, by=staff_user(request), at=timezone.now())
-        self.note(request, [approval], _("Rejected"))
+        self.note(request, [approval], gettext_noop("Rejected"))
         return _("Rejected. Nothing was changed.")
 
 

@@ -9,8 +9,10 @@ from django.contrib import messages
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
+from core.numbers import grouped
 from loyalty.models.levels import RewardType
 from loyalty.points import approvals
 from portal.base.audit_mixin import CHOSEN
@@ -77,14 +79,14 @@ class CeilingAdmin(TenantAdmin):
                 row=obj, brand=obj.brand, values=values, max_total=total, by=by, at=at
             )
             page: Any = self.admin_site.get_model_admin(type(approval))
-            page.note(request, [approval], _("Approval requested"))
+            page.note(request, [approval], gettext_noop("Approval requested"))
             self.message_user(request, waiting_message(obj.brand, withheld), messages.WARNING)
 
 
 def waiting_message(brand: Brand, postponed: Mapping[str, Withheld]) -> str:
     """What the person who asked reads."""
-    most = f"{brand.max_points_per_scan:,}"
-    until = ", ".join("-" if it.until_then is None else f"{it.until_then:,}" for it in postponed.values())
+    most = grouped(brand.max_points_per_scan)
+    until = ", ".join("-" if it.until_then is None else grouped(it.until_then) for it in postponed.values())
     message = _(
         "Above the ceiling of %(most)s points per scan. A second manager or owner "
         "must approve it. Until then the value is %(until)s."

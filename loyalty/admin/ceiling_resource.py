@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext as _
 
 from brands.audit_log import AuditContext
+from core.numbers import grouped
 from loyalty.models.levels import RewardType
 from loyalty.points import approvals
 from portal.import_export.plans import PlannedRow
@@ -32,7 +33,7 @@ class CeilingResource(TenantResource):
                 text = _(
                     "Above the ceiling of %(most)s. Enter it on the row's own page: a second person must approve it."
                 )
-                row.add_error(title, text % {"most": f"{most:,f}"})
+                row.add_error(title, text % {"most": grouped(most)})
 
     def _reward_type(self, row: Any) -> str:
         return getattr(row, self.reward_type_field) if self.reward_type_field else RewardType.POINTS.value

@@ -13,7 +13,7 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.debug import sensitive_variables
 
 from events import messages as events
@@ -60,7 +60,7 @@ class ExternalSystemAdmin(SigningSecretAdmin):
         address = f"{reverse('admin:events_event_changelist')}?{urlencode(requested)}"
         message = _("%(number)d, oldest since %(since)s") % {
             "number": result.number,
-            "since": date_format(timezone.localtime(result.since), "DATETIME_FORMAT"),
+            "since": date_format(timezone.localtime(result.since), "SHORT_DATETIME_FORMAT"),
         }
         return format_html('<a class="underline" href="{}">{}</a>', address, message)
 
@@ -100,5 +100,5 @@ class ExternalSystemAdmin(SigningSecretAdmin):
             message, level = _("It answered after %(milliseconds)d ms: proceed."), messages.SUCCESS
         else:
             message, level = _("It answered after %(milliseconds)d ms: reject. %(reason)s"), messages.SUCCESS
-        self.note(request, [row], _("Test request sent"), reason=answers["reason"])
+        self.note(request, [row], gettext_noop("Test request sent"), reason=answers["reason"])
         self.message_user(request, message % details, level)

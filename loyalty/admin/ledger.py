@@ -10,7 +10,7 @@ from django.db.models import F, Q, Sum
 from django.db.models.functions import Coalesce
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.audit import AuditLogEntry
@@ -18,6 +18,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.notifications import ledger_notes
 from loyalty.points import explanations, ledger
 from loyalty.programme.movements import BY_NAME, CHOICES
 from portal.base.badges import badge
@@ -60,7 +61,7 @@ class LedgerAdmin(ExportingAdmin):
     brand_path = "brand"
     customer_path = "user_point__user"
     pages_by_key = True
-    list_display = ("when", "customer", "kind", "points", "reason_id", "note")
+    list_display = ("when", "customer", "kind", "points", "reason_id", "note_text")
     list_filter = (("reason", ChoicesFilter), MovementFilter, ("created_at", DayFilter))
     list_select_related = ("user_point__user", "user_point__brand")
     sortable_by = ("when",)
@@ -70,7 +71,7 @@ class LedgerAdmin(ExportingAdmin):
         "customer",
         ("kind", "points", "balance_after"),
         ("reason_id", "adjusted_by"),
-        "note",
+        "note_text",
         "why",
         "created_at",
     )
@@ -103,9 +104,13 @@ class LedgerAdmin(ExportingAdmin):
     def adjusted_by(self, line: LoyaltyTransaction) -> str:
         return adjusters([line.user_point_id], [line]).get(line.pk, "-")
 
+    @display(description=_("note"))
+    def note_text(self, line: LoyaltyTransaction) -> str:
+        return note_of(line) or "-"
+
     @display(description=_("why so many"))
     def why(self, line: LoyaltyTransaction) -> SafeString | str:
-        """The share of each rule, as the customer reads it."""
+        """The share of each rule, as a customer reads it."""
         return format_html_join(SafeString("<br>"), "{}", ((text,) for text in why_of(line))) or "-"
 
     @display(description=_("points"))
@@ -122,7 +127,13 @@ def state_of(line: LoyaltyTransaction) -> SafeString:
 
 def why_of(line: LoyaltyTransaction) -> list[str]:
     """Which rules gave the points, on what basis, and what cut them."""
-    return explanations.texts_of(line.details, settings.LANGUAGE_CODE)
+    return explanations.texts_of(line.details, get_language() or settings.LANGUAGE_CODE)
+
+
+def note_of(line: LoyaltyTransaction) -> str:
+    """The system's own notes are stored in English and read in any language; what people wrote stays as it is."""
+    names = (line.details or {}).get("names")
+    return ledger_notes.text_in(line.note, get_language() or settings.LANGUAGE_CODE, names)
 
 
 def is_adjustment(line: LoyaltyTransaction) -> bool:

@@ -11,7 +11,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.debug import sensitive_variables
 
 from brands.identity.roles import ACT
@@ -78,7 +78,7 @@ class SigningSecretAdmin(SecretOnceAdmin):
     def rotated(self, request: HttpRequest, row: Any, answers: dict[str, Any]) -> HttpResponse:
         self.remember(request, [row])
         text = signing_secrets.rotate(row=row, at=timezone.now(), grace=timedelta(hours=answers["hours"]))
-        self.note(request, [row], _("Secret rotated"), reason=answers["reason"])
+        self.note(request, [row], gettext_noop("Secret rotated"), reason=answers["reason"])
         return self.secret_page(request, row, text)
 
     def secret_text(self, row: Any) -> SafeString:

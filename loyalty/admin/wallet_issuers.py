@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from brands.audit_log import HIDDEN
 from brands.identity.roles import ACT, ADD, CHANGE
@@ -226,5 +226,5 @@ class WalletIssuerAdmin(TenantAdmin):
         self.remember(request, [row])
         issuers.change_design(brand_id=row.brand_id)
         count = passes.refresh_all(brand_id=row.brand_id, platform=row.platform, at=timezone.now())
-        self.note(request, [row], _("All passes updated: %(count)d") % {"count": count})
+        self.note(request, [row], gettext_noop("All passes updated: %(count)d") % {"count": count})
         self.message_user(request, _("To be updated: %(count)d passes.") % {"count": count}, messages.SUCCESS)

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -110,4 +110,4 @@ class WalletPassAdmin(TenantAdmin):
             for brand_id, keys in of_brand.items():
                 messages = passes.chosen_changed(passes=keys, brand_id=brand_id, at=now)
                 publishing.publish(messages=messages, brand_id=brand_id, at=now)
-        self.report(request, chosen, _("Update queued"))
+        self.report(request, chosen, gettext_noop("Update queued"))

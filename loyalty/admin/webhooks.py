@@ -17,7 +17,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.debug import sensitive_variables
 
 from brands.identity.roles import ACT
@@ -129,7 +129,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
 
     def pinged(self, request: HttpRequest, row: WebhookEndpoint) -> HttpResponse:
         message = webhook_events.ping(endpoint=row, at=timezone.now())
-        self.note(request, [row], _("Test sent: %(message)s") % {"message": message.message_id})
+        self.note(request, [row], gettext_noop("Test sent: %(message)s") % {"message": message.message_id})
         return redirect("admin:loyalty_webhookdelivery_change", message.pk)
 
     @action(description=gettext_lazy("Disable"), url_path="disable", icon="block", permissions=["stop"])
@@ -250,7 +250,7 @@ class WebhookDeliveryAdmin(TenantAdmin):
     def send_again(self, request: HttpRequest, chosen: list[WebhookDelivery]) -> None:
         at = timezone.now()
         sent = [message for message in chosen if webhook_events.resend(message=message, at=at)]
-        self.report(request, sent, _("Sent again"))
+        self.report(request, sent, gettext_noop("Sent again"))
         if len(sent) < len(chosen):
             text = _(
                 "Not sent: %(number)d. They are already waiting, their webhook "

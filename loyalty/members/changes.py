@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -44,7 +44,7 @@ def set_external_id(*, member: UserPoints, external_id: str, audit_context: Audi
     with transaction.atomic():
         accounts.set_external_id(account=member, external_id=external_id, at=audit_context.at)
         # Not which: an erased person's number must not stay in the audit log.
-        record(member, _("External id changed"), audit_context)
+        record(member, gettext_noop("External id changed"), audit_context)
         change_events.publish(
             user_id=member.user_id, brand_id=member.brand_id, changed=["external_id"], at=audit_context.at
         )
@@ -58,7 +58,7 @@ def set_birthday(*, member: UserPoints, birthday: str, audit_context: AuditConte
         if after == before:
             return
         accounts.touch(account=member.pk, at=audit_context.at)
-        record(member, _("Birthday changed"), audit_context)  # not to which day: entries stay
+        record(member, gettext_noop("Birthday changed"), audit_context)  # not to which day: entries stay
         change_events.publish(
             user_id=member.user_id, brand_id=member.brand_id, changed=["birthday"], at=audit_context.at
         )
@@ -71,7 +71,7 @@ def set_status(*, member: UserPoints, status: str, audit_context: AuditContext) 
     with transaction.atomic():
         if blocking.set_status(accounts=[member], status=UserPoints.Status(status), at=audit_context.at):
             blocked = status == UserPoints.Status.BLOCKED
-            record(member, _("Blocked") if blocked else _("Unblocked"), audit_context)
+            record(member, gettext_noop("Blocked") if blocked else gettext_noop("Unblocked"), audit_context)
 
 
 def record(member: UserPoints, action: str, audit_context: AuditContext) -> None:

@@ -16,6 +16,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -147,7 +148,7 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
         context = AuditContext(None, at, request_id)
         audit_log.record(
             audit_context=context,
-            action=_("E-mail address changed"),
+            action=gettext_noop("E-mail address changed"),
             rows=[AuditedChange(row, result.brand_id, change)],
         )
         if row is not user:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -56,7 +57,7 @@ def correct_name(*, account: UserPoints, first_name: str, last_name: str, audit_
             accounts.set_names(account=member, first_name=after[0], last_name=after[1], at=audit_context.at)
             audit_log.record(
                 audit_context=audit_context,
-                action=_("Name corrected"),
+                action=gettext_noop("Name corrected"),
                 rows=[AuditedChange(member, member.brand_id, changes)],
             )
             update_passes(member=member, what="name", at=audit_context.at)
@@ -82,7 +83,7 @@ def request_email_change(*, account: UserPoints, email: str, audit_context: Audi
         # Not which one: the change itself is written down when it is confirmed.
         audit_log.record(
             audit_context=audit_context,
-            action=_("New e-mail address requested"),
+            action=gettext_noop("New e-mail address requested"),
             rows=[AuditedChange(member, member.brand_id)],
         )
     return made

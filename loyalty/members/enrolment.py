@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -73,6 +74,8 @@ def enrol_users(brand: Brand, users: Iterable[User], audit_context: AuditContext
     numbers = [accounts.enrol(user_id=pk, brand_id=brand.pk, at=audit_context.at) for pk in rows if pk not in before]
     made = list(UserPoints.objects.filter(pk__in=numbers).select_related("brand"))
     audit_log.record(
-        audit_context=audit_context, action=_("Enrolled"), rows=[AuditedChange(member, brand.pk) for member in made]
+        audit_context=audit_context,
+        action=gettext_noop("Enrolled"),
+        rows=[AuditedChange(member, brand.pk) for member in made],
     )
     return made, len(before)

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -129,4 +130,6 @@ def elsewhere(user: User, brand_id: int) -> int | None:
 def note(heir: User, brand_id: int, audit_context: AuditContext) -> None:
     """The trail says that somebody was erased, when and by whom, and not who."""
     row = accounts.account_of(brand_id=brand_id, user_id=heir.pk) or heir
-    audit_log.record(audit_context=audit_context, action=_("Personal data erased"), rows=[AuditedChange(row, brand_id)])
+    audit_log.record(
+        audit_context=audit_context, action=gettext_noop("Personal data erased"), rows=[AuditedChange(row, brand_id)]
+    )

@@ -12,6 +12,7 @@ from decimal import Decimal
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -237,4 +238,4 @@ def log(made: AccountMerge, target: UserPoints, source: UserPoints, audit_contex
         AuditedChange(target, made.brand_id, changes),
         AuditedChange(source, made.brand_id, {**changes, "points": (source.points, Decimal(0))}),
     ]
-    audit_log.record(audit_context=audit_context, action=_("Accounts merged"), rows=rows)
+    audit_log.record(audit_context=audit_context, action=gettext_noop("Accounts merged"), rows=rows)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db.models import Count, Max, Q
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from core.db.statements import query
 from loyalty.models.accounts import UserPoints
@@ -136,8 +136,8 @@ def carry_over(
 
 
 def out_note() -> str:
-    return _("Moved to another account of yours")
+    return gettext_noop("Moved to another account of yours")
 
 
 def in_note() -> str:
-    return _("From another account of yours")
+    return gettext_noop("From another account of yours")

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Sum
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -106,7 +107,10 @@ def take_apart(made: AccountMerge, target: UserPoints, source: UserPoints, at: d
         source=target.pk,
         target=source.pk,
         reason=f"{made.pk}:undo",
-        notes=(_("Moved back: your accounts are separate again"), _("Back: your accounts are separate again")),
+        notes=(
+            gettext_noop("Moved back: your accounts are separate again"),
+            gettext_noop("Back: your accounts are separate again"),
+        ),
         at=at,
     )
     PendingPoints.objects.filter(pk__in=made.moved["pending"]).update(user_point=source)
@@ -147,4 +151,4 @@ def log(made: AccountMerge, target: UserPoints, source: UserPoints, audit_contex
         source.pk: (Decimal(0), made.points),
     }
     rows = [AuditedChange(row, made.brand_id, {**changes, "points": points[row.pk]}) for row in (target, source)]
-    audit_log.record(audit_context=audit_context, action=_("Merge undone"), rows=rows)
+    audit_log.record(audit_context=audit_context, action=gettext_noop("Merge undone"), rows=rows)

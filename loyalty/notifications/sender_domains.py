@@ -18,6 +18,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
 from core.errors import Invalid
@@ -110,7 +111,7 @@ def on_check(delivery: LeasedEvent) -> None:
     try:
         result = record_value(domain) in records(record_name(domain))
     except NoAnswerNow:
-        SenderDomain.objects.filter(pk=domain.pk).update(last_error=_("The DNS did not answer."))
+        SenderDomain.objects.filter(pk=domain.pk).update(last_error=gettext_noop("The DNS did not answer."))
         raise
     at = timezone.now()
     with transaction.atomic():

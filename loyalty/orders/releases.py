@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
 from core.db.statements import query
@@ -61,7 +61,7 @@ def release(due: DuePending, *, at: datetime) -> Release | None:
 
 def note_of(entry: int) -> str:
     reason_id = PendingPoints.objects.values_list("entry__reason_id", flat=True).get(entry=entry)
-    return _("Released: order %(order)s") % {"order": reason_id.removeprefix("order:")}
+    return gettext_noop("Released: order %(order)s") % {"order": reason_id.removeprefix("order:")}
 
 
 def followups_of(due: DuePending, released: Release, at: datetime) -> list[messages.NewEvent]:

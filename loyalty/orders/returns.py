@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
 from core.json_values import plain, plain_json
@@ -233,9 +234,9 @@ def write_entries(
     assert row.applied_at is not None  # noqa: S101 - the caller has set it
     at = row.applied_at
     if row.kind == OrderReturn.Kind.CANCELLED:
-        note = _("Cancelled order %(order)s") % {"order": row.order_id}
+        note = gettext_noop("Cancelled order %(order)s") % {"order": row.order_id}
     else:
-        note = _("Returned order %(order)s") % {"order": row.order_id}
+        note = gettext_noop("Returned order %(order)s") % {"order": row.order_id}
     if row.points_cancelled and entry:
         ledger.cancel_pending(entry=entry.pk, points=row.points_cancelled, reason=row.return_id, note=note, at=at)
     if row.points_reversed:

@@ -8,6 +8,7 @@ from uuid import UUID, uuid5
 
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -16,6 +17,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from core.errors import Invalid
 from core.json_values import plain
+from core.numbers import grouped
 from events import messages, publishing
 from loyalty.errors import MemberBlocked, MemberMerged
 from loyalty.integrations import webhook_events
@@ -114,9 +116,9 @@ def check_limit(*, account: UserPoints, points: Decimal, audit_context: AuditCon
     before = added_today(brand_id=account.brand_id, by=audit_context.user, at=audit_context.at)
     if before + points <= most:
         return
-    message = _("At most %(most)s points a day. Ask the operator to add more.") % {"most": f"{most:,}"}
+    message = _("At most %(most)s points a day. Ask the operator to add more.") % {"most": grouped(most)}
     if before:
-        added = _("You have added %(points)s today.") % {"points": f"{before:,f}"}
+        added = _("You have added %(points)s today.") % {"points": grouped(before)}
         message = f"{message} {added}"
     raise Invalid(message, details={"field": "amount"})
 
@@ -190,7 +192,7 @@ def log_adjustment(account: UserPoints, made: Adjustment, audit_context: AuditCo
     if made.level_updated:
         changes["current_level"] = (account.current_level, made.current_level)
     changes[LINE] = (None, made.transaction_id)
-    action = _("Points added manually") if made.points > 0 else _("Points deducted manually")
+    action = gettext_noop("Points added manually") if made.points > 0 else gettext_noop("Points deducted manually")
     audit_log.record(
         audit_context=audit_context, action=action, rows=[AuditedChange(account, account.brand_id, changes)]
     )

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
 from brands.tenants import local_time
@@ -171,7 +171,7 @@ def expire(run: ExpiryRun, accounts: Sequence[int], *, at: datetime) -> list[Exp
     if not accounts:
         return []
     lock_many(accounts=accounts)
-    note = _("Expired: earned before %(day)s") % {"day": run.retained_from.astimezone(run.brand.zone).date()}
+    note = gettext_noop("Expired: earned before %(day)s") % {"day": run.retained_from.astimezone(run.brand.zone).date()}
     gone = ledger.expire(
         accounts=accounts, retained_from=run.retained_from, reason_id=f"expire:{run.day}", note=note, at=at
     )

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import connection
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.identity.user_mentions import Mentions, without
 from core.db.statements import command, part, query, query_values
@@ -146,7 +146,7 @@ ERASING = "SELECT set_config('ledger.erasing', %(on)s::text, true)"
 
 
 def settlement_note() -> str:
-    return _("Settled: points owed for returned orders")
+    return gettext_noop("Settled: points owed for returned orders")
 
 
 def posting(items: Sequence[tuple[Sequence[LedgerEntry], Decimal, str]]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from django.db import transaction
 from django.db.models import Sum
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
 from brands.tenants import local_time
@@ -169,8 +170,8 @@ def move(sender: int, receiver: int, request: TransferRequest) -> PointTransfer:
         receiver=receiver,
         points=request.points,
         reason_id=f"{ledger.TRANSFERRED}{made.pk}",
-        sender_note=_("Given to another member"),
-        receiver_note=_("Received from another member"),
+        sender_note=gettext_noop("Given to another member"),
+        receiver_note=gettext_noop("Received from another member"),
         at=request.at,
     )
     made.balance_after = sides[sender].balance
@@ -243,7 +244,7 @@ def webhook_event_of(made: PointTransfer, side: TransferSide, cause: str, *, at:
         "new_balance": plain(side.balance),
         "transaction_id": str(side.loyalty_transaction_id),
         "transfer_id": made.pk,
-        "note": _("Received from another member") if points > 0 else _("Given to another member"),
+        "note": gettext_noop("Received from another member") if points > 0 else gettext_noop("Given to another member"),
         "current_level": side.current_level,
         "lifetime_points": plain(side.lifetime),
         "cause": cause,

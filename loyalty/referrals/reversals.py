@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db.models import F
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from core.json_values import plain
 from events.messages import NewEvent
@@ -60,7 +60,10 @@ def reverse(referral: Referral, *, at: datetime) -> list[NewEvent]:
     referral.save()
     points = referral.referrer_points + referral.friend_points
     ReferralProgramme.objects.filter(brand=referral.brand_id).update(points_rewarded=F("points_rewarded") - points)
-    referrer_note, friend_note = _("A friend's first order was returned"), _("Your first order was returned")
+    referrer_note, friend_note = (
+        gettext_noop("A friend's first order was returned"),
+        gettext_noop("Your first order was returned"),
+    )
     return [
         *taken_back(referral, referral.referrer, referral.referrer_points, referrer_note, at),
         *taken_back(referral, referral.friend, referral.friend_points, friend_note, at),

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db.models import F, Q
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.tenants import local_time
 from core.json_values import plain
@@ -49,8 +49,8 @@ def decide(referral: Referral, *, at: datetime) -> list[NewEvent]:
     referral.referrer_points, referral.friend_points = programme.referrer_points, programme.friend_points
     referral.save()
     return [
-        *credited(referral, referral.referrer, referral.referrer_points, _("A friend joined"), at),
-        *credited(referral, referral.friend, referral.friend_points, _("You joined through a friend"), at),
+        *credited(referral, referral.referrer, referral.referrer_points, gettext_noop("A friend joined"), at),
+        *credited(referral, referral.friend, referral.friend_points, gettext_noop("You joined through a friend"), at),
     ]
 
 

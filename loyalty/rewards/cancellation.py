@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -33,7 +34,7 @@ def undo_use(*, redemption: Redemption, audit_context: AuditContext) -> None:
         ):
             raise too_late()
         changes = {"status": (Redemption.Status.USED.value, Redemption.Status.ISSUED.value)}
-        note(redemption, _("Use undone"), changes, audit_context)
+        note(redemption, gettext_noop("Use undone"), changes, audit_context)
 
 
 def cancel(*, redemption: Redemption, audit_context: AuditContext) -> None:
@@ -47,7 +48,7 @@ def cancel(*, redemption: Redemption, audit_context: AuditContext) -> None:
         if not reverse(redemption, account, audit_context.at):
             raise Invalid(_("Only unused codes can be cancelled."))
         changes = {"status": (Redemption.Status.ISSUED.value, Redemption.Status.CANCELLED.value)}
-        note(redemption, _("Redemption cancelled"), changes, audit_context)
+        note(redemption, gettext_noop("Redemption cancelled"), changes, audit_context)
 
 
 def require_reason(audit_context: AuditContext) -> None:

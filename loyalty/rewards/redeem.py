@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.db import transaction
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
 from core.db.statements import query, query_values
@@ -214,7 +214,7 @@ def write(account: int, snapshot: RedemptionSnapshot, offer: RewardTerms, reques
         "code": codes.new(),
         "request_key": request.key,
         "reason_id": cause,
-        "note": _("Redeemed: %(reward)s") % {"reward": snapshot.name},
+        "note": gettext_noop("Redeemed: %(reward)s") % {"reward": snapshot.name},
         "expires_at": request.at + timedelta(days=snapshot.code_days) if snapshot.code_days else None,
         "at": request.at,
         **publishing.insertion(messages=following, brand_id=request.brand_id, at=request.at),

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db.models import F
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from core.json_values import plain
 from events import publishing
@@ -42,7 +42,7 @@ def reverse(redemption: Redemption, account: UserPoints, at: datetime) -> bool:
 
 
 def note_of(redemption: Redemption) -> str:
-    return _("Cancelled: %(reward)s") % {"reward": redemption.name}
+    return gettext_noop("Cancelled: %(reward)s") % {"reward": redemption.name}
 
 
 def return_points(redemption: Redemption, account: UserPoints, at: datetime) -> Credit:

@@ -13,6 +13,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -21,6 +22,7 @@ from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange, Changes
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
+from core import languages
 from portal.lists import local_time
 from portal.unfold import ModelAdmin
 
@@ -90,7 +92,8 @@ class AuditLogAdminMixin(ModelAdmin):
             changes = {name: values for name, values in result.items() if name in form.changed_data}
         else:
             changes = audit_log.changes(None, obj)
-        changes |= {**self.extra_changes(form), **dict(changes_of_tables(formsets))}
+        with languages.in_english():
+            changes |= {**self.extra_changes(form), **dict(changes_of_tables(formsets))}
         if changes:
             action, reason = audit_log.CHANGED if change else audit_log.ADDED, str(form.cleaned_data.get("reason", ""))
             rows = [AuditedChange(obj, brand, changes) for brand in self.audited_brands(obj)]
@@ -114,7 +117,7 @@ class AuditLogAdminMixin(ModelAdmin):
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         """What a page's own view did, in words; what a form did is written down with it, in save_related."""
-        if isinstance(message, str):
+        if isinstance(message, (str, Promise)):
             self.note(request, [obj], message)
 
     def log_deletions(self, *_what: Any) -> Any:

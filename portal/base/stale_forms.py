@@ -151,7 +151,7 @@ def _line(row: Model, field: "Field[Any, Any]", history: list[AuditLogEntry]) ->
     line = _("%(field)s is now “%(value)s”") % {"field": name, "value": display} if display else name
     if entry is None:
         return line
-    at = date_format(timezone.localtime(entry.at), "DATETIME_FORMAT")
+    at = date_format(timezone.localtime(entry.at), "SHORT_DATETIME_FORMAT")
     return f"{line} ({entry.actor or _('the service')}, {at})"
 
 

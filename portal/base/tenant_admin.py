@@ -9,7 +9,7 @@ from django.contrib.admin import ShowFacets
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
-from django.db.models import DateTimeField, ForeignKey, Model, Q, QuerySet
+from django.db.models import DateField, DateTimeField, ForeignKey, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import SimpleTemplateResponse
@@ -30,7 +30,7 @@ from portal.base.stale_forms import VersionedForm
 from portal.lists.changelist import Count, CountedChangeList, EstimatingPaginator
 from portal.lists.filters import OwnRowsFilter
 from portal.lists.keyset_changelist import KeysetChangeList
-from portal.lists.local_time import MomentColumn
+from portal.lists.local_time import DayColumn, MomentColumn
 from portal.lists.number_columns import GroupedNumbers, NumberColumn, is_number
 from portal.lists.queries import AnswersItsFilters, report_search_error
 from portal.unfold import ModelForm, TabularInline
@@ -170,7 +170,7 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
         if is_number(field):
             return NumberColumn(field)
         if not isinstance(field, DateTimeField):
-            return name
+            return DayColumn(field) if isinstance(field, DateField) else name
         zones = {brand.pk: brand.zone for brand in self.brands_seen(request)}
         return MomentColumn(field, zones, self.brand_id_of)
 
@@ -317,9 +317,9 @@ class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
         return []
 
     def report(self, request: HttpRequest, changed: Sequence[Any], what: str, *, reason: str = "") -> None:
-        """Tell how many rows an action changed, and write it into their history."""
+        """Tell how many rows an action changed, and write it into their history. `what`: marked with gettext_noop."""
         self.note(request, changed, what, reason=reason)
-        self.message_user(request, f"{what}: {len(changed)}")
+        self.message_user(request, f"{_(what)}: {len(changed)}")
 
     def history_of(self, request: HttpRequest, obj: Any) -> QuerySet[AuditLogEntry]:
         """What was done to a row, as far as it was done in brands of this person's."""

@@ -7,7 +7,7 @@ from typing import Any, cast
 from django import forms
 from django.db.models import Model
 from django.http import HttpRequest
-from django.utils.text import capfirst
+from django.utils.text import capfirst, format_lazy
 from django.utils.translation import get_language_info
 from django.utils.translation import gettext_lazy as _
 
@@ -67,10 +67,9 @@ def text_field(model: type[Model], name: str, language: str) -> forms.CharField:
     field: Any = model._meta.get_field(name)  # noqa: SLF001 - as above
     is_long = field.get_internal_type() == "TextField"
     attributes = {"lang": language, "dir": "rtl" if get_language_info(language)["bidi"] else "ltr"}
-    label = _("%(field)s (%(language)s)")
-    texts = {"field": capfirst(str(field.verbose_name)), "language": str(NAMES[language])}
     return forms.CharField(
-        label=str(label) % texts,
+        # The field is made once, and read in every language.
+        label=format_lazy("{} ({})", capfirst(field.verbose_name), NAMES[language]),
         required=False,
         max_length=field.max_length,
         widget=(TextareaWidget if is_long else TextWidget)(attrs=attributes),

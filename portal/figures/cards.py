@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.urls import reverse
 
+from core.numbers import rounded
 from portal.shell.navigation import page_of
 
 
@@ -38,7 +39,7 @@ def list_of(label: str) -> str:
 
 
 def number(value: Any) -> str:
-    return f"{value:,.2f}".removesuffix(".00") if not isinstance(value, int) else f"{value:,}"
+    return rounded(value, 0 if round(value, 2) == int(value) else 2)
 
 
 def share(part: int, whole: int) -> float:

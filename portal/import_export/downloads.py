@@ -11,7 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
+from core import languages
 from core.errors import Invalid
+from core.numbers import grouped
 from core.spreadsheets.csv_files import neutral
 from core.spreadsheets.report import Format
 from core.spreadsheets.xlsx import Workbook
@@ -47,11 +49,12 @@ def export(
     used = resource(brand)
     matches = list(used.exported(rows)[: MAX_EXPORTED + 1])
     if len(matches) > MAX_EXPORTED:
-        message = _("The list has more than %(most)s rows. Filter it first.") % {"most": f"{MAX_EXPORTED:,}"}
+        message = _("The list has more than %(most)s rows. Filter it first.") % {"most": grouped(MAX_EXPORTED)}
         raise Invalid(message)
-    with timezone.override(brand.zone):
+    # An import reads the file, and not only by whoever exported it.
+    with timezone.override(brand.zone), languages.in_english():
         cells = list(used.export_rows(matches))
-    name = str(rows.model._meta.verbose_name_plural).replace(" ", "-")  # noqa: SLF001 - Django's public API of models
+        name = str(rows.model._meta.verbose_name_plural).replace(" ", "-")  # noqa: SLF001 - Django's public API
     return _table(used.column_names(matches), cells, name=name, format=format)
 
 

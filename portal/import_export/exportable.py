@@ -18,6 +18,7 @@ from brands.identity import roles
 from brands.identity.roles import ACT, VIEW, BrandScope
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core import languages
 from jobs import queue
 from jobs.models import Job
 from portal.base.tenant_admin import TenantAdmin
@@ -73,10 +74,12 @@ def start_export(
     page: ExportingAdmin, *, query: QueryDict, brand: Brand, file_format: str, time_zone: str, by: User, title: str = ""
 ) -> Job:
     """Start the job that writes what the list shows with these parameters. Call in a transaction."""
+    with languages.in_english():
+        title = title or page.export_name(query)
     return queue.start(
         brand=brand,
         kind=page.export_kind_of(query),
-        title=title or page.export_name(query),
+        title=title,
         parameters={"query": query.urlencode(), "format": file_format, "time_zone": time_zone},
         by=by,
     )

@@ -21,6 +21,7 @@ from brands.identity.roles import BrandScope
 from brands.models.tenants import Brand
 from core.errors import DomainError, Invalid
 from core.forms.digits import AsciiDigits
+from core.numbers import grouped
 from core.spreadsheets.report import Format
 from jobs.models import StagedUpload
 from portal.base.audit_mixin import audit_context
@@ -149,8 +150,8 @@ class ImportingAdmin(TenantAdmin):
             "template_address": self._address("import/template"),
             "export_address": self._address("import/export") if resource.exports else "",
             "note": resource.note,
-            "max_rows": f"{resource.max_rows:,}",
-            "waits_above": f"{tables.MAX_ROWS:,}" if resource.max_rows > tables.MAX_ROWS else "",
+            "max_rows": grouped(resource.max_rows),
+            "waits_above": grouped(tables.MAX_ROWS) if resource.max_rows > tables.MAX_ROWS else "",
         }
         return TemplateResponse(request, "admin/portal/import/upload.html", context, status=status)
 

@@ -5,7 +5,7 @@ from typing import IO, Any
 from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from brands.audit_log import AuditContext
 from brands.models.people import User
@@ -53,7 +53,7 @@ def receive(
 
 def start_check(upload: StagedUpload) -> Job:
     """Have a worker check an upload. Call in the transaction that stored it."""
-    return _start(upload, CHECK.name, Status.CHECKING, _("Check %(file)s") % {"file": upload.file_name}, {})
+    return _start(upload, CHECK.name, Status.CHECKING, gettext_noop("Check %(file)s") % {"file": upload.file_name}, {})
 
 
 def start_import(upload: StagedUpload, *, digest: str, request_id: str) -> Job:
@@ -63,7 +63,9 @@ def start_import(upload: StagedUpload, *, digest: str, request_id: str) -> Job:
     """
     check_confirmable(upload, digest)
     more = {"digest": digest, "request_id": request_id}
-    return _start(upload, IMPORT.name, Status.IMPORTING, _("Import %(file)s") % {"file": upload.file_name}, more)
+    return _start(
+        upload, IMPORT.name, Status.IMPORTING, gettext_noop("Import %(file)s") % {"file": upload.file_name}, more
+    )
 
 
 def check_confirmable(upload: StagedUpload, digest: str) -> None:
@@ -105,7 +107,7 @@ def run_check(run: runner.Run) -> None:
     pk = run.parameters["upload_id"]
     upload = StagedUpload.objects.filter(pk=pk, status=Status.CHECKING).select_related("brand", "user").first()
     if upload is None:
-        run.log(_("The file was replaced by a later one, or has been checked already."))
+        run.log(gettext_noop("The file was replaced by a later one, or has been checked already."))
         return
     try:
         result = _checked(upload, run)
@@ -118,7 +120,7 @@ def run_check(run: runner.Run) -> None:
         if locked:
             staged_uploads.set_checked(locked, preview=result.as_json(), at=timezone.now())
     counts = ", ".join(f"{outcome.label}: {result.count(outcome):,}" for outcome in Outcome)
-    run.log(_("Checked. %(counts)s.") % {"counts": counts})
+    run.log(gettext_noop("Checked. %(counts)s.") % {"counts": counts})
 
 
 def _checked(upload: StagedUpload, run: runner.Run) -> Preview:

@@ -8,6 +8,7 @@ from typing import IO
 from django.utils.translation import gettext as _
 
 from core.errors import Invalid
+from core.numbers import grouped
 from core.spreadsheets import csv_files, xlsx_reader
 from core.spreadsheets.csv_files import Row
 
@@ -74,7 +75,7 @@ def too_large(most: int) -> str:
 
 
 def too_many_rows(most: int) -> str:
-    return _("The file has more than %(most)s rows. Split it into smaller files.") % {"most": f"{most:,}"}
+    return _("The file has more than %(most)s rows. Split it into smaller files.") % {"most": grouped(most)}
 
 
 def _bounded(lines: Iterator[Row], width: int, most: int) -> Iterator[Row]:

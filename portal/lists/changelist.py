@@ -15,6 +15,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
+from core.numbers import grouped
 from portal.unfold import ChangeList
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ class Count:
     @property
     def text(self) -> str:
         if self.exact:
-            return f"{self.number:,}"
+            return grouped(self.number)
         if self.at_least:
-            return _("more than %(number)s") % {"number": f"{self.number - 1:,}"}
-        return _("about %(number)s") % {"number": f"{_rounded(self.number):,}"}
+            return _("more than %(number)s") % {"number": grouped(self.number - 1)}
+        return _("about %(number)s") % {"number": grouped(_rounded(self.number))}
 
 
 def _rounded(number: int) -> int:

@@ -1,32 +1,60 @@
 """Moments as lists show them: in the time zone of the brand."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.db.models import DateTimeField
+from django.db.models import DateField, DateTimeField
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import pgettext
 
 
 def display_moment(moment: datetime, zone: Any) -> SafeString:
     """A moment for people: local, to the minute, with its zone's short name and, where one points at it, its name."""
     local = moment.astimezone(zone)
     return format_html(
-        '<time datetime="{}" title="{}" class="whitespace-nowrap">{} {}</time>',
+        '<time datetime="{}" title="{}" class="whitespace-nowrap">{}</time>',
         local.isoformat(),
         zone,
-        date_format(local, "j M Y, H:i"),
-        local.tzname(),
+        moment_text(moment, zone),
     )
 
 
 def moment_text(moment: datetime, zone: Any) -> str:
     """The same within a sentence."""
     local = moment.astimezone(zone)
-    return f"{date_format(local, 'j M Y, H:i')} {local.tzname()}"
+    return f"{date_format(local, 'SHORT_DATE_FORMAT')}, {date_format(local, 'H:i')} {local.tzname()}"
+
+
+def day_text(day: date) -> str:
+    """A day without its time; of a moment, in the zone that it is in."""
+    return date_format(day, "SHORT_DATE_FORMAT")
+
+
+def day_and_month(day: date) -> str:
+    """Where there is little room, and the year is known: under a chart."""
+    return date_format(day, pgettext("how a day is written without its year", "j M"))
+
+
+class DayColumn:
+    """A list's column of days. Two of the same field are equal, because Django makes columns twice."""
+
+    def __init__(self, field: "DateField[Any, Any]") -> None:
+        self.__name__ = self.admin_order_field = field.name
+        self.short_description = field.verbose_name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DayColumn) and self.__name__ == other.__name__
+
+    def __hash__(self) -> int:
+        return hash(self.__name__)
+
+    def __call__(self, row: Any) -> str | None:
+        day: date | None = getattr(row, self.__name__)
+        return None if day is None else day_text(day)
 
 
 class MomentColumn:

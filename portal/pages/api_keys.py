@@ -17,7 +17,7 @@ from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.debug import sensitive_variables
 
 from brands.access import key_calls
@@ -166,7 +166,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
     @action(description=gettext_lazy("Revoke"), url_path="revoke", icon="block", permissions=["end"])
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self.get_object(request, object_id)
-        used = key.last_used_at and date_format(timezone.localtime(key.last_used_at), "DATETIME_FORMAT")
+        used = key.last_used_at and date_format(timezone.localtime(key.last_used_at), "SHORT_DATETIME_FORMAT")
         action = ConfirmedAction(
             page=self,
             request=request,
@@ -185,14 +185,14 @@ class ApiKeyAdmin(SecretOnceAdmin):
     def rotated(self, request: HttpRequest, key: ApiKey, answers: dict[str, Any]) -> HttpResponse:
         self.remember(request, [key])
         made, text = api_keys.rotate(key=key, at=timezone.now(), grace=timedelta(hours=answers["hours"]))
-        self.note(request, [key], _("Rotated: %(key)s follows") % {"key": made}, reason=answers["reason"])
-        self.note(request, [made], _("Added: follows %(key)s") % {"key": key}, reason=answers["reason"])
+        self.note(request, [key], gettext_noop("Rotated: %(key)s follows") % {"key": made}, reason=answers["reason"])
+        self.note(request, [made], gettext_noop("Added: follows %(key)s") % {"key": key}, reason=answers["reason"])
         return self.secret_page(request, made, text)
 
     def revoked(self, request: HttpRequest, key: ApiKey, answers: dict[str, Any]) -> None:
         self.remember(request, [key])
         api_keys.revoke(key=key, at=timezone.now())
-        self.note(request, [key], _("Revoked"), reason=answers["reason"])
+        self.note(request, [key], gettext_noop("Revoked"), reason=answers["reason"])
         self.message_user(request, _("%(key)s has been revoked.") % {"key": key}, messages.SUCCESS)
 
     @method_decorator(sensitive_variables())

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from brands import audit_log
@@ -51,16 +52,21 @@ class AuditLogAdmin(ExportingAdmin):
     list_name = _("audit log")
     export_kind = "export-audit"
     pages_by_key = True
-    list_display = ("at", "actor", "action", "kind_name", "row_name", "reason")
+    list_display = ("at", "actor", "action_name", "kind_name", "row_name", "reason")
     list_filter = (("user", OwnRowsFilter), KindFilter, ("at", DayFilter))
     list_select_related = ("user", "api_key")
     search_fields = ("request_id__exact", "row_id__exact")
     search_help_text = _("A request id or row id.")
     fieldsets = (
-        (None, {"fields": (("at", "actor"), ("action", "kind_name"), "row", "reason")}),
+        (None, {"fields": (("at", "actor"), ("action_name", "kind_name"), "row", "reason")}),
         (_("Changes"), {"fields": ("changed",)}),
         (_("Request"), {"fields": (("brand", "request_id"),)}),
     )
+
+    @display(description=_("action"))
+    def action_name(self, entry: AuditLogEntry) -> str:
+        """Stored in English; what the system itself calls its acts is known in other languages."""
+        return gettext(entry.action) if entry.action else ""
 
     @display(description=_("kind of row"), ordering="kind")
     def kind_name(self, entry: AuditLogEntry) -> str:

@@ -12,8 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from events import leases
 from events.models import Event
@@ -87,7 +86,7 @@ class EventAdmin(TenantAdmin):
     def redeliver(self, request: HttpRequest, queryset: QuerySet[Event]) -> None:
         dead = self.chosen(request, queryset.filter(status=Event.Status.DEAD))
         again = [event for event in dead if leases.redeliver(event=event, at=timezone.now())]
-        self.report(request, again, _("Retried"))
+        self.report(request, again, gettext_noop("Retried"))
 
 
 def pretty(value: Any) -> SafeString:

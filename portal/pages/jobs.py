@@ -17,10 +17,11 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from brands.identity import roles
 from brands.identity.roles import ACT, STOP, VIEW
+from core.numbers import grouped
 from jobs import kinds, queue
 from jobs.models import Job
 from portal.base.badges import badge
@@ -183,7 +184,7 @@ class JobAdmin(LiveAdmin):
     def cancelled(self, request: HttpRequest, job: Job) -> None:
         requested = queue.cancel(job=job)
         if requested:
-            self.note(request, [job], _("Cancelled"))
+            self.note(request, [job], gettext_noop("Cancelled"))
         self.message_user(request, _("The job will stop shortly.") if requested else _("The job has already finished."))
 
     def download(self, request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
@@ -200,7 +201,7 @@ class JobAdmin(LiveAdmin):
             self.message_user(request, text, messages.ERROR)
             return redirect("admin:jobs_job_change", pk)
         if job.customer_id:
-            self.note(request, [job], _("Downloaded"))
+            self.note(request, [job], gettext_noop("Downloaded"))
         kind = TYPES.get(PurePath(job.result_name).suffix, "application/octet-stream")
         answer = FileResponse(content, as_attachment=True, filename=job.result_name, content_type=kind)
         answer["X-Content-Type-Options"] = "nosniff"
@@ -225,7 +226,7 @@ def job_context(job: Job) -> dict[str, Any]:
     """A job's state in words, for its page and for the script that keeps the page current."""
     text = f"{job.percent} %"
     if job.total:
-        counts = {"done": f"{job.done:,}", "total": f"{job.total:,}", "percent": job.percent}
+        counts = {"done": grouped(job.done), "total": grouped(job.total), "percent": job.percent}
         text = _("%(done)s of %(total)s (%(percent)d %%)") % counts
     return {
         "id": job.pk,

@@ -11,6 +11,7 @@ from brands.identity.roles import VIEW
 from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
 from brands.tenants import quotas
+from core.numbers import grouped
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import ChoicesFilter, display
@@ -31,7 +32,7 @@ class BrandQuotaAdmin(TenantAdmin):
     def limit_text(self, quota: BrandQuota) -> str:
         if quota.limit is None:
             return _("The installation's default")
-        return f"{quota.limit:,}" if quota.limit else _("unlimited")
+        return grouped(quota.limit) if quota.limit else _("unlimited")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         fields = super().get_readonly_fields(request, obj)

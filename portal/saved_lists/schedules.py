@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -126,7 +127,7 @@ def start_job(schedule: ReportSchedule) -> Job:
         file_format=schedule.file_format,
         time_zone=schedule.brand.time_zone,
         by=owner,
-        title=_("%(list)s: %(name)s") % {"list": page.export_name(query), "name": saved.name},
+        title=gettext_noop("%(list)s: %(name)s") % {"list": page.export_name(query), "name": saved.name},
     )
 
 
@@ -144,7 +145,7 @@ def _report(schedule: ReportSchedule, at: datetime) -> None:
 
 
 def _mail_recipients(schedule: ReportSchedule, job: Job) -> None:
-    text = _("The report “%(list)s” of %(brand)s is ready.") % names_of(schedule)
+    text = gettext_noop("The report “%(list)s” of %(brand)s is ready.") % names_of(schedule)
     path = reverse("admin:jobs_job_change", args=[job.pk])
     label = schedule.saved_list.model_label if schedule.saved_list else ""
     for recipient in ReportRecipient.objects.filter(schedule=schedule).select_related("user"):
@@ -162,7 +163,7 @@ def _fail(schedule: ReportSchedule, reason: str, at: datetime) -> None:
     """Write down why there is no report, and tell the owner; the third time in a row pauses the schedule."""
     schedule.failures += 1
     schedule.last_error = reason[:500]
-    text = _("The report “%(list)s” of %(brand)s was not sent.") % names_of(schedule)
+    text = gettext_noop("The report “%(list)s” of %(brand)s was not sent.") % names_of(schedule)
     if schedule.failures >= MAX_FAILURES:
         schedule.is_paused = True
         text += " " + _("It failed %(number)d times in a row and is now paused.") % {"number": schedule.failures}

@@ -14,6 +14,7 @@ from core.db import row_guard
 from core.errors import DomainError
 from core.redis import rate_limits
 from core.web import client_address
+from portal.shell import language
 from portal.unfold import AuthenticationForm
 
 DEVICE_COOKIE = "portal_device"
@@ -69,6 +70,8 @@ def succeeded(request: HttpRequest, response: HttpResponse, user: User, *, brand
             samesite="Lax",
             secure=request.is_secure(),
         )
+        if user.portal_language:
+            language.remember(request, response, user.portal_language)
     return response
 
 

@@ -33,7 +33,7 @@ from core.errors import QuotaReached
 from portal.base.audit_mixin import audit_context
 from portal.base.tenant_scope import staff_user
 from portal.lists.queries import UnknownFilter, bad_request
-from portal.shell import brand_switcher
+from portal.shell import brand_switcher, language
 from portal.shell import search as palette
 from portal.staff_login import views
 from portal.staff_login.account import own
@@ -84,6 +84,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:  # noqa: FBT001, FBT002
         def seen_through_the_choice(request: HttpRequest, *where: Any, **more: Any) -> Any:
             brand_switcher.apply(request)
+            language.apply(request)
             sessions.seen(request, at=timezone.now())
             note_party(request)
             with roles.guarding(request.user):
@@ -97,7 +98,8 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
 
     def get_urls(self) -> list[Any]:
         choice = path("brand/", self.admin_view(brand_switcher.choose), name="choose_brand")
-        return [choice, *urls(self), *super().get_urls()]
+        spoken = path("language/", language.choose, name="choose_language")
+        return [choice, spoken, *urls(self), *super().get_urls()]
 
     @method_decorator(never_cache)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
@@ -120,7 +122,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         switch = brand_switcher.context(request) if self.has_permission(request) else {}
-        return {**super().each_context(request), **switch}
+        return {**super().each_context(request), **switch, "portal_languages": language.choices()}
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         with row_guard.disabled("logins belong to no brand"), transaction.atomic():

@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
@@ -118,7 +119,7 @@ def remove_factor(request: HttpRequest) -> HttpResponse:
             message = _("You must have a second factor. Add another one before you remove this one.")
             return back(request, message, messages.ERROR)
         factors.remove(factor=factor)
-        setup.notify(request, user, _("Second factor removed: %(factor)s") % {"factor": factor})
+        setup.notify(request, user, gettext_noop("Second factor removed: %(factor)s") % {"factor": factor})
     return back(request, _("The second factor was removed."))
 
 
@@ -130,7 +131,7 @@ def new_codes(request: HttpRequest) -> HttpResponse:
     user = staff_user(request)
     if not factors.has_any(user):
         return back(request, _("Recovery codes need a second factor. Add one first."), messages.ERROR)
-    setup.notify(request, user, _("New recovery codes made"))
+    setup.notify(request, user, gettext_noop("New recovery codes made"))
     return codes_page(request, user)
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity.roles import ACT, ADD, CHANGE
 from brands.staff_login import invitations, mails, sessions
@@ -248,13 +248,13 @@ class InvitationAdmin(TenantAdmin):
     def sent_again(self, request: HttpRequest, invitation: Invitation) -> None:
         invitations.renew(invitation=invitation, by=staff_user(request), at=timezone.now())
         self.have_mailed(request, invitation)
-        self.note(request, [invitation], _("Sent again"))
+        self.note(request, [invitation], gettext_noop("Sent again"))
         self.message_user(request, _("An e-mail is being sent to %(email)s.") % {"email": invitation.email})
 
     def revoked(self, request: HttpRequest, invitation: Invitation) -> None:
         self.remember(request, [invitation])
         invitations.revoke(invitation=invitation, at=timezone.now())
-        self.note(request, [invitation], _("Revoked"))
+        self.note(request, [invitation], gettext_noop("Revoked"))
         self.message_user(request, _("Invitation of %(email)s revoked.") % {"email": invitation.email})
 
     def confirmed(

@@ -2,7 +2,7 @@
 
 from django.db import transaction
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditedChange
@@ -34,7 +34,10 @@ def send_link(request: HttpRequest, staff_role: StaffRole, *, kind: StaffMail.Ki
     """
     rate_limits.hit("staff_mail", "help", staff_role.user_id)
     helper = audit_context(request, reason)
-    message = _("%(who)s of %(brand)s requested this link for you.") % {"who": helper.user, "brand": staff_role.brand}
+    message = gettext_noop("%(who)s of %(brand)s requested this link for you.") % {
+        "who": helper.user,
+        "brand": staff_role.brand,
+    }
     with (
         row_guard.disabled("mails to staff are no brand's, and every brand's hostnames are refused"),
         transaction.atomic(),

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.debug import sensitive_variables
 
 from brands import audit_log
@@ -74,7 +75,7 @@ class FactorSetup:
 
 
 def notify_added(request: HttpRequest, user: User, factor: Factor) -> None:
-    notify(request, user, _("Second factor added: %(factor)s") % {"factor": factor})
+    notify(request, user, gettext_noop("Second factor added: %(factor)s") % {"factor": factor})
 
 
 def notify(request: HttpRequest, user: User, text: str) -> None:

@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 
 from brands.identity import staff
@@ -166,7 +167,7 @@ def set_password(request: HttpRequest, opened: mails.Opened, password: str) -> b
     with transaction.atomic():
         mails.use(opened, at=timezone.now())
         staff.set_password(user=opened.user, password=password, at=timezone.now())
-        setup.notify(request, opened.user, _("Password set with a link sent to this address"))
+        setup.notify(request, opened.user, gettext_noop("Password set with a link sent to this address"))
     return True
 
 
@@ -194,6 +195,6 @@ def removed(request: HttpRequest, opened: mails.Opened, password: str) -> bool:
     with transaction.atomic():
         mails.use(opened, at=timezone.now())
         factors.remove_all(user=opened.user)
-        setup.notify(request, opened.user, _("All second factors removed with a link sent to this address"))
+        setup.notify(request, opened.user, gettext_noop("All second factors removed with a link sent to this address"))
     sessions.end_other_sessions(user=opened.user, current_key=None)
     return True

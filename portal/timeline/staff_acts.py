@@ -27,7 +27,7 @@ def line_of(subject: Subject, entry: AuditLogEntry) -> Line:
     return Line(
         when=local_time.display_moment(entry.at, subject.brand.zone),
         icon="badge",
-        title=entry.action,
+        title=_(entry.action),
         address=address_of(entry),
         details=details,
         about=f"entry:{made[1]}" if made else "",

@@ -13,6 +13,7 @@ CAPABILITY = "The address is its own permission: it carries a signature or a sec
 ACCOUNT = "An account is its person's at every brand: its address is compared with those of all accounts."
 CALLS = "Reads no row but the brand of the hostname; the rest it asks of the API, with the visitor's token and key."
 PUBLIC = "What a brand publishes on its page or in passes, the same for everybody."
+OWN_LANGUAGE = "Sets a cookie, and in which language somebody reads the portal: a person's, at every brand."
 OPERATOR = "For operators and for programs that watch: no brand's rows."
 # The method of each view that runs without the guard, and why.
 UNGUARDED = {
@@ -80,6 +81,7 @@ UNGUARDED = {
     "notices/acknowledge/<str:token> get": CAPABILITY,
     "notices/acknowledge/<str:token> post": CAPABILITY,
     "admin/login/ any": WHO_ASKS,
+    "admin/language/ any": OWN_LANGUAGE,
     "admin/password/forgot/ any": WHO_ASKS,
     "admin/password/forgot/sent/ any": WHO_ASKS,
     "admin/password/new/<str:token>/ any": WHO_ASKS,

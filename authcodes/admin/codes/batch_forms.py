@@ -18,6 +18,7 @@ from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
 from brands.tenants import quotas
 from core.errors import DomainError, QuotaReached
+from core.numbers import grouped
 from portal.base.audit_mixin import audit_context
 from portal.base.forms import TenantForm
 from portal.base.tenant_scope import staff_user
@@ -191,17 +192,17 @@ def worst_case(batch: BatchRange, values: dict[str, Any]) -> str:
     limit = values.get("scan_limit", batch.scan_limit)
     points = values.get("points_per_scan", batch.points_per_scan)
     points = points or (batch.product.redeem_point_value if batch.product else None)
-    totals = {"codes": f"{batch.quantity:,}", "points": f"{points or 0:,}"}
+    totals = {"codes": grouped(batch.quantity), "points": grouped(points or 0)}
     if limit is None:
         message = _("%(codes)s codes can be scanned any number of times, so the total points have no limit.")
     elif points:
         message = _("These %(codes)s codes can then earn up to %(total)s points in total.")
-        totals["total"] = f"{batch.quantity * points * limit:,}"
+        totals["total"] = grouped(batch.quantity * points * limit)
     else:
         message = _(
             "These %(codes)s codes then earn the points of each member's level, up to %(scans)s times in total."
         )
-        totals["scans"] = f"{batch.quantity * limit:,}"
+        totals["scans"] = grouped(batch.quantity * limit)
     return f"{message % totals} {_('Enter a reason and save again.')}"
 
 

@@ -17,6 +17,7 @@ from brands.models.tenants import Brand
 from brands.scanned import SEPARATOR
 from brands.tenants.hostnames import hostname_of, site_at
 from campaigns.models.campaigns import Campaign
+from core.numbers import grouped
 from loyalty.models.levels import BrandLevel
 
 
@@ -147,11 +148,11 @@ def _limits(brand: Brand, batch_settings: BatchSettings) -> list[str]:
         or 0
     )
     total = batch_settings.quantity * points * (batch_settings.scan_limit or 0)
-    most = f"{brand.max_points_per_scan:,}"
+    most = grouped(brand.max_points_per_scan)
     own = is_reserved(brand=brand, prefix=batch_settings.prefix)
     above = (batch_settings.points_per_scan or 0) > brand.max_points_per_scan
     return [
-        _("Maximum if every code is scanned as often as allowed: %(total)s points.") % {"total": f"{total:,}"}
+        _("Maximum if every code is scanned as often as allowed: %(total)s points.") % {"total": grouped(total)}
         if total
         else "",
         _("Above the ceiling of %(most)s points. Until a second manager or owner approves it, a scan earns %(most)s.")

@@ -15,7 +15,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.admin.codes import bulk_actions
 from authcodes.admin.codes.batch_forms import (
@@ -236,7 +236,7 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
         try:
             with transaction.atomic():
                 job = batches.finish_generation(batch=batch, by=staff_user(request))
-                self.note(request, [batch], _("Missing codes"))
+                self.note(request, [batch], gettext_noop("Missing codes"))
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
             return redirect("admin:authcodes_batchrange_change", pk)

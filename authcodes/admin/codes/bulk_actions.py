@@ -27,6 +27,7 @@ from authcodes.models.products import Product
 from brands.identity import roles
 from brands.identity.roles import ACT, SCAN_VALUE
 from brands.scanned import MAX_CODE_LENGTH
+from core.numbers import grouped
 from portal.base.confirmation import ConfirmedAction
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
@@ -173,7 +174,7 @@ def _carried_out(page: TenantAdmin, request: HttpRequest, codes: CodeRange, orde
 
 
 def count_text(done: Any, count: int) -> str:
-    return f"{done}: {count:,}"
+    return f"{done}: {grouped(count)}"
 
 
 def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:

@@ -68,7 +68,7 @@ def repeated(subject: Subject, scan: Scan, first: tuple[datetime, bool] | None) 
     """Of a code that was scanned before: when, and whether by the same customer."""
     if first is None or first[0] >= scan.scanned_at:
         return _("no points: %(reason)s") % {"reason": scan.get_reason_display()}
-    day = date_format(first[0].astimezone(subject.brand.zone), "j M Y")
+    day = date_format(first[0].astimezone(subject.brand.zone), "SHORT_DATE_FORMAT")
     if first[1]:
         return _("no points: this customer scanned the code before, first on %(day)s") % {"day": day}
     return _("no points: somebody else scanned the code first, on %(day)s") % {"day": day}

@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.codes import prefixes
 from authcodes.models.prefixes import CodePrefix
@@ -92,12 +92,12 @@ class CodePrefixAdmin(TenantAdmin):
         if before.brand_id != now.brand_id:
             audit_log.record(
                 audit_context=audit_context(request),
-                action=_("Released by the operator"),
+                action=gettext_noop("Released by the operator"),
                 rows=[AuditedChange(now, before.brand_id)],
             )
             audit_log.record(
                 audit_context=audit_context(request),
-                action=_("Reserved by the operator"),
+                action=gettext_noop("Reserved by the operator"),
                 rows=[AuditedChange(now, now.brand_id)],
             )
 

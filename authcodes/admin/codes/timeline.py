@@ -25,6 +25,7 @@ from authcodes.models.scans import Scan
 from authcodes.places import names
 from brands.identity import roles
 from brands.identity.roles import ACT, CHANGE, VIEW
+from core import languages
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
@@ -97,7 +98,8 @@ class CodeLife(ExportingAdmin):
     def switch_chosen(
         self, request: HttpRequest, queryset: QuerySet[AuthCode], kind: CodeChange.Kind
     ) -> HttpResponse | None:
-        done = str(bulk_actions.TEXTS[kind].done)
+        with languages.in_english():
+            done = str(bulk_actions.TEXTS[kind].done)
 
         def report(codes: list[AuthCode], reason: str) -> None:
             self.report(request, codes, done, reason=reason)

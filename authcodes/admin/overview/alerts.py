@@ -8,7 +8,6 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -21,7 +20,9 @@ from brands.identity import roles
 from brands.identity.roles import ACT, VIEW
 from brands.models.tenants import Brand
 from brands.tenants import quotas, stopped_attempts
+from core.numbers import grouped
 from portal.base.tenant_scope import staff_user
+from portal.lists.local_time import day_text, moment_text
 
 MAX_ALERTS = 5
 # Attempts stopped in a day; people mistype their passwords.
@@ -76,7 +77,9 @@ class Alerts:
             row.number,
         )
         link = self.links.address(EVENTS, {"status__exact": "dead"})
-        return Alert(text % {"number": f"{row.number:,}", "brand": brand}, link, _("Review and retry"), is_urgent=True)
+        return Alert(
+            text % {"number": grouped(row.number), "brand": brand}, link, _("Review and retry"), is_urgent=True
+        )
 
     def of_webhook(self, row: Need, brand: Brand) -> Alert:
         text = (
@@ -104,7 +107,7 @@ class Alerts:
             "The last day of batch %(name)s with its %(number)s codes is %(day)s.",
             row.number,
         )
-        values = {"name": row.name, "number": f"{row.number:,}", "day": date_format(at, "j M Y") if at else ""}
+        values = {"name": row.name, "number": grouped(row.number), "day": day_text(at) if at else ""}
         return Alert(
             text % values, reverse("admin:authcodes_batchrange_change", args=[row.row_id]), _("Open the batch")
         )
@@ -128,7 +131,7 @@ class Alerts:
             row.number,
         )
         link = self.links.address(REPORTS, {"state__exact": "open"})
-        return Alert(text % {"number": f"{row.number:,}"}, link, _("See the reports"))
+        return Alert(text % {"number": grouped(row.number)}, link, _("See the reports"))
 
     def of_approval(self, row: Need, _brand: Brand) -> Alert:
         text = ngettext(
@@ -137,10 +140,10 @@ class Alerts:
             row.number,
         )
         link = f"{reverse('admin:loyalty_pointsapproval_changelist')}?status__exact=pending"
-        return Alert(text % {"number": f"{row.number:,}"}, link, _("Decide"))
+        return Alert(text % {"number": grouped(row.number)}, link, _("Decide"))
 
     def day(self, row: Need, brand: Brand) -> str:
-        return date_format(timezone.localtime(row.at, brand.zone), "j M Y, H:i") if row.at else ""
+        return moment_text(row.at, brand.zone) if row.at else ""
 
     # --- What other parts of the system watch -----------------------------------------------------------------------
 
@@ -185,7 +188,7 @@ class Alerts:
         unknown = self.links.address(SCANS, {"reason__exact": "unknown"}) if stopped else None
         return [
             Alert(
-                texts[kind] % {"brand": brand, "number": f"{number:,}"},
+                texts[kind] % {"brand": brand, "number": grouped(number)},
                 month,
                 _("See the last 30 days"),
                 second_link=unknown if kind == stopped_attempts.CODES else None,

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from django.http import QueryDict
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from authcodes.dashboard.home import MAX_DAYS, Period
+from portal.lists.local_time import day_and_month, day_text
 
 LENGTHS = {"today": 1, "7": 7, "30": 30, "90": 90}
 USUAL = "30"
@@ -67,6 +67,6 @@ def with_values(data: QueryDict, **values: str) -> str:
 
 
 def span(period: Period) -> str:
-    first = date_format(period.first, "j M Y" if period.first.year != period.last.year else "j M")
-    last = date_format(period.last, "j M Y")
+    first = (day_text if period.first.year != period.last.year else day_and_month)(period.first)
+    last = day_text(period.last)
     return last if period.days == 1 else _("%(first)s to %(last)s") % {"first": first, "last": last}

@@ -16,6 +16,7 @@ from loyalty.programme.home import ZERO, Home
 from portal.figures import drawings
 from portal.figures.cards import share
 from portal.figures.drawings import Box, Chart
+from portal.lists.local_time import day_and_month
 from portal.lists.number_columns import format_number
 
 MAX_BARS = 62
@@ -73,9 +74,9 @@ def scans_by_day(scans: ScanDays) -> Charted:
         counts = _counts(of_bar)
         for values, count in zip(parts, counts, strict=True):
             values.append(count)
-        name = date_format(days[begin], "j M")
+        name = day_and_month(days[begin])
         names.append(name)
-        title = name if step == 1 else f"{name} - {date_format(days[min(begin + step, len(days)) - 1], 'j M')}"
+        title = name if step == 1 else f"{name} - {day_and_month(days[min(begin + step, len(days)) - 1])}"
         titles.append(f"{title}: {format_number(sum(counts))}")
         rows.append(TableRow(title, tuple(format_number(count) for count in counts)))
     series = list(zip(("accepted", "warnings", "errors"), parts, strict=True))
@@ -125,7 +126,7 @@ def points_by_month(home: Home, today: date) -> Charted:
     balances.reverse()
     names = [date_format(each, "M") for each in months]
     values = [tuple(getattr(each, name) if each else 0 for each in moved) for name in ("earned", "spent", "expired")]
-    full = [date_format(each, "M Y") for each in months]
+    full = [date_format(each, "YEAR_MONTH_FORMAT") for each in months]
     rows = [
         TableRow(name, tuple(format_number(number) for number in (*numbers, balance)))
         for name, *numbers, balance in zip(full, *values, balances, strict=True)
@@ -143,7 +144,7 @@ def cohorts(home: Home) -> list[CohortRow]:
     """The latest month of enrolment last."""
     return [
         CohortRow(
-            date_format(each.month, "M Y"),
+            date_format(each.month, "YEAR_MONTH_FORMAT"),
             format_number(each.enrolled),
             tuple(CohortCell(f"{percent:.0f} %", min(round(percent / 10), 10)) for percent in each.percents),
         )

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from authcodes.dashboard.figures import Day
 from authcodes.dashboard.home import Period
+from core.numbers import rounded, signed
 from loyalty.programme.home import Home
 from portal.figures import drawings
 from portal.figures.cards import share
@@ -47,12 +48,12 @@ def change_of(now: Number, before: Number) -> Change | None:
     if not before:
         return None
     percent = round(100 * float(now - before) / abs(float(before)))
-    return changed(f"{percent:+,} %", percent)
+    return changed(f"{signed(percent)} %", percent)
 
 
 def percentage_points(now: float, before: float) -> Change:
     difference = round(now - before, 1)
-    text = _("%(difference)s percentage points") % {"difference": f"{difference:+.1f}"}
+    text = _("%(difference)s percentage points") % {"difference": signed(difference, 1)}
     return changed(text, difference)
 
 
@@ -95,7 +96,7 @@ def sum_of(day: Day | None) -> int:
 
 def scan_tiles(now: ScanDays, before: ScanDays, links: tuple[str | None, str | None]) -> list[Tile]:
     compared = percentage_points(now.genuine_percent, before.genuine_percent) if now.total and before.total else None
-    rate = f"{now.genuine_percent:.1f} %" if now.total else "-"
+    rate = f"{rounded(now.genuine_percent, 1)} %" if now.total else "-"
     return [
         Tile(
             _("Scans"),

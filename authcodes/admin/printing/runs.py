@@ -17,7 +17,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.admin.codes.bulk_actions import step
 from authcodes.admin.overview import home
@@ -37,6 +37,7 @@ from authcodes.printing.request import PrintRequest
 from authcodes.printing.selection import Selection
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
+from core import languages
 from core.errors import DomainError
 from portal.base.badges import badge
 from portal.base.sidebar import PRINT, SidebarEntry
@@ -151,8 +152,10 @@ class PrintRunAdmin(TenantAdmin):
         return self.document(request, back, lambda: documents.recall_notice(recall), f"recall-{recall.pk}.pdf")
 
     def document(self, request: HttpRequest, back: HttpResponse, made: Callable[[], bytes], name: str) -> HttpResponse:
+        """English, as what jobs print: it is for others than whoever makes it."""
         try:
-            return pdf(made(), name)
+            with languages.in_english():
+                return pdf(made(), name)
         except LibrariesMissing as error:
             self.message_user(request, error.message, messages.ERROR)
             return back
@@ -297,10 +300,10 @@ class PrintRunAdmin(TenantAdmin):
             run = runs.start(
                 selection=selection, print_request=print_request, by=staff_user(request), parameters=parameters
             )
-            self.note(request, [run], _("Printed"))
+            self.note(request, [run], gettext_noop("Printed"))
             if selection.batch:
                 page_of(selection.batch, self.admin_site).note(
-                    request, [selection.batch], _("Printed: %(run)s") % {"run": run}
+                    request, [selection.batch], gettext_noop("Printed: %(run)s") % {"run": run}
                 )
         return redirect("admin:jobs_job_change", run.job_id)
 

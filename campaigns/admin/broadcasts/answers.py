@@ -19,6 +19,7 @@ from campaigns.broadcasts import audience
 from campaigns.broadcasts.audience import Audience
 from campaigns.broadcasts.figures import Figures
 from campaigns.broadcasts.texts import MAX_LENGTHS
+from core.numbers import grouped
 from loyalty.models.notifications import Channel, Language, Template
 from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.models.programme.segments import Segment
@@ -78,7 +79,7 @@ def reachable_text(counted: Audience) -> str:
         "It reaches %(reachable)s of %(members)s members.",
         counted.members,
     )
-    return text % {"reachable": f"{counted.reachable:,}", "members": f"{counted.members:,}"}
+    return text % {"reachable": grouped(counted.reachable), "members": grouped(counted.members)}
 
 
 def channel_lines(brand: Brand, counted: Audience, channels: Sequence[str]) -> list[str]:
@@ -88,7 +89,7 @@ def channel_lines(brand: Brand, counted: Audience, channels: Sequence[str]) -> l
     for channel in channels:
         label = Channel(channel).label
         if channel in usable:
-            result.append(f"{label}: {counted.of(channel):,}")
+            result.append(f"{label}: {grouped(counted.of(channel))}")
         elif not off:
             result.append(_("%(channel)s is not set up: see the notification settings.") % {"channel": label})
     return result
@@ -114,7 +115,7 @@ def send_button(broadcast: Broadcast, counted: Audience | None) -> str:
         if planned
         else ngettext("Send to %(members)s member", "Send to %(members)s members", counted.reachable)
     )
-    return text % {"members": f"{counted.reachable:,}"}
+    return text % {"members": grouped(counted.reachable)}
 
 
 def before_sending(broadcast: Broadcast, counted: Audience | None, *, at: datetime) -> list[str]:
@@ -125,12 +126,12 @@ def before_sending(broadcast: Broadcast, counted: Audience | None, *, at: dateti
         lines += [reachable_text(counted), *channel_lines(brand, counted, broadcast.channels)]
     lines.append(age_text(segment, at=at))
     if broadcast.send_at and broadcast.state == Broadcast.State.DRAFT:
-        moment = date_format(localtime(broadcast.send_at), "DATETIME_FORMAT")
+        moment = date_format(localtime(broadcast.send_at), "SHORT_DATETIME_FORMAT")
         lines.append(_("Sending begins on %(moment)s (%(zone)s).") % {"moment": moment, "zone": brand.zone.key})
     limit = quotas.limit_of(brand.pk, BrandQuota.Resource.BROADCASTS)
     if limit and counted is not None and counted.members > limit:
         text = _("Your brand may send to %(limit)s members a day. The remaining ones follow on the next days.")
-        lines.append(text % {"limit": f"{limit:,}"})
+        lines.append(text % {"limit": grouped(limit)})
     lines.append(_("Sent messages cannot be called back."))
     return lines
 
@@ -204,4 +205,4 @@ def figure_lines(counted: Figures | None) -> list[tuple[str, str]]:
         _("No address"): counted.unreachable,
         _("Stopped"): counted.stopped,
     }
-    return [(name, f"{value:,}") for name, value in lines.items()]
+    return [(name, grouped(value)) for name, value in lines.items()]

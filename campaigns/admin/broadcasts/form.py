@@ -6,12 +6,14 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.functional import lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.broadcasts import lifecycle, texts
 from campaigns.broadcasts.texts import MAX_LENGTHS, PARTS
 from core.errors import Invalid
+from core.numbers import grouped
 from loyalty.models.notifications import Channel, Language
 from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.notifications import delivery
@@ -48,7 +50,8 @@ def text_field(part: str, label: Any, language: str, widget: forms.Widget) -> fo
     """One more letter than may be stored: what is too long is answered with the rule of all texts."""
     help_text = gettext_lazy("At most %(most)s characters.")
     field = forms.CharField(label=label, required=False, widget=widget, strip=False)
-    field.help_text = help_text % {"most": f"{MAX_LENGTHS[part]:,}"} if language == Language.ENGLISH else ""
+    said: Any = lazy(lambda: str(help_text) % {"most": grouped(MAX_LENGTHS[part])}, str)
+    field.help_text = said() if language == Language.ENGLISH else ""
     return field
 
 

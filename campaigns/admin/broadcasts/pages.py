@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
@@ -22,6 +22,7 @@ from campaigns.admin.broadcasts import answers
 from campaigns.admin.broadcasts.form import TEXT_FIELDS, BroadcastForm
 from campaigns.broadcasts import audience, figures, lifecycle
 from core.errors import DomainError
+from core.numbers import grouped
 from loyalty.models.notifications import Channel, Language, Template
 from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.notifications import catalogue, rendering, test_sends
@@ -113,7 +114,7 @@ class BroadcastAdmin(TenantAdmin):
     @display(description=gettext_lazy("reached"))
     def reached(self, broadcast: Broadcast) -> str:
         """Of those that are over; the page of one counts."""
-        return f"{broadcast.figures['reached']:,}" if broadcast.figures else "-"
+        return grouped(broadcast.figures["reached"]) if broadcast.figures else "-"
 
     @display(description=gettext_lazy("channels"))
     def by_channels(self, broadcast: Broadcast) -> str:
@@ -226,7 +227,7 @@ class BroadcastAdmin(TenantAdmin):
     def sent(self, request: HttpRequest, row: Broadcast, _answers: dict[str, Any]) -> None:
         made = lifecycle.send(broadcast=row, by=staff_user(request), at=timezone.now())
         planned = made.state == State.PLANNED
-        self.note(request, [made], _("Planned") if planned else _("Sent"))
+        self.note(request, [made], gettext_noop("Planned") if planned else gettext_noop("Sent"))
         self.message_user(
             request,
             _("Planned. Sending begins by itself.") if planned else _("Sending. This page shows how far it is."),
@@ -248,7 +249,7 @@ class BroadcastAdmin(TenantAdmin):
 
         def taken_back(_answers: dict[str, Any]) -> None:
             lifecycle.back_to_draft(broadcast=row)
-            self.note(request, [row], _("Back to draft"))
+            self.note(request, [row], gettext_noop("Back to draft"))
 
         return action.respond(taken_back)
 
@@ -271,8 +272,8 @@ class BroadcastAdmin(TenantAdmin):
 
         def cancelled(_answers: dict[str, Any]) -> None:
             spared = lifecycle.cancel(broadcast=row, at=timezone.now())
-            self.note(request, [row], _("Cancelled"))
-            self.message_user(request, _("Cancelled: %(many)s messages were stopped.") % {"many": f"{spared:,}"})
+            self.note(request, [row], gettext_noop("Cancelled"))
+            self.message_user(request, _("Cancelled: %(many)s messages were stopped.") % {"many": grouped(spared)})
 
         return action.respond(cancelled)
 

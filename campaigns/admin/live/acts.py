@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from campaigns import linked
 from campaigns.accrual import scopes
@@ -20,6 +20,7 @@ from campaigns.progress import lifecycle
 from campaigns.progress.results import participants_of
 from campaigns.replay import drafts, jobs
 from core.errors import DomainError, Invalid
+from core.numbers import grouped
 from portal.base.confirmation import ConfirmedAction
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
@@ -86,7 +87,7 @@ class CampaignActs(TenantAdmin):
             raise Invalid(_("Somebody has changed the campaign's state in the meantime. Go back to its page."))
         if problems := problems_of(campaign, step_before=campaign.step_by) if name == "resume" else {}:
             raise Invalid(" ".join(problems.values()))
-        self.note(request, [campaign], str(DONE[name]), reason=answers["reason"])
+        self.note(request, [campaign], DONE[name], reason=answers["reason"])
         self.message_user(request, f"{campaign}: {DONE[name]}", messages.SUCCESS)
         return redirect(page_address(campaign_id))
 
@@ -111,7 +112,7 @@ class CampaignActs(TenantAdmin):
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
         else:
-            self.note(request, [campaign], _("Tried on past actions"))
+            self.note(request, [campaign], gettext_noop("Tried on past actions"))
 
 
 def plan_address(campaign_id: int) -> str:
@@ -125,14 +126,14 @@ def consequences_of(campaign: Campaign, name: str) -> list[str]:
         text = ngettext(
             "%(members)s member goes on where they were.", "%(members)s members go on where they were.", on_their_way
         )
-        resumed = [text % {"members": f"{on_their_way:,}"}] if on_their_way else []
+        resumed = [text % {"members": grouped(on_their_way)}] if on_their_way else []
         return [_("Actions count in it from now on. What happened in the meantime is not counted later."), *resumed]
     text = ngettext(
         "%(members)s of %(every)s member who takes part has not reached the goal: they get no further.",
         "%(members)s of %(every)s members who take part have not reached the goal: they get no further.",
         every,
     )
-    on_the_way = text % {"members": f"{on_their_way:,}", "every": f"{every:,}"}
+    on_the_way = text % {"members": grouped(on_their_way), "every": grouped(every)}
     return [
         _("No action counts in it from now on."),
         on_the_way if every else _("Nobody takes part in it yet."),

@@ -8,6 +8,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from campaigns.progress.results import DayResults
+from portal.lists.local_time import day_and_month
 
 WIDTH, HEIGHT = 640, 120
 MAX_DAYS = 31  # bars of a day each; of more days, each bar is a week or more
@@ -29,7 +30,7 @@ class Bar:
 
     @property
     def label(self) -> str:
-        first, last = date_format(self.first, "j M"), date_format(self.last, "j M")
+        first, last = day_and_month(self.first), day_and_month(self.last)
         return first if self.first == self.last else _("%(first)s to %(last)s") % {"first": first, "last": last}
 
     @property
@@ -56,11 +57,11 @@ class Chart:
 
     @property
     def first(self) -> str:
-        return date_format(self.bars[0].first, "j M Y")
+        return date_format(self.bars[0].first, "SHORT_DATE_FORMAT")
 
     @property
     def last(self) -> str:
-        return date_format(self.bars[-1].last, "j M Y")
+        return date_format(self.bars[-1].last, "SHORT_DATE_FORMAT")
 
 
 def chart_of(days: Mapping[date, DayResults], *, first: date, last: date) -> Chart:

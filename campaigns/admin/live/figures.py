@@ -15,6 +15,7 @@ from campaigns.admin.live.bars import Chart, chart_of
 from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone
 from campaigns.progress.lifecycle import State
 from campaigns.progress.results import CampaignResults, MilestoneResults
+from core.numbers import grouped
 from loyalty.rewards import pools
 from portal.base.badges import badge
 from portal.figures.cards import share
@@ -49,20 +50,20 @@ class MilestoneLine:
 
     @property
     def reached(self) -> str:
-        return f"{self.results.reached:,}"
+        return grouped(self.results.reached)
 
     @property
     def claimed(self) -> str:
-        return f"{self.results.claimed:,}"
+        return grouped(self.results.claimed)
 
     @property
     def waiting(self) -> str:
-        return f"{self.results.waiting:,}"
+        return grouped(self.results.waiting)
 
     @property
     def used(self) -> str:
         """Of things; points are no codes."""
-        return f"{self.results.used:,}" if self.results.issued else "—"
+        return grouped(self.results.used) if self.results.issued else "—"
 
 
 def milestone_lines(campaign: Campaign, results: CampaignResults, *, at: datetime) -> list[MilestoneLine]:
@@ -98,7 +99,7 @@ def stock_text(left: int | None) -> SafeString | str:
         return ""
     if not left:
         return badge("danger", _("None left: it waits to be claimed"))
-    return _("%(stock)s left") % {"stock": f"{left:,}"}
+    return _("%(stock)s left") % {"stock": grouped(left)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def budget_of(campaign: Campaign, results: CampaignResults, *, with_money: bool)
     money = ""
     if with_money:
         cost = results.cost
-        money = _("no cost per point is set") if cost is None else f"{cost:,} {campaign.brand.currency}"
+        money = _("no cost per point is set") if cost is None else f"{grouped(cost)} {campaign.brand.currency}"
     return Budget(
         spent=format_number(spent),
         of="" if limit is None else format_number(limit),
@@ -164,19 +165,19 @@ def _left(campaign: Campaign, at: datetime) -> str:
         return _ago((today - campaign.ends_at.astimezone(zone).date()).days)
     if campaign.starts_at is not None and campaign.starts_at > at:
         days = (campaign.starts_at.astimezone(zone).date() - today).days
-        return ngettext("begins in %(days)s day", "begins in %(days)s days", days) % {"days": f"{days:,}"}
+        return ngettext("begins in %(days)s day", "begins in %(days)s days", days) % {"days": grouped(days)}
     if campaign.ends_at is None:
         return _("runs until somebody ends it")
     days = (campaign.ends_at.astimezone(zone).date() - today).days
     if not days:
         return _("ends today")
-    return ngettext("%(days)s day left", "%(days)s days left", days) % {"days": f"{days:,}"}
+    return ngettext("%(days)s day left", "%(days)s days left", days) % {"days": grouped(days)}
 
 
 def _ago(days: int) -> str:
     if not days:
         return _("ended today")
-    return ngettext("ended %(days)s day ago", "ended %(days)s days ago", days) % {"days": f"{days:,}"}
+    return ngettext("ended %(days)s day ago", "ended %(days)s days ago", days) % {"days": grouped(days)}
 
 
 def after_the_end(campaign: Campaign) -> list[str]:
@@ -210,10 +211,10 @@ class DayLine:
 
     @property
     def label(self) -> str:
-        return date_format(self.day, "j M Y")
+        return date_format(self.day, "SHORT_DATE_FORMAT")
 
 
 def day_lines(results: CampaignResults) -> Sequence[DayLine]:
     """The table behind the chart, the latest day first."""
     days = sorted(results.days.items(), reverse=True)[:CHART_DAYS]
-    return [DayLine(day, f"{it.begun:,}", f"{it.won:,}", format_number(it.points)) for day, it in days]
+    return [DayLine(day, grouped(it.begun), grouped(it.won), format_number(it.points)) for day, it in days]

@@ -19,6 +19,7 @@ from campaigns.models.campaigns import Campaign
 from campaigns.progress import lifecycle, saved_results
 from campaigns.progress.lifecycle import State
 from campaigns.progress.results import CampaignResults
+from core.numbers import grouped
 from portal.figures import cards
 from portal.figures.cards import Card, share
 from portal.lists.changelist import CountedChangeList
@@ -136,33 +137,33 @@ class CampaignPages(CampaignActs):
     ) -> list[Card]:
         reached = share(results.reached, results.participants)
         claimed = results.claimed + results.waiting
-        rounds = _("%(times)s times in all") % {"times": f"{results.rounds:,}"}
+        rounds = _("%(times)s times in all") % {"times": grouped(results.rounds)}
         again = campaign.is_repeatable or results.rounds != results.reached
         result = [
             Card(
                 _("Members taking part"),
-                f"{results.participants:,}",
-                _("%(members)s on their way to the goal") % {"members": f"{results.in_progress:,}"},
+                grouped(results.participants),
+                _("%(members)s on their way to the goal") % {"members": grouped(results.in_progress)},
                 link=self.rows(request, PROGRESS, "campaign", campaign) or None,
             ),
             Card(
                 _("Reached the goal"),
-                f"{results.reached:,}",
+                grouped(results.reached),
                 rounds if again else _("of those who take part"),
                 percent=reached if results.participants else None,
             ),
             Card(
                 _("Rewards won"),
-                f"{claimed:,}",
-                _("%(waiting)s to be claimed") % {"waiting": f"{results.waiting:,}"},
+                grouped(claimed),
+                _("%(waiting)s to be claimed") % {"waiting": grouped(results.waiting)},
                 link=self.rows(request, CLAIMS, "milestone__campaign", campaign) or None,
             ),
         ]
         if sees_till:
             issued = sum(each.issued for each in results.milestones.values())
-            note = _("of %(issued)s codes for the till") % {"issued": f"{issued:,}"}
+            note = _("of %(issued)s codes for the till") % {"issued": grouped(issued)}
             percent = share(results.used, issued) if issued else None
-            result.append(Card(_("Used at the till"), f"{results.used:,}", note, percent=percent))
+            result.append(Card(_("Used at the till"), grouped(results.used), note, percent=percent))
         return result
 
 

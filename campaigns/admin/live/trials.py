@@ -9,6 +9,7 @@ from django.urls import reverse
 from campaigns.admin.replay_figures import ReplayFigures
 from campaigns.models.campaigns import Campaign
 from campaigns.models.replays import Replay
+from core.numbers import grouped
 from portal.lists.number_columns import format_points
 from portal.pages.jobs import job_context
 
@@ -46,8 +47,8 @@ def trial_of(replay: Replay) -> Trial:
     return Trial(
         address=reverse("admin:campaigns_replay_change", args=[replay.pk]),
         period=figures.period,
-        participants=f"{campaign['participants']:,}",
-        finishers=f"{campaign['finishers']:,}",
+        participants=grouped(campaign["participants"]),
+        finishers=grouped(campaign["finishers"]),
         points=format_points(points),
-        things=f"{sum(each['things'] for each in campaign['milestones']):,}",
+        things=grouped(sum(each["things"] for each in campaign["milestones"])),
     )

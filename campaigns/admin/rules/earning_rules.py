@@ -24,6 +24,7 @@ from campaigns.earning import choices, limits, sentences
 from campaigns.earning.limits import Limit, LimitsError
 from campaigns.intake import own_kinds
 from campaigns.models.earning_rules import EarningRule
+from core.numbers import grouped
 from loyalty.admin.ceiling import CeilingAdmin
 from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
@@ -136,8 +137,8 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         if any((rule.budget.events if each.counts_events else rule.budget.points) >= each.amount for each in own):
             return badge("danger", _("Out of budget"))
         return _("%(points)s points, %(events)s times") % {
-            "points": f"{rule.budget.points:,}",
-            "events": f"{rule.budget.events:,}",
+            "points": grouped(rule.budget.points),
+            "events": grouped(rule.budget.events),
         }
 
     @display(description=gettext_lazy("the rule"))

@@ -8,6 +8,7 @@ from typing import Any, cast
 from django.conf import settings
 from django.utils import timezone
 from django.utils.module_loading import import_string
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 
@@ -22,6 +23,7 @@ from campaigns.models.earning_rules import EarningRule, is_own_kind
 from campaigns.models.event_kinds import EventKindField
 from core.errors import DomainError, Invalid
 from core.json_values import plain_json
+from core.numbers import grouped
 from events.models import Event
 from loyalty.points import explanations
 
@@ -193,8 +195,8 @@ def _why_not(rule: EarningRule, tried_rule: Trial) -> list[tuple[str, list[str]]
 
 def _lines(award: Award) -> list[str]:
     details = explanations.details_of(award.shares, rules_version=0)
-    return explanations.texts_of(details, settings.LANGUAGE_CODE) or [_("Nothing.")]
+    return explanations.texts_of(details, get_language() or settings.LANGUAGE_CODE) or [_("Nothing.")]
 
 
 def _display(points: Decimal) -> str:
-    return f"{points.normalize():,f}"
+    return grouped(points.normalize())

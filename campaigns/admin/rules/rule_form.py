@@ -6,8 +6,10 @@ from typing import Any
 
 from django import forms
 from django.template.loader import render_to_string
+from django.utils.dates import WEEKDAYS
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from campaigns.earning import checks, own_fields
 from campaigns.earning.comparisons import OPERATORS
@@ -19,7 +21,6 @@ from portal.unfold import SelectWidget
 
 MAX_BYTES = 60_000
 MAX_KINDS = 200  # of brands' own, in one form
-WEEKDAYS = [_("Monday"), _("Tuesday"), _("Wednesday"), _("Thursday"), _("Friday"), _("Saturday"), _("Sunday")]
 
 
 def vocabulary(own: Sequence[EventKind] = ()) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def vocabulary_of(fields: Sequence[dict[str, Any]], *, nothing: str, own: Sequen
             "none": _("none of these holds"),
         },
         "own": [kind.name for kind in own],
-        "weekdays": WEEKDAYS,
+        "weekdays": [str(WEEKDAYS[number]) for number in range(7)],
         "limits": {
             "per": {"member": _("each member"), "rule": _("the rule in all")},
             "what": {"points": _("points"), "events": _("times"), "money": _("money")},
@@ -149,9 +150,10 @@ class RowsField(forms.JSONField):
     """What the rows say. Whoever sends something else is told in words."""
 
     def __init__(self, *, part: str, empty: Any, **about: Any) -> None:
-        super().__init__(required=False, widget=RowsWidget(part, **about))
+        label = gettext_lazy("Limits") if part == "limits" else gettext_lazy("Conditions")
+        super().__init__(required=False, label=label, widget=RowsWidget(part, **about))
         self.empty = empty
-        self.default_error_messages["invalid"] = _("The rows could not be read. Reload the page.")
+        self.error_messages["invalid"] = gettext_lazy("The rows could not be read. Reload the page.")
 
     def to_python(self, value: Any) -> Any:
         if isinstance(value, str) and len(value) > MAX_BYTES:
@@ -166,7 +168,7 @@ class RowsField(forms.JSONField):
 class EarningRuleForm(TenantForm):
     """Refuses what could not be: see campaigns/earning/checks.py."""
 
-    kind = forms.ChoiceField(label=_("When"), choices=EarningRule.Kind.choices, widget=SelectWidget)
+    kind = forms.ChoiceField(label=gettext_lazy("When"), choices=EarningRule.Kind.choices, widget=SelectWidget)
     conditions = RowsField(part="conditions", empty={})
     limits = RowsField(part="limits", empty=[])
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from campaigns.admin.rules import rule_bench
 from campaigns.earning import checks, sentences
@@ -101,7 +101,7 @@ class RuleStates(TenantAdmin):
             raise Invalid(" ".join(problems.values()))
         rule.state_changed_by, rule.state_changed_at = staff_user(request), timezone.now()
         rule.save(update_fields=["state", "state_changed_by", "state_changed_at"])
-        self.note(request, [rule], str(TEXTS[state]), reason=answers["reason"])
+        self.note(request, [rule], TEXTS[state], reason=answers["reason"])
         self.message_user(request, _("%(rule)s: done.") % {"rule": rule}, messages.SUCCESS)
 
     def duplicated(self, request: HttpRequest, rule_id: int, answers: dict[str, Any]) -> HttpResponse:
@@ -118,7 +118,7 @@ class RuleStates(TenantAdmin):
         rule.reward_value = min(rule.reward_value, most)
         rule.state_changed_by, rule.state_changed_at = staff_user(request), timezone.now()
         rule.save()
-        self.note(request, [rule], _("Added"), reason=answers["reason"])
+        self.note(request, [rule], gettext_noop("Added"), reason=answers["reason"])
         return redirect("admin:campaigns_earningrule_change", rule.pk)
 
 

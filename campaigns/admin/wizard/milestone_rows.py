@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
+from core.numbers import grouped
 from core.translations import TRANSLATION_LANGUAGES
 from loyalty.models.rewards import Reward
 from portal.lists.number_columns import format_number
@@ -88,4 +89,4 @@ def reward_label(reward: Reward) -> str:
     """With what is left of it."""
     if reward.uses_pool or reward.stock is None:
         return reward.name
-    return _("%(reward)s (%(stock)s left)") % {"reward": reward.name, "stock": f"{reward.stock:,}"}
+    return _("%(reward)s (%(stock)s left)") % {"reward": reward.name, "stock": grouped(reward.stock)}

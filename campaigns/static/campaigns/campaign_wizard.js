@@ -3,6 +3,7 @@
 const form = document.querySelector(".campaign-wizard");
 const SVG = "http://www.w3.org/2000/svg";
 const rewards = JSON.parse(document.getElementById("wizard-rewards").textContent);
+const LOCALE = `${document.documentElement.lang}-u-nu-latn`; // digits as the page writes them
 const PAUSE = 1000;
 const LONGEST_PAUSE = 30000;
 
@@ -43,12 +44,12 @@ const show = () => {
   const goal = Math.max(1, Number(valueOf("target_value")) || 1);
   const stops = milestones();
   see("name").textContent = valueOf("name");
-  see("goal").textContent = goal.toLocaleString("en");
+  see("goal").textContent = goal.toLocaleString(LOCALE);
   see("stops").replaceChildren(...stops.map(({ at, reward }) => {
     const item = document.createElement("li");
     const number = document.createElement("strong");
     const words = document.createElement("span");
-    number.textContent = at.toLocaleString("en");
+    number.textContent = at.toLocaleString(LOCALE);
     words.textContent = reward || "";
     words.dir = "auto";
     item.append(number, " ", words);
@@ -58,13 +59,13 @@ const show = () => {
     const x = `${Math.min(100, (100 * at) / goal).toFixed(1)}%`;
     return [
       drawn("circle", { class: "campaign-stop", cx: x, cy: 23, r: 8 }),
-      drawn("text", { class: "campaign-number", x, y: 11, "text-anchor": "middle" }, at.toLocaleString("en")),
+      drawn("text", { class: "campaign-number", x, y: 11, "text-anchor": "middle" }, at.toLocaleString(LOCALE)),
     ];
   }));
   const points = stops.reduce((sum, stop) => sum + stop.points, 0);
   const things = stops.filter(({ chosen }) => chosen && chosen !== "points").length;
   const worth = form.querySelector("[data-worth]");
-  const counted = { points: points.toLocaleString("en"), rewards: things };
+  const counted = { points: points.toLocaleString(LOCALE), rewards: things };
   worth.textContent = worth.dataset.words.replace(/\[(points|rewards)\]/g, (_all, name) => counted[name]);
   showWhatMatters();
 };

@@ -10,7 +10,7 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditedChange
@@ -84,7 +84,7 @@ class LevelPeriods(TenantAdmin):
             if changes:
                 audit_log.record(
                     audit_context=audit_context(request, form.cleaned_data["reason"]),
-                    action=_("Level periods changed"),
+                    action=gettext_noop("Level periods changed"),
                     rows=[AuditedChange(brand, brand.pk, changes)],
                 )
         self.message_user(request, _("Saved. Members' levels follow within minutes."))
@@ -92,7 +92,7 @@ class LevelPeriods(TenantAdmin):
 
 
 def day_of(day: Any) -> str:
-    return date_format(day, "DATE_FORMAT")
+    return date_format(day, "SHORT_DATE_FORMAT")
 
 
 def sentences_of(rule: LevelRule | None, result: PeriodPreview | None) -> list[str]:

@@ -63,13 +63,16 @@ def chart_of(entries: Sequence[LoyaltyTransaction], *, balance: Decimal, zone: A
         balance -= entry.change
     steps.reverse()
     highest = max(after for _at, _change, after in steps)
+    shortened = ""
+    if len(entries) == MAX_ENTRIES:
+        shortened = _("The last %(number)d ledger entries.") % {"number": MAX_ENTRIES}
     return BalanceChart(
         line=line_of(steps, highest),
         highest=format_number(highest),
-        first=date_format(steps[0][0].astimezone(zone), "j M Y"),
-        last=date_format(steps[-1][0].astimezone(zone), "j M Y"),
+        first=date_format(steps[0][0].astimezone(zone), "SHORT_DATE_FORMAT"),
+        last=date_format(steps[-1][0].astimezone(zone), "SHORT_DATE_FORMAT"),
         months=months_of(steps, zone),
-        note=_("The last %(number)d ledger entries.") % {"number": MAX_ENTRIES} if len(entries) == MAX_ENTRIES else "",
+        note=shortened,
     )
 
 

@@ -30,7 +30,7 @@ def entry_line(subject: Subject, row: LoyaltyTransaction, adjuster: str) -> Line
     return Line(
         when=local_time.display_moment(row.created_at, subject.brand.zone),
         icon="toll",
-        title=row.note or row.reason_id,
+        title=page.note_of(row) or row.reason_id,
         address=address_of(row),
         state=page.state_of(row),
         details=[*details, *page.why_of(row)],
@@ -55,7 +55,7 @@ def changes(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
 
 def change_line(subject: Subject, row: LevelChange) -> Line:
     names = dict.fromkeys(each or _("No level") for each in (row.level_before, row.level_after))
-    until = date_format(row.level_until, "DATE_FORMAT") if row.level_until else ""
+    until = date_format(row.level_until, "SHORT_DATE_FORMAT") if row.level_until else ""
     return Line(
         when=local_time.display_moment(row.created_at, subject.brand.zone),
         icon="military_tech",

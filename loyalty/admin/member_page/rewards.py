@@ -14,7 +14,7 @@ from django.urls import path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditedChange
@@ -110,7 +110,7 @@ class RewardsOfMember(TenantAdmin):
         if not before:
             changes = {"reward": (None, redemption.name)}
             rows = [AuditedChange(member, member.brand_id, changes)]
-            audit_log.record(audit_context=context, action=_("Reward given"), rows=rows)
+            audit_log.record(audit_context=context, action=gettext_noop("Reward given"), rows=rows)
         text = _("%(reward)s is the member's: the code is among the open codes.")
         self.message_user(request, text % {"reward": redemption.name}, messages.SUCCESS)
 
@@ -140,7 +140,7 @@ class RewardsOfMember(TenantAdmin):
             self.message_user(request, error.message, messages.ERROR)
             return
         if not again:
-            self.note(request, [redemption], _("Used at the till"))
+            self.note(request, [redemption], gettext_noop("Used at the till"))
         self.message_user(request, _("Used. Hand over: %(reward)s") % {"reward": redemption.name}, messages.SUCCESS)
 
 

@@ -1,12 +1,12 @@
 """Part of a member's page: until when the level is kept, and what it needs."""
 
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from loyalty.models.accounts import UserPoints
 from loyalty.points.level_periods.ends import level_end
 from loyalty.points.levels import levels_of
+from portal.lists.local_time import day_text
 from portal.lists.number_columns import format_points
 
 
@@ -17,11 +17,11 @@ def level_end_text(member: UserPoints) -> str:
         return _("For good")
     counted = _("%(points)s since %(day)s") % {
         "points": format_points(end.points),
-        "day": date_format(end.first, "DATE_FORMAT"),
+        "day": day_text(end.first),
     }
     if end.level_until is None:
         return _("For good, as the lowest level; %(counted)s") % {"counted": counted}
-    until = date_format(end.level_until, "DATE_FORMAT")
+    until = day_text(end.level_until)
     if not end.missing:
         return _("%(until)s; %(counted)s") % {"until": until, "counted": counted}
     missing = format_points(end.missing)

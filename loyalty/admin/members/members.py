@@ -15,7 +15,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity import customer_search
 from brands.identity.customer_search import TooManyCustomers
@@ -216,7 +216,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
         self, request: HttpRequest, accounts: list[UserPoints], status: UserPoints.Status, answers: dict[str, Any]
     ) -> None:
         changed = blocking.set_status(accounts=accounts, status=status, at=timezone.now())
-        done = _("Blocked") if status == UserPoints.Status.BLOCKED else _("Unblocked")
+        done = gettext_noop("Blocked") if status == UserPoints.Status.BLOCKED else gettext_noop("Unblocked")
         self.report(request, changed, done, reason=answers["reason"])
 
     def has_adjust_permission(self, request: HttpRequest, object_id: Any = None) -> bool:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from loyalty.models.notifications import SenderDomain
 from loyalty.notifications import sender_domains
@@ -46,7 +46,7 @@ class SenderDomainAdmin(TenantAdmin):
     def check_again(self, request: HttpRequest, queryset: QuerySet[SenderDomain]) -> None:
         chosen: list[Any] = self.chosen(request, queryset)
         sender_domains.ask(domains=chosen, at=timezone.now())
-        self.report(request, chosen, _("Check requested"))
+        self.report(request, chosen, gettext_noop("Check requested"))
 
     @display(description=gettext_lazy("state"))
     def state(self, domain: SenderDomain) -> SafeString:

@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from loyalty.models.notifications import SuppressedAddress
 from loyalty.notifications import suppression
@@ -42,6 +41,6 @@ class SuppressedAddressAdmin(TenantAdmin):
     @admin.action(description=gettext_lazy("Remove suppression"), permissions=["act"])
     def let_try_again(self, request: HttpRequest, queryset: QuerySet[SuppressedAddress]) -> None:
         chosen: list[Any] = self.chosen(request, queryset)
-        self.report(request, chosen, _("Suppression removed"))
+        self.report(request, chosen, gettext_noop("Suppression removed"))
         for address in chosen:
             suppression.let_try_again(address=address)

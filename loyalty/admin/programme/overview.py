@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 from brands.models.tenants import Brand
 from brands.tenants.closed_days import DAY
 from core import moments
+from core.numbers import grouped, rounded
 from loyalty.points.expiry_rules import months_later
 from loyalty.programme.figures import MAX_MONTHS, Cohort, Figures, default_months
 from loyalty.programme.movements import EARNED, EXPIRED, MOVEMENTS, OF_BALANCE, REDEEMED
@@ -131,7 +132,7 @@ class Programme:
     @cached_property
     def cards(self) -> list[Card]:
         figures, last = self.figures, self.figures.last
-        day = date_format(last.last_day, "j M Y")
+        day = date_format(last.last_day, "SHORT_DATE_FORMAT")
         return [
             Card(_("Outstanding points"), format_number(last.closing), _("on balances on %(day)s") % {"day": day},
                  link=self.members()),
@@ -163,10 +164,10 @@ class Programme:
         month = date_format(last.month, "F Y")
         to = months_later(last.month, 1) - DAY
         return [
-            Card(_("Active members"), f"{last.active:,}", _("earned or redeemed in %(month)s") % {"month": month}),
-            Card(_("New members"), f"{last.enrolled:,}", _("enrolled in %(month)s") % {"month": month},
+            Card(_("Active members"), grouped(last.active), _("earned or redeemed in %(month)s") % {"month": month}),
+            Card(_("New members"), grouped(last.enrolled), _("enrolled in %(month)s") % {"month": month},
                  link=self.members(enrolled_at_from=last.month, enrolled_at_to=to)),
-            Card(_("Lapsed members"), f"{last.lapsed:,}", _("no activity for six months")),
+            Card(_("Lapsed members"), grouped(last.lapsed), _("no activity for six months")),
         ]  # fmt: skip
 
     # --- Tables
@@ -191,7 +192,9 @@ class Programme:
         liability = Cell("-" if month.liability is None else money(month))
         note = "" if month.is_over else _("to date")
         ends = [Cell(format_number(month.closing)), liability]
-        return Row(date_format(month.month, "M Y"), [Cell(format_number(month.opening)), *moved, *ends], note)
+        return Row(
+            date_format(month.month, "YEAR_MONTH_FORMAT"), [Cell(format_number(month.opening)), *moved, *ends], note
+        )
 
     @property
     def expiring(self) -> list[Card]:
@@ -208,7 +211,7 @@ class Programme:
         return [
             Card(
                 each.level or _("No level reached"),
-                f"{each.members:,}",
+                grouped(each.members),
                 percent=share(each.members, total),
                 link=self.members(level=each.level or "-"),
             )
@@ -219,14 +222,14 @@ class Programme:
     def member_rows(self) -> list[Row]:
         return [
             Row(
-                date_format(each.month, "M Y"),
+                date_format(each.month, "YEAR_MONTH_FORMAT"),
                 [
                     Cell(
-                        f"{each.enrolled:,}",
+                        grouped(each.enrolled),
                         self.members(enrolled_at_from=each.month, enrolled_at_to=months_later(each.month, 1) - DAY),
                     ),
-                    Cell(f"{each.active:,}"),
-                    Cell(f"{each.lapsed:,}"),
+                    Cell(grouped(each.active)),
+                    Cell(grouped(each.lapsed)),
                 ],
             )
             for each in reversed(self.figures.members)
@@ -240,9 +243,9 @@ class Programme:
     def cohorts(self) -> list[Row]:
         return [
             Row(
-                date_format(each.month, "M Y"),
+                date_format(each.month, "YEAR_MONTH_FORMAT"),
                 [Cell(f"{percent:.0f} %") for percent in each.percents],
-                f"{each.enrolled:,}",
+                grouped(each.enrolled),
             )
             for each in self._cohorts
         ]
@@ -255,7 +258,7 @@ class Programme:
     def chart(self) -> dict[str, str]:
         labels = {each.name: str(each.label) for each in MOVEMENTS}
         data = {
-            "labels": [date_format(month.month, "M Y") for month in self.figures.months],
+            "labels": [date_format(month.month, "YEAR_MONTH_FORMAT") for month in self.figures.months],
             "datasets": [
                 {
                     "label": labels[name],
@@ -271,8 +274,8 @@ class Programme:
 
 
 def percent(number: float | None) -> str:
-    return "-" if number is None else f"{number:.1f} %"
+    return "-" if number is None else f"{rounded(number, 1)} %"
 
 
 def money(month: Month) -> str:
-    return f"{month.liability:,} {month.currency}"
+    return f"{'-' if month.liability is None else grouped(month.liability)} {month.currency}"

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 from brands.identity import roles
 from brands.identity.roles import ADD
 from brands.models.tenants import Brand
+from core import languages
 from core.errors import DomainError
 from loyalty.admin.programme.overview import COSTS, PeriodForm, Programme
 from loyalty.models.programme.costs import PointCost
@@ -104,7 +105,8 @@ class ProgrammeAdmin(TenantAdmin):
     def as_pdf(self, request: HttpRequest) -> HttpResponse:
         form = self.requested(request)
         try:
-            content = roll_forward.as_pdf(brand=form.chosen, lines=self.lines(form), at=form.at)
+            with languages.in_english():  # whoever checks it may read another language than whoever makes it
+                content = roll_forward.as_pdf(brand=form.chosen, lines=self.lines(form), at=form.at)
         except DomainError as error:
             self.message_user(request, error.message, "ERROR")
             return redirect("admin:loyalty_pointsrollup_programme")

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.numbers import grouped
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
@@ -34,7 +35,7 @@ class ReferralProgrammeForm(TenantForm):
         for name in POINTS:
             if most is not None and (cleaned.get(name) or 0) > most:
                 message = _("At most %(most)s points, as for a scan. The operator can raise this limit.")
-                self.add_error(name, message % {"most": f"{most:,}"})
+                self.add_error(name, message % {"most": grouped(most)})
         return cleaned
 
 

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from brands.identity.roles import BrandScope
@@ -61,6 +62,7 @@ def worker(request: HttpRequest) -> HttpResponse:
         "here": reverse("admin:loyalty_redemption_till"),
         "empty": reverse("admin:loyalty_redemption_till_empty"),
         "assets": f"/page/assets/{assets.version()}",
+        "language": get_language(),
     }
     response = render(request, "admin/loyalty/till_worker.js", context, content_type="text/javascript; charset=utf-8")
     response.headers["Cache-Control"] = "no-cache"

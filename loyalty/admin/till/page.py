@@ -19,7 +19,7 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity.roles import USE, BrandScope
 from brands.models.tenants import Brand
@@ -168,7 +168,7 @@ class Till:
         except DomainError as error:
             form.add_error(None, error.message)
             return False
-        self.note(request, [redemption], _("Used at the till"))  # type: ignore[attr-defined] # of TenantAdmin
+        self.note(request, [redemption], gettext_noop("Used at the till"))  # type: ignore[attr-defined] # of TenantAdmin
         return True
 
     def undo(self, request: HttpRequest, scope: BrandScope) -> HttpResponse:

@@ -26,6 +26,7 @@ from core.db import row_guard
 from core.db.statements import query
 from core.errors import Invalid
 from core.json_values import plain
+from core.numbers import grouped
 from events import publishing
 from loyalty.integrations import webhook_events
 from loyalty.members.moving_in import opening_balances
@@ -119,7 +120,7 @@ def too_many_points(*, brand: Brand, left: Decimal) -> str:
         "The opening balances add up to more than you can add today: %(left)s of %(most)s points are left. Ask the "
         "operator to import this file."
     )
-    return message % {"left": f"{left:,f}", "most": f"{adjustments.max_a_day(brand):,}"}
+    return message % {"left": grouped(left), "most": grouped(adjustments.max_a_day(brand))}
 
 
 def write(*, brand: Brand, rows: Sequence[MemberRow], source: str, audit_context: AuditContext) -> None:

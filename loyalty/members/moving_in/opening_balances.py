@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
 from core.db import row_guard
@@ -40,7 +40,7 @@ RELEASE = "release-opening-balances"
 
 def note() -> str:
     """Of the ledger entry, for the member to read."""
-    return _("Opening balance")
+    return gettext_noop("Opening balance")
 
 
 def credit(

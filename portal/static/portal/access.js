@@ -3,11 +3,16 @@
 (() => {
   const words = document.currentScript.dataset;
   const names = { dock_to_right: words.menu, more_vert: words.more, close: words.close };
+  // Icons that point along the line point the other way where it runs from right to left.
+  const POINTING = /^(arrow|chevron|keyboard_arrow)_(left|right|forward|back)(_alt)?$|^(dock_to_right|login|logout|redo|undo)$/;
   const isButton = (element) => !element.closest("a, button, label") && !element.matches("input, select, textarea");
 
   // Icons are words to a screen reader: inventory_2, qr_code_scanner.
   for (const icon of document.querySelectorAll(".material-symbols-outlined:not([x-on\\:click])")) {
     icon.setAttribute("aria-hidden", "true");
+  }
+  for (const icon of document.querySelectorAll("[dir=rtl] .material-symbols-outlined")) {
+    icon.classList.toggle("is-pointing", POINTING.test(icon.textContent.trim()));
   }
   for (const element of document.querySelectorAll(".cursor-pointer[x-on\\:click], .material-symbols-outlined[x-on\\:click]")) {
     if (!isButton(element)) continue;

@@ -1,6 +1,6 @@
-// Choosing a brand is enough; the button is for those without scripts.
+// Choosing a brand, or a language, is enough; the button is for those without scripts.
 "use strict";
-for (const form of document.querySelectorAll("[data-brand-switcher]:not([data-ready])")) {
+for (const form of document.querySelectorAll(":is([data-brand-switcher], [data-language-choice]):not([data-ready])")) {
   form.dataset.ready = "";
   form.querySelector("button").hidden = true;
   form.querySelector("select").addEventListener("change", () => form.requestSubmit());

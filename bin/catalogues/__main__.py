@@ -1,0 +1,116 @@
+"""Keeps the portal's catalogues equal to the code. bin/messages says what it can do."""
+
+import sys
+from gettext import GNUTranslations
+from importlib.util import find_spec
+from pathlib import Path
+
+from catalogues import po
+from catalogues.po import Entry
+from catalogues.sources import LANGUAGES, ROOT, Key, Marked, marked
+
+CATALOGUES = ROOT / "portal" / "locale"
+OF_CUSTOMERS = ROOT / "locale"
+OF_DJANGO = ("conf", "contrib/admin", "contrib/auth")
+MOST_SHOWN = 20
+
+
+def path_of(language: str, root: Path = CATALOGUES, ending: str = "po") -> Path:
+    return root / language / "LC_MESSAGES" / f"django.{ending}"
+
+
+def wanted(language: str) -> list[Marked]:
+    """What the portal's catalogue must say: what is marked, unless customers read it too or Django says it."""
+    of_customers = po.read(path_of(language, OF_CUSTOMERS)).keys()
+    of_django = django_says(language)
+    return [
+        each
+        for each in marked()
+        if each.key not in of_customers and not (each.place.startswith("unfold/") and each.key in of_django)
+    ]
+
+
+def django_says(language: str) -> set[Key]:
+    spec = find_spec("django")
+    assert spec is not None  # noqa: S101 - requirements.txt has it
+    assert spec.origin is not None  # noqa: S101 - a package of files
+    result = set()
+    for room in OF_DJANGO:
+        path = path_of(language, Path(spec.origin).parent / room / "locale", "mo")
+        with path.open("rb") as file:
+            known = GNUTranslations(file)._catalog  # type: ignore[attr-defined] # noqa: SLF001 - it offers no list
+        for key in known:
+            text = key[0] if isinstance(key, tuple) else key
+            context, _mark, message = text.rpartition("\x04")
+            result.add(Key(message, context))
+    return result
+
+
+def entries_of(language: str) -> list[Entry]:
+    """Of each text that is wanted what the catalogue says, or nothing yet."""
+    known, number = po.read(path_of(language)), int(LANGUAGES[language][9])
+    result = []
+    for each in wanted(language):
+        before = known.get(each.key)
+        forms = before.forms if before and bool(before.plural) == bool(each.plural) else []
+        empty = [""] * (number if each.plural else 1)
+        result.append(Entry(each.key, each.plural, forms or empty, each.place))
+    return result
+
+
+def update(language: str) -> int:
+    """Write and compile the catalogue. Returns how many texts are not translated."""
+    entries, before = entries_of(language), po.read(path_of(language)).keys()
+    gone = before - {entry.key for entry in entries}
+    write(language, entries)
+    missing = [entry for entry in entries if not entry.is_translated]
+    print(f"{language}: {len(entries):,} texts, {len(missing):,} without a translation, {len(gone):,} gone")
+    for entry in missing[:MOST_SHOWN]:
+        print(f"  {entry.place}: {entry.key.message}")
+    if len(missing) > MOST_SHOWN:
+        print(f"  ... all of them: bin/messages missing {language}")
+    return len(missing)
+
+
+def write(language: str, entries: list[Entry]) -> None:
+    path = path_of(language)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(po.text(entries, language=language, plurals=LANGUAGES[language]))
+    compile_one(language, entries)
+
+
+def compile_one(language: str, entries: list[Entry]) -> None:
+    content = po.compiled(entries, language=language, plurals=LANGUAGES[language])
+    path_of(language, ending="mo").write_bytes(content)
+
+
+def take(language: str, file: str) -> None:
+    """Take the translations of a file over those that are there. What it has no translation of stays."""
+    entries = po.read(path_of(language))
+    for key, entry in po.read(Path(file)).items():
+        if entry.is_translated:
+            entries[key] = entry
+    write(language, list(entries.values()))
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case []:
+            return 1 if sum(map(update, LANGUAGES)) else 0
+        case ["missing", language] if language in LANGUAGES:
+            missing = [entry for entry in entries_of(language) if not entry.is_translated]
+            print(po.text(missing, language=language, plurals=LANGUAGES[language]), end="")
+            return 0
+        case ["take", language, file] if language in LANGUAGES and Path(file).is_file():
+            take(language, file)
+            return 1 if update(language) else 0
+        case ["compile"]:
+            for language in LANGUAGES:
+                compile_one(language, list(po.read(path_of(language)).values()))
+            return 0
+    print((ROOT / "bin" / "messages").read_text().partition("\n#\n")[2].partition("\n#\n")[0], file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,10 @@
+"""The portal writes short ones: 29.10.2026, 18:00 UTC. Customers read Django's own: 29. Oktober 2026.
+
+Fields are filled in as the browser sends them (ISO 8601), or as Germans write.
+"""
+
+SHORT_DATE_FORMAT = "d.m.Y"
+SHORT_DATETIME_FORMAT = "d.m.Y, H:i T"
+YEAR_MONTH_FORMAT = "M Y"
+DATE_INPUT_FORMATS = ["%Y-%m-%d", "%d.%m.%Y"]
+DATETIME_INPUT_FORMATS = ["%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M"]

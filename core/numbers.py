@@ -1,0 +1,22 @@
+"""Numbers as people read them, in their language: 25,800 or 25.800."""
+
+from decimal import Decimal
+
+from django.utils.formats import number_format
+from django.utils.translation import get_language_bidi
+
+
+def grouped(number: Decimal | float) -> str:
+    """With its thousands separated and as many decimals as it has. Texts that are stored say `f"{number:,}"`."""
+    return number_format(number, force_grouping=True)
+
+
+def rounded(number: Decimal | float, places: int) -> str:
+    """With so many decimals."""
+    return number_format(number, decimal_pos=places, force_grouping=True)
+
+
+def signed(number: Decimal | float, places: int = 0) -> str:
+    """With the sign of a change, also where it is a plus. The sign stays before the number in every language."""
+    mark = "\u200e" if get_language_bidi() else ""
+    return f"{mark}{'-' if number < 0 else '+'}{rounded(-number if number < 0 else number, places)}"

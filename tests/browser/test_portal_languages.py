@@ -1,0 +1,90 @@
+"""The portal in German and Arabic: chosen in two presses, from right to left, and usable by everybody."""
+
+import pytest
+
+from brands.models.people import User
+from tests.browser.window import DESKTOP, PHONE
+from tests.support import factories
+from tests.support.portal import brand_with_one_of_each, staff
+
+PAGES = [
+    "",
+    "authcodes/batchrange/",
+    "authcodes/batchrange/add/",
+    "authcodes/product/",
+    "loyalty/userpoints/",
+    "loyalty/userpoints/{member}/change/",
+    "campaigns/campaign/new/?template=collect",
+    "jobs/job/",
+    "account/",
+    "loyalty/redemption/till/",
+]
+
+
+@pytest.fixture
+def everything(brand):
+    brand, rows = brand_with_one_of_each("northwind")
+    person = staff(brand, email="olivia@example.com", password=factories.PASSWORD)
+    pages = [page.format(member=rows["loyalty.userpoints"].pk) for page in PAGES]
+    return person, pages
+
+
+def test_the_language_is_chosen_before_the_login_and_in_the_menu_behind_the_name(window, everything):
+    person, _pages = everything
+    olivia = window(None)
+    olivia.goto("")
+
+    with olivia.page.expect_navigation():
+        olivia.page.locator("select[name=language]").select_option(label="Deutsch")
+    olivia.page.get_by_role("button", name="Anmelden").wait_for()
+    olivia.page.locator("[name=username]").fill(person.email)
+    olivia.page.locator("[name=password]").fill(factories.PASSWORD)
+    olivia.page.keyboard.press("Enter")
+    olivia.reads("Produkte und Codes")
+
+    olivia.page.get_by_text(person.email).filter(visible=True).last.click()
+    with olivia.page.expect_navigation():
+        olivia.page.locator("#nav-sidebar select[name=language]").select_option(label="العربية")
+    olivia.reads("المنتجات والرموز")
+    person.refresh_from_db()
+    assert person.portal_language == "ar"
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
+@pytest.mark.parametrize("language", ["ar", "de"])
+def test_pages_run_the_right_way_and_can_be_used_by_everybody(window, everything, size, scheme, language):
+    person, pages = everything
+    User.objects.filter(pk=person.pk).update(portal_language=language)
+    owner = window(None, size)
+    owner.page.emulate_media(color_scheme=scheme)
+    owner.goto("")
+    owner.page.locator("[name=username]").fill(person.email)
+    owner.page.locator("[name=password]").fill(factories.PASSWORD)
+    owner.page.keyboard.press("Enter")
+    owner.page.locator("#nav-sidebar-apps").wait_for(state="attached")
+
+    complaints = []
+    for page in pages:
+        owner.leave_for(f"/admin/{page}")
+        owner.page.evaluate("document.fonts.ready.then(() => true)")
+        complaints += owner.audit() + owner.axe()
+
+    assert not complaints, "\n".join(complaints)
+
+
+def test_the_sidebar_begins_where_lines_begin(window, everything):
+    person, _pages = everything
+    User.objects.filter(pk=person.pk).update(portal_language="ar")
+    owner = window(None)
+    owner.goto("")
+    owner.page.locator("[name=username]").fill(person.email)
+    owner.page.locator("[name=password]").fill(factories.PASSWORD)
+    owner.page.keyboard.press("Enter")
+    sidebar = owner.page.locator("#nav-sidebar")
+    sidebar.wait_for()
+
+    box, content = sidebar.bounding_box(), owner.page.locator("#content").bounding_box()
+
+    assert round(box["x"] + box["width"]) == DESKTOP[0]
+    assert content["x"] + content["width"] <= box["x"]
+    assert owner.page.locator("svg").first.evaluate("svg => getComputedStyle(svg).direction") == "ltr"

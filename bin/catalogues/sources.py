@@ -98,8 +98,15 @@ def unfolds() -> Iterator[Marked]:
     for path in sorted(package.rglob("*")):
         place = path.relative_to(package).as_posix()
         is_used = not place.startswith("contrib/") or place.startswith(UNFOLDS_APPS)
-        if is_used and not any((ROOT / room / place).exists() for room in ("", "portal")):  # ours stands in its place
+        if is_used and not is_replaced(place):
             yield from in_file(path, f"unfold/{place}")
+
+
+def is_replaced(place: str) -> bool:
+    """Whether a template of ours stands in the place of one of django-unfold's; one that extends it does not."""
+    _templates, _slash, name = place.partition("templates/")
+    own = [file for room in ("templates", "portal/templates") if (file := ROOT / room / name).is_file()] if name else []
+    return any(f'{{% extends "{name}" %}}' not in file.read_text() for file in own)
 
 
 def in_file(path: Path, place: str) -> Iterator[Marked]:

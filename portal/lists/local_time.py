@@ -5,11 +5,13 @@ from datetime import UTC, date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.db.models import DateField, DateTimeField
+from django.db.models import DateTimeField
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import pgettext
+
+from portal.lists.field_column import FieldColumn
 
 
 def display_moment(moment: datetime, zone: Any) -> SafeString:
@@ -39,40 +41,20 @@ def day_and_month(day: date) -> str:
     return date_format(day, pgettext("how a day is written without its year", "j M"))
 
 
-class DayColumn:
-    """A list's column of days. Two of the same field are equal, because Django makes columns twice."""
-
-    def __init__(self, field: "DateField[Any, Any]") -> None:
-        self.__name__ = self.admin_order_field = field.name
-        self.short_description = field.verbose_name
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DayColumn) and self.__name__ == other.__name__
-
-    def __hash__(self) -> int:
-        return hash(self.__name__)
+class DayColumn(FieldColumn):
+    """A list's column of days."""
 
     def __call__(self, row: Any) -> str | None:
         day: date | None = getattr(row, self.__name__)
         return None if day is None else day_text(day)
 
 
-class MomentColumn:
-    """A list's column of moments, each in the zone of its row's brand; `zones` by the brand's id.
-
-    Two of the same field are equal, because Django makes columns twice and compares them.
-    """
+class MomentColumn(FieldColumn):
+    """A list's column of moments, each in the zone of its row's brand; `zones` by the brand's id."""
 
     def __init__(self, field: "DateTimeField[Any, Any]", zones: Mapping[int, ZoneInfo], brand_id_of: Any) -> None:
-        self.__name__ = self.admin_order_field = field.name
-        self.short_description = field.verbose_name
+        super().__init__(field)
         self.zones, self.brand_id_of = zones, brand_id_of
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MomentColumn) and self.__name__ == other.__name__
-
-    def __hash__(self) -> int:
-        return hash(self.__name__)
 
     def __call__(self, row: Any) -> SafeString | None:
         moment = getattr(row, self.__name__)

@@ -5,27 +5,19 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import AutoField, DecimalField, Field, IntegerField
+from django.db.models import AutoField, DecimalField, IntegerField
 from django.utils.formats import number_format
 from django.utils.safestring import SafeString
 from django.utils.translation import ngettext
+
+from portal.lists.field_column import FieldColumn
 
 POINTS = re.compile("points|cost|threshold|value|balance|max_total|_limit$")
 PLAIN_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]{2})?")
 
 
-class NumberColumn:
-    """A list's column of numbers. Two of the same field are equal, because Django makes columns twice."""
-
-    def __init__(self, field: "Field[Any, Any]") -> None:
-        self.__name__ = self.admin_order_field = field.name
-        self.short_description = field.verbose_name
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NumberColumn) and self.__name__ == other.__name__
-
-    def __hash__(self) -> int:
-        return hash(self.__name__)
+class NumberColumn(FieldColumn):
+    """A list's column of numbers."""
 
     def __call__(self, row: Any) -> str | None:
         number: Decimal | int | None = getattr(row, self.__name__)

@@ -27,12 +27,13 @@ WRITERS = [
     "loyalty/rewards/redeem.py",
     "loyalty/rewards/returns.py",
 ]
+MARKS = {"_", "gettext_noop"}
 
 
 def texts_of(path):
     """The texts that a module marks for translation."""
     calls = [node for node in ast.walk(ast.parse((ROOT / path).read_text())) if isinstance(node, ast.Call)]
-    marked = [call.args[0] for call in calls if getattr(call.func, "id", "") == "_" and call.args]
+    marked = [call.args[0] for call in calls if getattr(call.func, "id", "") in MARKS and call.args]
     return {each.value for each in marked if isinstance(each, ast.Constant)}
 
 

@@ -94,6 +94,15 @@ def test_a_text_that_is_new_is_asked_for_and_one_that_is_gone_goes(
         assert gettext.GNUTranslations(file).gettext("A brand new button") == 'Ein "neuer"\nKnopf'
 
 
+def test_a_template_that_is_extended_is_read_too_and_one_that_is_replaced_is_not() -> None:
+    sources = tool("catalogues.sources")
+
+    assert sources.Key("Welcome back to") in {each.key for each in sources.marked()}  # of the login page
+    assert not sources.is_replaced("templates/admin/login.html")
+    assert not sources.is_replaced("templates/admin/pagination.html")
+    assert sources.is_replaced("templates/unfold/helpers/unauthenticated_title.html")
+
+
 def test_texts_of_python_and_templates_are_found() -> None:
     sources = tool("catalogues.sources")
 

@@ -713,10 +713,6 @@ def test_the_language_is_switched_and_stays(browser):
     assert '<html lang="de"' in text(browser.get("/s/?lang=tlh", accept_language="en"))
 
 
-def test_the_portal_stays_english(brand, client):
-    assert b"Passwort" not in client.get("/admin/login/", headers={"accept-language": "de"}).content
-
-
 # --- Whose page ------------------------------------------------------------------------------------------------------
 
 

@@ -51,11 +51,13 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="label_layouts",
                         to="brands.brand",
+                        verbose_name="brand",
                     ),
                 ),
             ],
             options={
                 "verbose_name": "label layout",
+                "verbose_name_plural": "label layouts",
                 "ordering": ["name", "id"],
                 "constraints": [
                     models.UniqueConstraint(fields=("brand", "name"), name="label_layout_name_unique_in_brand"),
@@ -70,7 +72,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="printrun",
             name="due_on",
-            field=models.DateField(blank=True, help_text="For the print shop.", null=True, verbose_name="needed by"),
+            field=core.moments.DayField(blank=True, help_text="For the print shop.", null=True, verbose_name="needed by"),
         ),
         migrations.AddField(
             model_name="printrun",

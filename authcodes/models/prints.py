@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from authcodes.models.batches import BatchRange
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core.moments import MomentField
+from core.moments import DayField, MomentField
 from jobs.models import Job
 
 
@@ -61,7 +61,7 @@ class PrintRun(models.Model):
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("who")
     )
     started_at = MomentField(_("when"), default=timezone.now)
-    due_on = models.DateField(_("needed by"), null=True, blank=True, help_text=_("For the print shop."))
+    due_on = DayField(_("needed by"), null=True, blank=True, help_text=_("For the print shop."))
     order_note = models.CharField(
         _("note to the print shop"), max_length=200, blank=True, default="", help_text=_("Not printed on labels.")
     )
@@ -140,7 +140,9 @@ class Printer(models.Model):
 class LabelLayout(models.Model):
     """Where a brand puts the parts of its labels, under a name. Written by layouts.py alone."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="label_layouts", db_index=False)
+    brand = models.ForeignKey(
+        Brand, on_delete=models.PROTECT, related_name="label_layouts", db_index=False, verbose_name=_("brand")
+    )
     name = models.CharField(_("name"), max_length=60, help_text=_("A name that staff know, such as “Jar lids”."))
     label_width = models.DecimalField(_("label width in mm"), max_digits=8, decimal_places=4)
     label_height = models.DecimalField(_("label height in mm"), max_digits=8, decimal_places=4)
@@ -150,6 +152,7 @@ class LabelLayout(models.Model):
 
     class Meta:
         verbose_name = _("label layout")
+        verbose_name_plural = _("label layouts")
         ordering = ["name", "id"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "name"], name="label_layout_name_unique_in_brand"),

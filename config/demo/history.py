@@ -153,7 +153,7 @@ class History:
         codes = self.codes_of(batch)
         printed = selection.of_range(ranges.resolve_range(batch=batch, first=codes[0], last=codes[LABELS - 1]))
         due = (timezone.now() + timedelta(days=5)).date()
-        order = runs.Order(due_on=due, note="Matt labels, for the spring boxes")
+        order = runs.Order(due, "Matt labels, for the spring boxes")
         runs.start(selection=printed, print_request=PrintRequest(), by=self.staff.get("printer"), order=order)
 
     def codes_of(self, batch: BatchRange) -> list[str]:

@@ -60,6 +60,7 @@ BY_MODEL = {
     "authcodes.codeprefix": "portal#make-codes-batches",
     "authcodes.fakereport": "portal#scans",
     "authcodes.import": "portal#say-which-code-is-on-which-product",
+    "authcodes.labellayout": "portal#print",
     "authcodes.printer": "portal#print",
     "authcodes.printrun": "portal#print",
     "authcodes.product": "portal#make-codes-batches",

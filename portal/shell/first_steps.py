@@ -40,6 +40,7 @@ REWARDS = Step(_("Open the rewards"), "loyalty.reward")
 FIRST_STEPS = {
     "authcodes.authcode": CREATE_BATCH,
     "authcodes.codechange": CHOOSE_BATCH,
+    "authcodes.labellayout": CHOOSE_BATCH,
     "authcodes.printrun": CHOOSE_BATCH,
     "authcodes.scan": CHOOSE_BATCH,
     "authcodes.withdrawnrecall": Step(_("Open the recalls"), "authcodes.recall"),

@@ -6,6 +6,7 @@ from django.apps import apps
 from django.contrib import admin, messages
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.identity.roles import CHANGE
 from brands.models.undo_offers import UndoOffer
@@ -58,6 +59,6 @@ def kind(label: str) -> UndoKind:
         page.remember(request, [row])
         setattr(row, FIELD, not offer.arguments[FIELD])
         page.store(row, {FIELD})
-        page.note(request, [row], _("Undone"))
+        page.note(request, [row], gettext_noop("Undone"))
 
     return UndoKind(label, CHANGE, switch_back)

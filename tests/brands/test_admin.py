@@ -469,7 +469,7 @@ def test_time_zone_must_be_one(client: Client, brand: Brand, zone: str) -> None:
 
 
 def test_time_zone_must_be_one_that_the_database_knows(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
-    monkeypatch.setattr("brands.models.tenants.available_timezones", lambda: {"Europe/Berlin", "Mars/Olympus"})
+    monkeypatch.setattr("brands.models.brand_fields.available_timezones", lambda: {"Europe/Berlin", "Mars/Olympus"})
 
     validate_time_zone("Europe/Berlin")
     with pytest.raises(ValidationError):

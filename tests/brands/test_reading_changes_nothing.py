@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib import admin
@@ -72,6 +73,7 @@ def addresses(rows: dict[str, Any]) -> Iterator[str]:
             "pk": row.pk if row else 1,
             "kind": "list",
             "token": "nobody-was-sent-this",
+            "key": UUID(int=1),
             "slug": "aardvark-brand",
             "content_type_id": ContentType.objects.get_for_model(type(row)).pk if row else 1,
         }

@@ -82,7 +82,12 @@ def test_the_pages_are_looked_into():
 def test_a_page_calls_its_list_after_the_model_unless_it_is_of_something_else():
     named = {model._meta.label for model, page in pages() if getattr(page, "list_name", "")}
 
-    assert named == {"brands.AuditLogEntry", "loyalty.LoyaltyTransaction", "loyalty.PointsRollup"}
+    assert named == {
+        "authcodes.PrintRun",
+        "brands.AuditLogEntry",
+        "loyalty.LoyaltyTransaction",
+        "loyalty.PointsRollup",
+    }
 
 
 def test_names_are_the_glossarys():

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from authcodes.codes import bulk_changes
 from authcodes.codes.bulk_changes import CodeChangeRequest
@@ -29,7 +29,7 @@ OPPOSITES = {
 
 
 def order_of(offer: UndoOffer) -> CodeChangeRequest:
-    return CodeChangeRequest(OPPOSITES[Kind(offer.arguments["kind"])], reason=_("Undone by whoever did it."))
+    return CodeChangeRequest(OPPOSITES[Kind(offer.arguments["kind"])], reason=gettext_noop("Undone by whoever did it."))
 
 
 def change_back(request: HttpRequest, offer: UndoOffer) -> None:
@@ -52,7 +52,7 @@ def undo_import(request: HttpRequest, offer: UndoOffer) -> None:
     upload = Import.objects.get(pk=offer.arguments["import"], brand=offer.brand_id)
     imports.undo(upload=upload, by=staff_user(request), at=timezone.now())
     page: Any = admin.site.get_model_admin(Import)
-    page.log_change(request, upload, _("The import is being undone."))
+    page.log_change(request, upload, gettext_noop("The import is being undone."))
 
 
 CODES = UndoKind("authcodes.authcode", ACT, change_back)

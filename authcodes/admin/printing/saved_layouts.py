@@ -1,4 +1,4 @@
-"""Saving from the studio where the parts of a label are."""
+"""Saving from the studio where the parts of a label are, and opening it there again."""
 
 from typing import Any
 
@@ -6,9 +6,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from authcodes.admin.printing.layout_form import values_of
 from authcodes.models.prints import LabelLayout
 from authcodes.printing import layouts
-from authcodes.printing.labels.parts import Part, PartName
+from authcodes.printing.labels.parts import SWITCHED, Part, PartName
 from authcodes.printing.layouts import Content
 from brands import audit_log
 from brands.audit_log import AuditedChange
@@ -53,3 +54,30 @@ def content_of(form: Any, context: dict[str, Any]) -> Content:
     width, height = form.label_size
     note = form.cleaned_data["note"] if PartName.NOTE in parts else ""
     return Content(width, height, parts, note)
+
+
+def opened_values(layout: LabelLayout) -> dict[str, Any]:
+    """What the form says of a saved layout that is chosen."""
+    key, content = str(layout.pk), layouts.content_of(layout)
+    switches = {name.value: name in content.parts for name in SWITCHED}
+    named = {"layout": key, "layout_name": layout.name, "layout_from": f"{key}:{layouts.version_of(layout)}"}
+    return {**named, **switches, "note": content.note, **values_of(content.parts)}
+
+
+def filled(form: Any, layout: LabelLayout, *, is_saved: bool = False) -> Any:
+    """The form with what a saved layout says; unless it `is_saved` just now, with the name that was typed."""
+    opened, _version = form.opened
+    values, data = opened_values(layout), form.data.copy()
+    name = data.get("layout_name", "")
+    if not is_saved and opened and opened.pk == layout.pk:
+        del values["layout_from"]
+    if not is_saved and name and name != (opened.name if opened else ""):
+        del values["layout_name"]
+    for each, value in values.items():
+        if value is False:
+            data.pop(each, None)
+        else:
+            data[each] = value
+    result = type(form)(data)
+    result.offer(form.brands)
+    return result

@@ -32,7 +32,7 @@ from authcodes.admin.printing.forms import (
     initial_sheet,
     preset_of,
 )
-from authcodes.admin.printing.layout_form import AUTOMATIC, OWN, values_of
+from authcodes.admin.printing.layout_form import AUTOMATIC, OWN
 from authcodes.admin.printing.list_print import list_of, listed
 from authcodes.admin.printing.preview import glimpse_of, pdf, pieces, trial_print
 from authcodes.codes.ranges import full_range, resolve_range
@@ -40,7 +40,6 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.prints import LabelLayout, Printer, PrintRun
 from authcodes.printing import layouts, runs, selection
-from authcodes.printing.labels.parts import SWITCHED
 from authcodes.printing.labels.presets import PRESETS, preset_for
 from authcodes.printing.labels.sheet_pdf import calibration
 from authcodes.printing.request import PrintRequest
@@ -75,7 +74,7 @@ class StudioAdmin(TenantAdmin):
         ]
         return [*own, *super().get_urls()]
 
-    # --- A stretch of a batch ---
+    # --- A range of a batch ---
 
     def batch(self, request: HttpRequest, pk: int) -> BatchRange:
         """The batch, of one of the person's brands, where they may print. Raises Http404 or PermissionDenied."""
@@ -166,11 +165,11 @@ class StudioAdmin(TenantAdmin):
             result = {**initial_of(print_request), "printer": printer.pk if printer else None}
             named = LabelLayout.objects.filter(brand=brand, name=print_request.layout).first()
             if named and layouts.content_of(named).parts == print_request.parts:
-                result |= opened_values(named)
+                result |= saved_layouts.opened_values(named)
         default = LabelLayout.objects.filter(brand=brand, is_default=True).first()
         if default and result["layout"] in {AUTOMATIC, OWN}:
             preset = preset_of(default, result["sheet"] if result["sheet"] in PRESETS else paper)
-            result |= {**initial_sheet(preset), **opened_values(default)}
+            result |= {**initial_sheet(preset), **saved_layouts.opened_values(default)}
         return {**result, "brand": brand.pk}
 
     def live_pieces(self, request: HttpRequest, form: Any, select: Select, *, is_whole: bool) -> HttpResponse:
@@ -192,7 +191,7 @@ class StudioAdmin(TenantAdmin):
     ) -> HttpResponse:
         """The page; or the test page, the saved layout or the job that one of its buttons asks for."""
         if request.method == "POST" and form.chosen:
-            form = filled(form, form.chosen)
+            form = saved_layouts.filled(form, form.chosen)
         page_pieces = pieces(form, select, is_whole=True, is_live=False)
         selected: Selection | None = page_pieces["selection"]
         if request.method == "POST" and selected and form.is_valid():
@@ -233,7 +232,7 @@ class StudioAdmin(TenantAdmin):
         """Keep where the label's parts are, and choose that. Returns the page's form. Raises Invalid."""
         saved = saved_layouts.save(request, form, page_pieces)
         self.message_user(request, _("Layout “%(name)s” saved.") % {"name": saved}, messages.SUCCESS)
-        return filled(form, saved, is_saved=True)
+        return saved_layouts.filled(form, saved, is_saved=True)
 
     def begin(
         self,
@@ -297,33 +296,6 @@ def range_of(batch: BatchRange, form: Any) -> Selection:
 
 def brand_alone(batch: BatchRange) -> QuerySet[Brand]:
     return Brand.objects.filter(pk=batch.brand_id)
-
-
-def opened_values(layout: LabelLayout) -> dict[str, Any]:
-    """What the form says of a saved layout that is chosen."""
-    key, content = str(layout.pk), layouts.content_of(layout)
-    switches = {name.value: name in content.parts for name in SWITCHED}
-    named = {"layout": key, "layout_name": layout.name, "layout_from": f"{key}:{layouts.version_of(layout)}"}
-    return {**named, **switches, "note": content.note, **values_of(content.parts)}
-
-
-def filled(form: Any, layout: LabelLayout, *, is_saved: bool = False) -> Any:
-    """The form with what a saved layout says; unless it `is_saved` just now, with the name that was typed."""
-    opened, _version = form.opened
-    values, data = opened_values(layout), form.data.copy()
-    name = data.get("layout_name", "")
-    if not is_saved and opened and opened.pk == layout.pk:
-        del values["layout_from"]
-    if not is_saved and name and name != (opened.name if opened else ""):
-        del values["layout_name"]
-    for each, value in values.items():
-        if value is False:
-            data.pop(each, None)
-        else:
-            data[each] = value
-    result = type(form)(data)
-    result.offer(form.brands)
-    return result
 
 
 def calibration_address(data: Any) -> str:

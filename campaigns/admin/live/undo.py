@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.identity.roles import CHANGE
 from brands.models.undo_offers import UndoOffer
@@ -27,7 +28,7 @@ def turn_back(request: HttpRequest, offer: UndoOffer) -> None:
         raise Invalid(_("Somebody has changed the campaign's state in the meantime. Go back to its page."))
     if problems := problems_of(campaign, step_before=campaign.step_by) if name == "resume" else {}:
         raise Invalid(" ".join(problems.values()))
-    page.note(request, [campaign], _("Undone"))
+    page.note(request, [campaign], gettext_noop("Undone"))
 
 
 CAMPAIGN = UndoKind("campaigns.campaign", CHANGE, turn_back)

@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.identity.roles import ACT
 from brands.models.undo_offers import UndoOffer
@@ -30,7 +31,7 @@ def switch_back(request: HttpRequest, offer: UndoOffer) -> None:
     changed = blocking.set_status(accounts=rows, status=OPPOSITES[now], at=timezone.now())
     if not changed:
         raise Invalid(_("Nothing was undone: somebody has switched it in the meantime."))
-    page.note(request, changed, _("Undone"))
+    page.note(request, changed, gettext_noop("Undone"))
 
 
 MEMBERS = UndoKind("loyalty.userpoints", ACT, switch_back)

@@ -68,6 +68,7 @@ class CodeChangeRequest:
     reason: str = ""
     assignment: Assignment | None = None
     key_id: int | None = None  # of the API key that asks
+    keeps_points: bool = False  # codes that lose their product keep points of their own
 
 
 IN_RANGE = part("authcodes/codes/sql/codes_in_range.sql")
@@ -92,47 +93,56 @@ def change(
     by: User | None,
     at: datetime,
     action_id: UUID | None = None,
+    is_part: bool = False,
     waits: bool = True,
 ) -> int:
-    """Do it to a stretch of codes: one UPDATE, and one line in their history. Returns how many codes changed.
+    """Do it to a range of codes: one UPDATE, and one line in their history. Returns how many codes changed.
 
     Assigning is all or nothing, and so is taking that back. Raises BatchRejected when some of the codes have another
     product, or were scanned, and, unless it `waits`, while another change of the brand's codes goes on. With an
-    `action_id` it is done once.
+    `action_id` it is done once. `is_part`: whoever calls tells of the whole action.
     """
     _check_assignment(order, by)
     change_context = _change_context(order, by, at, action_id)
     where = {"batch": codes.batch.pk, "first": codes.first, "last": codes.last}
-    where["keeps_points"] = _retains_points(by, [codes.batch.brand_id])
-    with transaction.atomic(), connection.cursor() as cursor:
+    where["keeps_points"] = order.keeps_points or _retains_points(by, [codes.batch.brand_id])
+    with transaction.atomic():
         if waits:
-            cursor.execute(PATIENCE)
-        _take_turn(cursor, codes.batch.brand_id, waits=waits)
+            with connection.cursor() as cursor:
+                cursor.execute(PATIENCE)
+        take_turn(codes.batch.brand_id, waits=waits)
         if action_id and history.is_noted(action_id, first=codes.first):
             return 0
         changed = CHANGE_RANGE[order.kind].run(**_values(order, change_context.at), **where)
         _check_whole_batches(order, COUNT_ASSIGNED_IN_RANGE, where, missing=codes.size - changed)
         if changed:
             run = history.note_run(change_context, batch=codes.batch, first=codes.first, last=codes.last, codes=changed)
-            if not action_id:  # of a job's parts its end tells, all in one
+            if not is_part:
                 change_events.publish(runs=[run])
     return changed
 
 
 def change_codes(
-    *, codes: Iterable[AuthCode], order: CodeChangeRequest, by: User | None, at: datetime, waits: bool = True
+    *,
+    codes: Iterable[AuthCode],
+    order: CodeChangeRequest,
+    by: User | None,
+    at: datetime,
+    action_id: UUID | None = None,
+    waits: bool = True,
 ) -> int:
     """Do it to these codes: one UPDATE, and a line in the history for each run without a gap. As `change` otherwise."""
     _check_assignment(order, by)
     brands = {code.pk: code.brand_id for code in codes}
-    where = {"ids": list(brands), "keeps_points": _retains_points(by, set(brands.values()))}
-    with transaction.atomic(), connection.cursor() as cursor:
+    keeps_points = order.keeps_points or _retains_points(by, set(brands.values()))
+    where = {"ids": list(brands), "keeps_points": keeps_points}
+    with transaction.atomic():
         for brand_id in sorted(set(brands.values())):
-            _take_turn(cursor, brand_id, waits=waits)
+            take_turn(brand_id, waits=waits)
         changed = CHANGE_AMONG[order.kind].all(**_values(order, at), **where)
         _check_whole_batches(order, COUNT_ASSIGNED_AMONG, where, missing=len(brands) - len(changed))
         touched = AuthCode.objects.filter(pk__in=changed).select_related("batch")
-        change_events.publish(runs=history.note_codes(_change_context(order, by, at, None), codes=touched))
+        change_events.publish(runs=history.note_codes(_change_context(order, by, at, action_id), codes=touched))
     return len(changed)
 
 
@@ -150,9 +160,15 @@ def _retains_points(by: User | None, brand_ids: Iterable[int]) -> bool:
     return by is not None and not all(scan_value.may_set(by, brand_id) for brand_id in brand_ids)
 
 
-def _take_turn(cursor: Any, brand_id: int, *, waits: bool) -> None:
-    cursor.execute(TURN if waits else TURN_IF_FREE, [brand_id])
-    if not waits and not cursor.fetchone()[0]:
+def take_turn(brand_id: int, *, waits: bool) -> None:
+    """Until the transaction ends, nobody else changes the codes of the brand by hand.
+
+    Raises BatchRejected where somebody does now, unless it `waits` for them.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(TURN if waits else TURN_IF_FREE, [brand_id])
+        is_taken = waits or cursor.fetchone()[0]
+    if not is_taken:
         raise BatchRejected(_("Another change to this brand's codes is running. Try again when it has finished."))
 
 
@@ -196,7 +212,7 @@ def _check_whole_batches(
 
 
 def start_change(*, codes: CodeRange, order: CodeChangeRequest, by: User | None) -> Job:
-    """Have a worker do to a stretch what takes too long for a page."""
+    """Have a worker do to a range what takes too long for a page."""
     details = {"change": order.kind.label, "number": codes.size, "range": codes.batch.range_name}
     with languages.in_english():
         title = gettext_noop("%(change)s: %(number)d codes of %(range)s") % details
@@ -236,7 +252,8 @@ def run_change(run: runner.Run) -> None:
     done = 0
     for code_range in codes.parts(CODES_AT_ONCE) if order.kind in SWITCHES else [codes]:
         run.progress(done, codes.size)  # the last moment to cancel what is left
-        change(codes=code_range, order=order, by=run.job.created_by, at=timezone.now(), action_id=action_id)
+        now, by = timezone.now(), run.job.created_by
+        change(codes=code_range, order=order, by=by, at=now, action_id=action_id, is_part=True)
         done += code_range.size
     run.note_progress(done, codes.size)
     changed = history.codes_of(action_id)

@@ -1,5 +1,6 @@
 """The history of codes: the only code that writes CodeChange, in the transaction of what it tells of."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -35,6 +36,17 @@ AUDITED_KINDS = frozenset(
         Kind.PRINTED_ELSEWHERE,
         Kind.DELIVERED,
         Kind.DELIVERY_UNDONE,
+    }
+)
+# What changes whose codes are, and whether they are on.
+STATE_KINDS = frozenset(
+    {
+        Kind.ASSIGNED,
+        Kind.UNASSIGNED,
+        Kind.IMPORTED,
+        Kind.IMPORT_UNDONE,
+        Kind.DEACTIVATED,
+        Kind.REACTIVATED,
     }
 )
 
@@ -156,6 +168,18 @@ def is_noted(action_id: UUID, *, first: str) -> bool:
 def runs_of(action_id: UUID) -> list[CodeChange]:
     """What an action has changed so far, in order."""
     return list(CodeChange.objects.filter(action_id=action_id).order_by("pk"))
+
+
+def is_changed_since(action_id: UUID) -> bool:
+    """Whether somebody changed codes again, or may have, that an action had changed."""
+    runs = runs_of(action_id)
+    later = CodeChange.objects.filter(
+        batch__in={run.batch_id for run in runs}, id__gt=min((run.pk for run in runs), default=0), kind__in=STATE_KINDS
+    ).exclude(action_id=action_id)
+    spans: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+    for batch_id, first, last in later.values_list("batch", "first_code", "last_code"):
+        spans[batch_id].append((first, last))
+    return any(first <= run.last_code and run.first_code <= last for run in runs for first, last in spans[run.batch_id])
 
 
 def codes_of(action_id: UUID) -> int:

@@ -4,7 +4,7 @@ Whoever did it may take the offer once, within MINUTES, while their role still a
 kind's own: settings.UNDO_KINDS names them, and each calls what undoes such a thing anyway.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pkgutil import resolve_name
@@ -20,6 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from brands.identity.roles import brand_scope
+from brands.models.audit import AuditLogEntry
 from brands.models.undo_offers import UndoOffer
 from core.errors import Invalid
 from portal.base.tenant_scope import staff_user
@@ -111,6 +112,18 @@ def take(request: HttpRequest, key: UUID) -> None:
         except (Http404, ObjectDoesNotExist, PermissionDenied):
             raise over() from None
         taken.delete()
+
+
+def changed_since(offer: UndoOffer, pks: Iterable[int]) -> set[int]:
+    """Which rows of the kind's model somebody else has changed since the offer was made, as the audit log says."""
+    entries = AuditLogEntry.objects.filter(
+        kind=kind_of(offer.kind).label, row_id__in=[str(pk) for pk in pks], at__gt=offer.created_at
+    ).exclude(user=offer.user_id)
+    return {int(row_id) for row_id in entries.values_list("row_id", flat=True)}
+
+
+def changed_meanwhile() -> Invalid:
+    return Invalid(_("Nothing was undone: somebody has changed it in the meantime."))
 
 
 def over() -> Invalid:

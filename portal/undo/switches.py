@@ -5,12 +5,10 @@ from typing import Any
 from django.apps import apps
 from django.contrib import admin, messages
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from brands.identity.roles import CHANGE
 from brands.models.undo_offers import UndoOffer
-from core.errors import Invalid
 from portal.base.tenant_admin import TenantAdmin
 from portal.undo import offers
 from portal.undo.offers import UndoKind
@@ -54,8 +52,8 @@ def kind(label: str) -> UndoKind:
         page: Any = admin.site.get_model_admin(model)
         rows = model._base_manager.select_for_update(no_key=True, of=("self",))  # noqa: SLF001 - Django's public API
         row: Any = rows.get(pk=offer.arguments["row"], brand=offer.brand_id)
-        if getattr(row, FIELD) != offer.arguments[FIELD]:
-            raise Invalid(_("Nothing was undone: somebody has switched it in the meantime."))
+        if getattr(row, FIELD) != offer.arguments[FIELD] or offers.changed_since(offer, [row.pk]):
+            raise offers.changed_meanwhile()
         page.remember(request, [row])
         setattr(row, FIELD, not offer.arguments[FIELD])
         page.store(row, {FIELD})

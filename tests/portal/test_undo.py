@@ -88,6 +88,59 @@ class TestEachKind:
         undo(owner)
         assert AuthCode.objects.filter(product=None).count() == 5
 
+    def test_not_codes_that_a_colleague_has_changed_since(self, brand: Brand, owner: Client) -> None:
+        first, second = factories.product(brand), factories.product(brand)
+        batch = factories.batch(brand, quantity=5, assigned=False)
+        chosen = {"first": batch.first_code, "last": batch.last_code, "confirm": "1"}
+        owner.post(address("authcodes.batchrange", "assign", batch.pk), {**chosen, "product": first.pk})
+        offer, colleague = UndoOffer.objects.get(), browser(staff(brand))
+        colleague.post(address("authcodes.batchrange", "unassign", batch.pk), {**chosen, "reason": "Other tea"})
+        colleague.post(address("authcodes.batchrange", "assign", batch.pk), {**chosen, "product": second.pk})
+        assert AuthCode.objects.filter(product=second).count() == 5
+
+        owner.post(reverse("admin:undo", args=[offer.pk]))
+
+        assert AuthCode.objects.filter(product=second).count() == 5
+        assert "somebody has changed it in the meantime" in messages_of(owner)
+
+    def test_not_codes_that_a_colleague_switched_on_and_off_again(self, brand: Brand, owner: Client) -> None:
+        code = factories.code(brand)
+        owner.post(address("authcodes.authcode", "deactivate", code.pk), {"reason": "Lost"})
+        offer, colleague = UndoOffer.objects.get(), browser(staff(brand))
+        colleague.post(address("authcodes.authcode", "reactivate", code.pk), {"reason": "Found"})
+        colleague.post(address("authcodes.authcode", "deactivate", code.pk), {"reason": "Counterfeit"})
+
+        owner.post(reverse("admin:undo", args=[offer.pk]))
+
+        code.refresh_from_db()
+        assert code.deactivated_at
+
+    @pytest.mark.parametrize(
+        "given", [{"notes": "Shelf 4"}, {"inventory_location": "Hall 2"}, {"points_per_scan": "7"}], ids=str
+    )
+    def test_nothing_is_offered_where_more_than_the_product_was_given(
+        self, brand: Brand, owner: Client, given: dict[str, str]
+    ) -> None:
+        batch = factories.batch(brand, quantity=5, assigned=False)
+        product = factories.product(brand)
+        chosen = {"first": batch.first_code, "last": batch.last_code, "product": product.pk, "confirm": "1", **given}
+
+        owner.post(address("authcodes.batchrange", "assign", batch.pk), chosen)
+
+        assert AuthCode.objects.filter(product=product).count() == 5
+        assert not UndoOffer.objects.exists()
+
+    def test_codes_keep_points_that_they_had_before_they_were_assigned(self, brand: Brand, owner: Client) -> None:
+        batch = factories.batch(brand, quantity=5, assigned=False)
+        AuthCode.objects.update(points_per_scan=9)
+        product = factories.product(brand)
+        chosen = {"first": batch.first_code, "last": batch.last_code, "product": product.pk, "confirm": "1"}
+        owner.post(address("authcodes.batchrange", "assign", batch.pk), chosen)
+
+        undo(owner)
+
+        assert AuthCode.objects.filter(product=None, points_per_scan=9).count() == 5
+
     def test_nothing_is_offered_where_some_were_so_before(self, brand: Brand, owner: Client) -> None:
         batch = factories.batch(brand, quantity=3)
         AuthCode.objects.filter(code=batch.first_code).update(deactivated_at=timezone.now())
@@ -109,6 +162,46 @@ class TestEachKind:
         account.refresh_from_db()
         assert account.status == UserPoints.Status.ACTIVE
         assert AuditLogEntry.objects.latest("id").action == "Undone"
+
+    def test_not_members_whom_a_colleague_has_blocked_again(self, brand: Brand, owner: Client) -> None:
+        account = factories.account(factories.customer(brand), brand)
+        owner.post(address("loyalty.userpoints", "block_one", account.pk), {"reason": "Fraud"})
+        offer, colleague = UndoOffer.objects.get(), browser(staff(brand))
+        colleague.post(address("loyalty.userpoints", "unblock_one", account.pk), {"reason": "Mistake"})
+        colleague.post(address("loyalty.userpoints", "block_one", account.pk), {"reason": "No mistake"})
+
+        owner.post(reverse("admin:undo", args=[offer.pk]))
+
+        account.refresh_from_db()
+        assert account.status == UserPoints.Status.BLOCKED
+        assert "somebody has changed it in the meantime" in messages_of(owner)
+
+    def test_not_a_campaign_that_a_colleague_has_paused_again(self, brand: Brand, owner: Client) -> None:
+        campaign = factories.campaign(brand)
+        factories.milestone(campaign, 3)
+        owner.post(address("campaigns.campaign", "pause", campaign.pk), {"reason": "Stock"})
+        offer, colleague = UndoOffer.objects.get(), browser(staff(brand))
+        colleague.post(address("campaigns.campaign", "resume", campaign.pk), {"reason": "Back"})
+        assert Campaign.objects.get().is_active
+        colleague.post(address("campaigns.campaign", "pause", campaign.pk), {"reason": "For good"})
+
+        owner.post(reverse("admin:undo", args=[offer.pk]))
+
+        assert not Campaign.objects.get().is_active
+        assert "somebody has changed it in the meantime" in messages_of(owner)
+
+    def test_not_a_rule_that_a_colleague_has_paused_again(self, brand: Brand, owner: Client) -> None:
+        rule = factories.earning_rule(brand, "log-user-login", state="active")
+        owner.post(address("campaigns.earningrule", "pause", rule.pk), {"reason": "Too dear"})
+        offer, colleague = UndoOffer.objects.get(), browser(staff(brand))
+        colleague.post(address("campaigns.earningrule", "activate", rule.pk), {"reason": "Back"})
+        assert EarningRule.objects.get().state == "active"
+        colleague.post(address("campaigns.earningrule", "pause", rule.pk), {"reason": "For good"})
+
+        owner.post(reverse("admin:undo", args=[offer.pk]))
+
+        assert EarningRule.objects.get().state == "paused"
+        assert "somebody has changed it in the meantime" in messages_of(owner)
 
     def test_a_campaign_that_was_paused(self, brand: Brand, owner: Client) -> None:
         campaign = factories.campaign(brand)

@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID, uuid4
 
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -105,7 +108,7 @@ def render(page: TenantAdmin, request: HttpRequest, kind: CodeChange.Kind, **mor
 
 
 def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> HttpResponse:
-    """Something is done to a stretch of a batch's codes."""
+    """Something is done to a range of a batch's codes."""
     if not may_act(request, batch.brand_id):
         raise PermissionDenied
     form = _range_form(page, request, batch, kind)
@@ -125,7 +128,7 @@ def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: C
 
 
 def chosen_range(request: HttpRequest, batch: BatchRange) -> dict[str, str]:
-    """What the form of a stretch begins with: the codes that the address names, or all of the batch."""
+    """What the form of a range begins with: the codes that the address names, or all of the batch."""
     first, last = (request.GET.get(name, "")[:MAX_CODE_LENGTH].strip() for name in ("first", "last"))
     return {"first": first or batch.first_code, "last": last or batch.last_code}
 
@@ -175,16 +178,27 @@ def _carried_out(page: TenantAdmin, request: HttpRequest, codes: CodeRange, orde
     if codes.size > bulk_changes.CODES_AT_ONCE:
         job = bulk_changes.start_change(codes=codes, order=order, by=staff_user(request))
         return redirect("admin:jobs_job_change", job.pk)
-    assigned_before = preview_change(codes.codes, None).assigned if order.kind == Kind.ASSIGNED else 0
-    changed = bulk_changes.change(codes=codes, order=order, by=staff_user(request), at=timezone.now(), waits=False)
+    batch, by, action = codes.batch, staff_user(request), uuid4()
+    with transaction.atomic():
+        bulk_changes.take_turn(batch.brand_id, waits=False)
+        is_undoable = leads_back(order, codes.codes)
+        now = timezone.now()
+        changed = bulk_changes.change(codes=codes, order=order, by=by, at=now, action_id=action, waits=False)
     text = count_text(texts.done, changed)
-    if changed == codes.size and not assigned_before and order.kind in OPPOSITES:  # undone, each is as it was
-        batch = codes.batch
-        what = {"batch": batch.pk, "first": codes.first, "last": codes.last, "kind": order.kind.value}
+    if is_undoable and changed == codes.size:
+        what = {"batch": batch.pk, "first": codes.first, "last": codes.last}
+        what |= {"kind": order.kind.value, "action": str(action)}
         offers.done(request, text, "code-range", brand_id=batch.brand_id, arguments=what)
     else:
         page.message_user(request, text)
     return redirect("admin:authcodes_batchrange_change", codes.batch.pk)
+
+
+def leads_back(order: CodeChangeRequest, codes: QuerySet[AuthCode]) -> bool:
+    """Whether undoing it would leave each of the codes as it is now, if all of them change."""
+    if order.assignment:
+        return not order.assignment.summary and not codes.filter(product__isnull=False).exists()
+    return order.kind in OPPOSITES
 
 
 def count_text(done: Any, count: int) -> str:
@@ -236,13 +250,13 @@ def _typed_preview(
 def _typed_done(
     page: TenantAdmin, request: HttpRequest, lines: list[pasted_codes.PastedCode], assignment: Assignment
 ) -> HttpResponse:
-    codes = list(_named(lines, assignment.product))
+    named, by, action = _named(lines, assignment.product), staff_user(request), uuid4()
     order = CodeChangeRequest(Kind.ASSIGNED, assignment=assignment)
-    changed = bulk_changes.change_codes(
-        codes=codes, order=order, by=staff_user(request), at=timezone.now(), waits=False
-    )
-    assigned_before = sum(code.product_id is not None for code in codes)
-    _report_change(page, request, codes, order.kind, changed - assigned_before)
+    with transaction.atomic():
+        bulk_changes.take_turn(assignment.product.brand_id, waits=False)
+        codes, is_undoable, now = list(named), leads_back(order, named), timezone.now()
+        changed = bulk_changes.change_codes(codes=codes, order=order, by=by, at=now, action_id=action, waits=False)
+    _report_change(page, request, codes, order.kind, changed, action if is_undoable else None)
     if len(codes) == 1:
         return redirect("admin:authcodes_authcode_change", codes[0].pk)
     return redirect("admin:authcodes_authcode_changelist")
@@ -254,7 +268,7 @@ def of_code(page: TenantAdmin, request: HttpRequest, code: AuthCode, kind: CodeC
         raise PermissionDenied
 
     def switch(answers: dict[str, Any]) -> None:
-        _report_change(page, request, [code], kind, _switch(request, [code], kind, answers["reason"]))
+        _report_change(page, request, [code], kind, *_switch(request, [code], kind, answers["reason"]))
 
     return _confirmed(page, request, [code], kind, row=code).respond(switch)
 
@@ -273,20 +287,26 @@ def of_chosen(
     saved += [("_selected_action", value) for value in request.POST.getlist("_selected_action")]
 
     def switch(answers: dict[str, Any]) -> None:
-        changed = _switch(request, codes, kind, answers["reason"])
+        changed, action = _switch(request, codes, kind, answers["reason"])
         note(codes, answers["reason"])
-        _report_change(page, request, codes, kind, changed)
+        _report_change(page, request, codes, kind, changed, action)
 
     return _confirmed(page, request, codes, kind, resent=saved).respond(switch)
 
 
 def _report_change(
-    page: TenantAdmin, request: HttpRequest, codes: list[AuthCode], kind: CodeChange.Kind, changed: int
+    page: TenantAdmin,
+    request: HttpRequest,
+    codes: list[AuthCode],
+    kind: CodeChange.Kind,
+    changed: int,
+    action: UUID | None,
 ) -> None:
-    """With an offer to undo it, where every one of the codes changed: then each is as it was before."""
+    """With an offer to undo the action, where every one of the codes changed."""
     done = TEXTS[kind].done
-    if changed == len(codes):
-        offers.done_to_rows(request, done, "codes", codes, lambda keys: {"codes": keys, "kind": kind.value})
+    if action and changed == len(codes):
+        what = {"kind": kind.value, "action": str(action)}
+        offers.done_to_rows(request, done, "codes", codes, lambda keys: {"codes": keys, **what})
     else:
         page.message_user(request, count_text(done, changed))
 
@@ -312,7 +332,9 @@ def _confirmed(
     )
 
 
-def _switch(request: HttpRequest, codes: list[AuthCode], kind: CodeChange.Kind, reason: str) -> int:
-    order = CodeChangeRequest(kind, reason=reason)
-    by = staff_user(request)
-    return bulk_changes.change_codes(codes=codes, order=order, by=by, at=timezone.now(), waits=False)
+def _switch(request: HttpRequest, codes: list[AuthCode], kind: CodeChange.Kind, reason: str) -> tuple[int, UUID]:
+    """Returns how many changed, and the action in their history."""
+    order, action = CodeChangeRequest(kind, reason=reason), uuid4()
+    by, now = staff_user(request), timezone.now()
+    changed = bulk_changes.change_codes(codes=codes, order=order, by=by, at=now, action_id=action, waits=False)
+    return changed, action

@@ -1,13 +1,14 @@
 """What the Undo button does after codes were switched, assigned or imported."""
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from authcodes.codes import bulk_changes
+from authcodes.codes import bulk_changes, history
 from authcodes.codes.bulk_changes import CodeChangeRequest
 from authcodes.codes.ranges import resolve_range
 from authcodes.imports import commit as imports
@@ -18,6 +19,7 @@ from authcodes.models.imports import Import
 from brands.identity.roles import ACT
 from brands.models.undo_offers import UndoOffer
 from portal.base.tenant_scope import staff_user
+from portal.undo import offers
 from portal.undo.offers import UndoKind
 
 Kind = CodeChange.Kind
@@ -29,11 +31,16 @@ OPPOSITES = {
 
 
 def order_of(offer: UndoOffer) -> CodeChangeRequest:
-    return CodeChangeRequest(OPPOSITES[Kind(offer.arguments["kind"])], reason=gettext_noop("Undone by whoever did it."))
+    """What takes it back, in the turn of the brand's codes. Raises DomainError where somebody changed some of them."""
+    bulk_changes.take_turn(offer.brand_id, waits=False)
+    if history.is_changed_since(UUID(offer.arguments["action"])):
+        raise offers.changed_meanwhile()
+    kind = OPPOSITES[Kind(offer.arguments["kind"])]
+    return CodeChangeRequest(kind, reason=gettext_noop("Undone by whoever did it."), keeps_points=True)
 
 
 def change_back(request: HttpRequest, offer: UndoOffer) -> None:
-    """Of single codes. Those that are so already stay."""
+    """Of single codes."""
     codes = AuthCode.objects.filter(pk__in=offer.arguments["codes"], brand=offer.brand_id)
     bulk_changes.change_codes(
         codes=codes, order=order_of(offer), by=staff_user(request), at=timezone.now(), waits=False

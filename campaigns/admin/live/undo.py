@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from brands.identity.roles import CHANGE
@@ -14,6 +13,7 @@ from campaigns.admin.campaign_form import problems_of
 from campaigns.models.campaigns import Campaign
 from campaigns.progress import lifecycle
 from core.errors import Invalid
+from portal.undo import offers
 from portal.undo.offers import UndoKind
 
 OPPOSITES = {"pause": "resume", "resume": "pause"}
@@ -24,8 +24,9 @@ def turn_back(request: HttpRequest, offer: UndoOffer) -> None:
     campaign = lifecycle.locked(offer.arguments["campaign"])
     page: Any = admin.site.get_model_admin(Campaign)
     page.remember(request, [campaign])
-    if campaign.brand_id != offer.brand_id or not lifecycle.act(campaign, name, at=timezone.now()):
-        raise Invalid(_("Somebody has changed the campaign's state in the meantime. Go back to its page."))
+    is_as_left = campaign.brand_id == offer.brand_id and not offers.changed_since(offer, [campaign.pk])
+    if not (is_as_left and lifecycle.act(campaign, name, at=timezone.now())):
+        raise offers.changed_meanwhile()
     if problems := problems_of(campaign, step_before=campaign.step_by) if name == "resume" else {}:
         raise Invalid(" ".join(problems.values()))
     page.note(request, [campaign], gettext_noop("Undone"))

@@ -5,14 +5,13 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from brands.identity.roles import ACT
 from brands.models.undo_offers import UndoOffer
-from core.errors import Invalid
 from loyalty.members import blocking
 from loyalty.models.accounts import UserPoints
+from portal.undo import offers
 from portal.undo.offers import UndoKind
 
 Status = UserPoints.Status
@@ -26,11 +25,13 @@ def switch_back(request: HttpRequest, offer: UndoOffer) -> None:
         pk__in=offer.arguments["accounts"], brand=offer.brand_id, status=now, user__is_active=True
     )
     page: Any = admin.site.get_model_admin(UserPoints)
-    rows = list(accounts.order_by("pk").select_for_update(no_key=True, of=("self",)))
+    locked = list(accounts.order_by("pk").select_for_update(no_key=True, of=("self",)))
+    switched_again = offers.changed_since(offer, [account.pk for account in locked])
+    rows = [account for account in locked if account.pk not in switched_again]
     page.remember(request, rows)
     changed = blocking.set_status(accounts=rows, status=OPPOSITES[now], at=timezone.now())
     if not changed:
-        raise Invalid(_("Nothing was undone: somebody has switched it in the meantime."))
+        raise offers.changed_meanwhile()
     page.note(request, changed, gettext_noop("Undone"))
 
 

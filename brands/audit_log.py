@@ -29,7 +29,7 @@ from core.translations import TranslationsField
 SECRET = frozenset({"password", "current_jti", "previous_jti"})
 HIDDEN = "•••"
 EMPTY = (None, "")
-LONGEST = 2000  # characters of one value
+MAX_VALUE_LENGTH = 2000  # characters of one value
 
 INSERT_ENTRIES = command("brands/sql/insert_audit_entries.sql")
 
@@ -177,10 +177,10 @@ def _displayed(row: Model | None, field: "Field[Any, Any]", value: Any) -> Any:
         related = getattr(row, field.name, None)
         return f"{related} (#{value})" if related else f"#{value}"
     if isinstance(field, TranslationsField):
-        return field.as_text(value)[:LONGEST] or None
+        return field.as_text(value)[:MAX_VALUE_LENGTH] or None
     if isinstance(value, FieldFile):
         return value.name
-    return value[:LONGEST] if isinstance(value, str) else value
+    return value[:MAX_VALUE_LENGTH] if isinstance(value, str) else value
 
 
 # The trigger lets these columns change while the transaction says that it erases a person, and no others ever.

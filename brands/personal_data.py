@@ -73,10 +73,19 @@ SAVED_LISTS = Topic(export_saved_lists, erase_saved_lists)
 
 
 def export_undo_offers(user_id: int, brand_id: int) -> list[dict[str, Any]]:
-    """As JSON: what staff did to the person's data in the last minutes and may still undo, as far as it tells of it."""
+    """What staff did to the person's data in the last minutes and may still undo.
+
+    A deleted note is no more exported than it was before: notes are the staff's own.
+    """
     with row_guard.brand_wide("what staff may undo is no customer's to list"):
         rows = UndoOffer.objects.filter(customer=user_id, brand=brand_id).order_by("created_at", "pk")
-        return [{"at": row.created_at.isoformat(), "kind": row.kind, "held": row.arguments} for row in rows]
+        return [
+            {
+                "at": row.created_at.isoformat(),
+                "kind": row.kind,
+            }
+            for row in rows
+        ]
 
 
 def erase_undo_offers(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser

@@ -18,7 +18,7 @@ from scanpage.api_client import Answer
 from scanpage.languages import language_of
 from scanpage.session_cookies import PageSession
 
-LONGEST = 5_000  # bytes
+MAX_BODY_BYTES = 5_000  # bytes
 
 
 class Session(View):
@@ -74,7 +74,7 @@ def error_response(answer: Answer) -> JsonResponse:
 
 def read_body(request: HttpRequest) -> dict[str, str]:
     """The texts in the body, which is a JSON object; nothing of any other."""
-    if len(request.body) > LONGEST:
+    if len(request.body) > MAX_BODY_BYTES:
         return {}
     try:
         data = json.loads(request.body)

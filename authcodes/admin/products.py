@@ -24,9 +24,9 @@ from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.exportable import ExportingAdmin
 from portal.import_export.importable import ImportingAdmin
-from portal.lists.live import is_id
+from portal.lists.ids import is_id
 from portal.undo import switches
-from portal.undo.switches import UndoesSwitch
+from portal.undo.switches import SwitchUndoMixin
 from portal.unfold import action
 
 BATCHES = "authcodes.batchrange"
@@ -42,7 +42,7 @@ SWITCH = switches.kind("authcodes.product")
 
 
 @admin.register(Product)
-class ProductAdmin(UndoesSwitch, ExportingAdmin, ImportingAdmin, TranslationsAdmin, CeilingAdmin, ImageAdminMixin):
+class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, TranslationsAdmin, CeilingAdmin, ImageAdminMixin):
     role_permissions: ClassVar = {
         "owner": "view add change",
         "manager": "view add change",

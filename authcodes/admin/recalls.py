@@ -47,7 +47,8 @@ from portal.base.tenant_admin import page_of
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import within
 from portal.lists.filters import OwnRowsFilter
-from portal.lists.live import LiveAdmin, is_id
+from portal.lists.ids import is_id
+from portal.lists.live import LiveAdmin
 from portal.unfold import SelectWidget
 
 

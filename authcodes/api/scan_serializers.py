@@ -88,12 +88,14 @@ class ScanStateOutput(Output):
 
 
 class AdoptInput(Input):
-    scan_token = serializers.CharField(max_length=guest_tokens.LONGEST, help_text="As it came with the guest's scan.")
+    scan_token = serializers.CharField(
+        max_length=guest_tokens.MAX_LENGTH, help_text="As it came with the guest's scan."
+    )
 
 
 class PlaceInput(Input):
     latitude = serializers.FloatField(min_value=-90, max_value=90)
     longitude = serializers.FloatField(min_value=-180, max_value=180)
     scan_token = serializers.CharField(
-        required=False, max_length=guest_tokens.LONGEST, help_text="As it came with a guest's scan."
+        required=False, max_length=guest_tokens.MAX_LENGTH, help_text="As it came with a guest's scan."
     )

@@ -68,7 +68,7 @@ class CodeChangeRequest:
     reason: str = ""
     assignment: Assignment | None = None
     key_id: int | None = None  # of the API key that asks
-    keeps_points: bool = False  # codes that lose their product keep points of their own
+    retains_points: bool = False  # codes that lose their product keep points of their own
 
 
 IN_RANGE = part("authcodes/codes/sql/codes_in_range.sql")
@@ -105,7 +105,7 @@ def change(
     _check_assignment(order, by)
     change_context = _change_context(order, by, at, action_id)
     where = {"batch": codes.batch.pk, "first": codes.first, "last": codes.last}
-    where["keeps_points"] = order.keeps_points or _retains_points(by, [codes.batch.brand_id])
+    where["keeps_points"] = order.retains_points or _retains_points(by, [codes.batch.brand_id])
     with transaction.atomic():
         if waits:
             with connection.cursor() as cursor:
@@ -134,8 +134,8 @@ def change_codes(
     """Do it to these codes: one UPDATE, and a line in the history for each run without a gap. As `change` otherwise."""
     _check_assignment(order, by)
     brands = {code.pk: code.brand_id for code in codes}
-    keeps_points = order.keeps_points or _retains_points(by, set(brands.values()))
-    where = {"ids": list(brands), "keeps_points": keeps_points}
+    retains = order.retains_points or _retains_points(by, set(brands.values()))
+    where = {"ids": list(brands), "keeps_points": retains}
     with transaction.atomic():
         for brand_id in sorted(set(brands.values())):
             take_turn(brand_id, waits=waits)

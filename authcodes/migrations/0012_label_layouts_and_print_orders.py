@@ -2,6 +2,7 @@
 
 import django.db.models.deletion
 from django.conf import settings
+from django.contrib.postgres.operations import ValidateConstraint
 from django.db import migrations, models
 
 import core.moments
@@ -15,6 +16,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        ValidateConstraint("codechange", "code_change_kind_known"),
         migrations.CreateModel(
             name="LabelLayout",
             fields=[

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core import signing
 
 SALT = "authcodes.guest-scan"
-LONGEST = 200
+MAX_LENGTH = 200
 
 
 def token_of(scan_id: UUID, *, scanned_at: datetime) -> str:

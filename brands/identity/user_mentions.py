@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-SHORTEST = 2  # letters of a name that is looked for by itself
+MIN_NAME_LENGTH = 2  # letters of a name that is looked for by itself
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Mentions:
     @cached_property
     def in_their_own_rows(self) -> "re.Pattern[str]":
         """In what is about the person anyway, each name by itself too."""
-        each = [name for both in self.names for name in both if len(name) >= SHORTEST]
+        each = [name for both in self.names for name in both if len(name) >= MIN_NAME_LENGTH]
         alone = [rf"\b{re.escape(name)}\b" for name in each]
         return re.compile("|".join([self.anywhere.pattern, *alone]), re.IGNORECASE)
 

@@ -13,9 +13,13 @@ NO_PLACES = {"localtime", "posixrules", "Factory"}
 KNOWN_ZONE = "SELECT EXISTS (SELECT 1 FROM pg_timezone_names WHERE name = %s)"
 
 
+def time_zone_names() -> list[str]:
+    return sorted(available_timezones() - NO_PLACES)
+
+
 def validate_time_zone(name: str) -> None:
     """Python and PostgreSQL have a list each, and both have to cut a brand's days."""
-    known = name in available_timezones() - NO_PLACES
+    known = name in time_zone_names()
     if known:
         with connection.cursor() as cursor:
             cursor.execute(KNOWN_ZONE, [name])

@@ -26,7 +26,7 @@ from brands.staff_login.models import Factor
 from core.errors import Invalid
 
 KEY = "passkey_state"  # in the session, until the answer comes
-LONGEST = 20_000
+MAX_ANSWER_LENGTH = 20_000
 
 
 def registration(request: HttpRequest, user: User) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def server(request: HttpRequest) -> Fido2Server:
 def read(answer: str) -> Mapping[str, Any]:
     """Raises Invalid for what is no JSON object."""
     try:
-        response = json.loads(answer[:LONGEST])
+        response = json.loads(answer[:MAX_ANSWER_LENGTH])
     except (ValueError, RecursionError):
         raise rejected() from None
     if not isinstance(response, dict):

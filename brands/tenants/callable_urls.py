@@ -13,7 +13,7 @@ from brands.models.tenants import BrandHostname
 from core.errors import Invalid
 from core.http import client
 
-LONGEST = 500
+MAX_LENGTH = 500
 PRINTABLE = re.compile(r"[!-~]+")
 LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.IGNORECASE)
 
@@ -32,8 +32,8 @@ def callable_address(url: str) -> str:
     port = f":{parts.port}" if parts.port else ""
     host_text = f"[{host}]" if ":" in host else host
     canonical = urlunsplit((parts.scheme, host_text + port, parts.path or "/", parts.query, ""))
-    if len(canonical) > LONGEST:
-        raise _bad(_("An address has at most %(most)d characters.") % {"most": LONGEST})
+    if len(canonical) > MAX_LENGTH:
+        raise _bad(_("An address has at most %(most)d characters.") % {"most": MAX_LENGTH})
     return canonical
 
 

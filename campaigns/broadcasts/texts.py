@@ -9,15 +9,15 @@ from core.errors import Invalid
 from loyalty.models.notifications import Channel, Language, Template
 from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.notifications import catalogue, delivery
-from loyalty.notifications.catalogue import KINDS, LONGEST
+from loyalty.notifications.catalogue import KINDS, MAX_LENGTHS
 from loyalty.notifications.segments import broadcasts
 
-MAX_LENGTHS = {
-    "subject": LONGEST[Channel.EMAIL][0],
-    "body": LONGEST[Channel.EMAIL][1],
-    "short_text": LONGEST[Channel.SMS][1],
+MAX_CHARACTERS = {
+    "subject": MAX_LENGTHS[Channel.EMAIL][0],
+    "body": MAX_LENGTHS[Channel.EMAIL][1],
+    "short_text": MAX_LENGTHS[Channel.SMS][1],
 }
-PARTS = tuple(MAX_LENGTHS)
+PARTS = tuple(MAX_CHARACTERS)
 
 
 def needed_parts(channels: Sequence[str]) -> list[str]:
@@ -38,7 +38,7 @@ def text_problems(texts: Mapping[str, Any], *, channels: Sequence[str], language
         for part in PARTS:
             text = texts.get(each, {}).get(part, "")
             if text.strip() or part in needed:
-                for problem in _problems_of(text, MAX_LENGTHS[part]):
+                for problem in _problems_of(text, MAX_CHARACTERS[part]):
                     yield f"{part}_{each}", problem
 
 

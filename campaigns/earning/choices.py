@@ -7,44 +7,44 @@ from django.db.models import F, Func, Q
 
 from brands.models.tenants import Brand
 
-MOST = 50  # offered at once
+MAX_CHOICES = 50  # offered at once
 
 
 def _products(brand: Any, query: str) -> list[tuple[str, str]]:
     rows = brand.products.filter(Q(title__icontains=query) | Q(sku__icontains=query)) if query else brand.products.all()
-    return [(str(row.pk), str(row)) for row in rows.order_by("title", "pk")[:MOST]]
+    return [(str(row.pk), str(row)) for row in rows.order_by("title", "pk")[:MAX_CHOICES]]
 
 
 def _categories(brand: Any, query: str) -> list[tuple[str, str]]:
     rows = brand.products.exclude(category="").filter(category__icontains=query)
-    names = rows.order_by("category").values_list("category", flat=True).distinct()[:MOST]
+    names = rows.order_by("category").values_list("category", flat=True).distinct()[:MAX_CHOICES]
     return [(name, name) for name in names]
 
 
 def _tags(brand: Any, query: str) -> list[tuple[str, str]]:
     rows = brand.products.order_by().annotate(tag=Func(F("tags"), function="unnest")).values_list("tag", flat=True)
-    names = sorted({name for name in rows.distinct()[: 10 * MOST] if query.casefold() in name.casefold()})
-    return [(name, name) for name in names[:MOST]]
+    names = sorted({name for name in rows.distinct()[: 10 * MAX_CHOICES] if query.casefold() in name.casefold()})
+    return [(name, name) for name in names[:MAX_CHOICES]]
 
 
 def _batches(brand: Any, query: str) -> list[tuple[str, str]]:
     rows = brand.batches.filter(range_name__icontains=query).order_by("-pk")
-    return [(str(row.pk), str(row)) for row in rows[:MOST]]
+    return [(str(row.pk), str(row)) for row in rows[:MAX_CHOICES]]
 
 
 def _campaigns(brand: Any, query: str) -> list[tuple[str, str]]:
     rows = brand.campaigns.filter(campaign_name__icontains=query).order_by("-pk")
-    return [(str(row.pk), str(row)) for row in rows[:MOST]]
+    return [(str(row.pk), str(row)) for row in rows[:MAX_CHOICES]]
 
 
 def _levels(brand: Any, query: str) -> list[tuple[str, str]]:
     rows = brand.levels.filter(name__icontains=query).order_by("threshold").values_list("name", flat=True)
-    return [(name, name) for name in rows[:MOST]]
+    return [(name, name) for name in rows[:MAX_CHOICES]]
 
 
 def _segments(brand: Any, query: str) -> list[tuple[str, str]]:
     rows = brand.segments.filter(name__icontains=query).order_by("name")
-    return [(str(row.pk), str(row)) for row in rows[:MOST]]
+    return [(str(row.pk), str(row)) for row in rows[:MAX_CHOICES]]
 
 
 # As fields name them. Products and batches are rows of a higher app, which their brand leads to.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from campaigns.earning import points
 from campaigns.earning.action_context import ActionContext, Item
 from campaigns.earning.comparisons import Test
-from campaigns.earning.points import MOST
+from campaigns.earning.points import MAX_POINTS
 from campaigns.models.earning_rules import EarningRule
 from loyalty.models.levels import RewardType
 from loyalty.points.explanations import DEFAULT, LEVEL, OVERRIDE, REWARD, Share
@@ -56,7 +56,7 @@ def of_rule(effect: str, value: Decimal, per: str, basis: str, test: Test, conte
         return EffectResult(min(result, Decimal(context.base.ceiling)) if context.base else result, basis=amount)
     if per == Per.ITEM:
         times = sum(item.quantity for item in matching(test, context))
-        return EffectResult(min(MOST, value * times), items=times)
+        return EffectResult(min(MAX_POINTS, value * times), items=times)
     return EffectResult(value)
 
 
@@ -81,4 +81,4 @@ def amount_of(context: ActionContext, items: list[Item], *, is_whole: bool) -> D
 
 def whole(number: Decimal) -> Decimal:
     """In whole points, halves up, and no more than a ledger entry holds."""
-    return min(number, MOST).quantize(WHOLE, rounding=ROUND_HALF_UP) if number < MOST else MOST
+    return min(number, MAX_POINTS).quantize(WHOLE, rounding=ROUND_HALF_UP) if number < MAX_POINTS else MAX_POINTS

@@ -21,7 +21,7 @@ POINTS, EVENTS, MONEY = "points", "events", "money"
 EVENT, EVER = "event", "ever"
 PERIODS = (EVENT, *EarningRuleUse.Period.values)
 MAX_LIMITS = 8
-MOST = Decimal(10) ** 11
+MAX_AMOUNT = Decimal(10) ** 11
 BEGINNING = date(1970, 1, 1)  # of the period that never ends
 UseKey = tuple[int, str]  # a rule and a period
 
@@ -89,18 +89,18 @@ def _amount(
     name = "most"
     try:
         most = number(data.get("most"))
-        if not ZERO < most <= MOST or (what == EVENTS and most != most.to_integral_value()):
+        if not ZERO < most <= MAX_AMOUNT or (what == EVENTS and most != most.to_integral_value()):
             raise WrongValueError(_("Write a number above 0; of events, a whole one."))
         if what != MONEY:
             return Limit(per, what, period, most, most.quantize(CENT, rounding=ROUND_DOWN))
         name = "point_cost"
         cost = number(data.get("point_cost"))
-        if not ZERO < cost <= MOST:
+        if not ZERO < cost <= MAX_AMOUNT:
             raise WrongValueError(_("Write what a point costs the brand, such as 0.01."))
     except WrongValueError as error:
         problems[f"{path}.{name}"] = str(error)
         return None
-    return Limit(per, what, period, most, min(MOST, most / cost).quantize(CENT, rounding=ROUND_DOWN), cost)
+    return Limit(per, what, period, most, min(MAX_AMOUNT, most / cost).quantize(CENT, rounding=ROUND_DOWN), cost)
 
 
 class Used(NamedTuple):
@@ -151,7 +151,7 @@ class Standing:
         else:
             used = self.uses.get((rule_id, limit.period), NOTHING)
         if limit.counts_events:
-            return ZERO if used.events >= limit.amount else MOST
+            return ZERO if used.events >= limit.amount else MAX_AMOUNT
         return max(ZERO, limit.amount - used.points)
 
     def give(self, rule_id: int, limits: Sequence[Limit], points: Decimal) -> None:

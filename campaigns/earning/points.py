@@ -7,7 +7,7 @@ from loyalty.models.levels import RewardType
 WHOLE = Decimal(1)
 BY_DEFAULT = Decimal(1)
 # What one line of the ledger can hold: decimal(10,2).
-MOST = Decimal("99999999.99")
+MAX_POINTS = Decimal("99999999.99")
 
 
 def for_scan(
@@ -23,7 +23,7 @@ def for_scan(
     A percentage pays no more than `ceiling`, the brand's: whoever sets a price sets points by it.
     """
     if redeem_point_value:
-        return min(Decimal(redeem_point_value), MOST)
+        return min(Decimal(redeem_point_value), MAX_POINTS)
     if reward_type == RewardType.POINTS and reward_value is not None:
         return reward_value
     if reward_type == RewardType.PERCENTAGE and reward_value is not None and retail_price is not None:
@@ -33,4 +33,4 @@ def for_scan(
 
 def percentage(*, of: Decimal, percent: Decimal) -> Decimal:
     """`percent` of an amount in whole points, halves rounded up; at most what a ledger line holds."""
-    return min((of * percent / 100).quantize(WHOLE, rounding=ROUND_HALF_UP), MOST)
+    return min((of * percent / 100).quantize(WHOLE, rounding=ROUND_HALF_UP), MAX_POINTS)

@@ -20,7 +20,7 @@ from campaigns.earning.action_context import ActionContext
 from campaigns.earning.comparisons import Test
 from campaigns.earning.effects import Effect, EffectResult
 from campaigns.earning.limits import Limit, Standing
-from campaigns.earning.points import MOST
+from campaigns.earning.points import MAX_POINTS
 from campaigns.models.earning_rules import LEVEL_GROUP, EarningRule
 from loyalty.points.explanations import RULE, Cut, Share
 
@@ -183,7 +183,7 @@ class _Multiplied(NamedTuple):
 
 def _multiplied(rule: Rule, before: Decimal, total: _Total, standing: Standing) -> _Multiplied:
     adds = rule.stacking == Stacking.ADD
-    exact = min(MOST, total.exact + before * (rule.value - 1) if adds else total.exact * rule.value)
+    exact = min(MAX_POINTS, total.exact + before * (rule.value - 1) if adds else total.exact * rule.value)
     full = max(ZERO, effects.whole(exact) - total.awarded)
     basis = before if adds else total.awarded
     return _Multiplied(rule, _limited(rule, EffectResult(full, basis=basis), standing), exact)
@@ -191,9 +191,9 @@ def _multiplied(rule: Rule, before: Decimal, total: _Total, standing: Standing) 
 
 def _capped(points: Decimal, shares: Sequence[Share]) -> Award:
     """No more than a ledger entry holds."""
-    if points <= MOST:
+    if points <= MAX_POINTS:
         return Award(points, tuple(shares))
-    return trimmed(Award(points, tuple(shares)), to=MOST, cut=None)
+    return trimmed(Award(points, tuple(shares)), to=MAX_POINTS, cut=None)
 
 
 def trimmed(award: Award, *, to: Decimal, cut: Cut | None) -> Award:

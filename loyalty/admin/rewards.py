@@ -25,7 +25,7 @@ from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.importable import ImportingAdmin
 from portal.lists.number_columns import format_number
 from portal.undo import switches
-from portal.undo.switches import UndoesSwitch
+from portal.undo.switches import SwitchUndoMixin
 from portal.unfold import display
 
 MAX_MILESTONES = 20  # that a reward's page names
@@ -62,7 +62,7 @@ SWITCH = switches.kind("loyalty.reward")
 
 
 @admin.register(Reward)
-class RewardAdmin(UndoesSwitch, ImportingAdmin, TranslationsAdmin, ImageAdminMixin):
+class RewardAdmin(SwitchUndoMixin, ImportingAdmin, TranslationsAdmin, ImageAdminMixin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change", "support": "view"}
     sidebar = SidebarEntry(PROGRAMME, 5, "featured_seasonal_and_gifts")
     resource = RewardResource

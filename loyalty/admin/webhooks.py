@@ -184,6 +184,7 @@ class WebhookDeliveryAdmin(LiveAdmin):
     sidebar = SidebarEntry(SETTINGS, 10, "outbox", tab=False)
     opens_in_drawer = True
     live_columns = ("ended", "tried", "calls")
+    live_prefetch: ClassVar = {"calls": "calls"}
     list_display = ("created_at", "type", "endpoint", "ended", "tried", "last_status", "next_attempt_at")
     list_filter = (("state", ChoicesFilter), TypeFilter, ("endpoint", OwnRowsFilter), ("created_at", DayFilter))
     list_select_related = ("endpoint",)
@@ -212,7 +213,7 @@ class WebhookDeliveryAdmin(LiveAdmin):
     @display(description=gettext_lazy("attempts"))
     def calls(self, message: WebhookDelivery) -> SafeString:
         """As many as the message knew of when it was read, so that its state fits."""
-        calls = message.calls.all()[: message.attempts]
+        calls = list(message.calls.all())[: message.attempts]
         return self.live(message, "calls", render_to_string("admin/loyalty/webhook_calls.html", {"calls": calls}))
 
     @display(description=gettext_lazy("body"))

@@ -16,7 +16,7 @@ from loyalty.notifications.placeholders import BadText
 
 TEXTS = Path(__file__).parent / "words"
 RIGHT_TO_LEFT = frozenset({Language.ARABIC.value})
-LONGEST = {  # characters: of the subject or title, and of the body
+MAX_LENGTHS = {  # characters: of the subject or title, and of the body
     Channel.EMAIL: (200, 10_000),
     Channel.SMS: (0, 480),
     Channel.PUSH: (100, 500),
@@ -218,7 +218,7 @@ def text_problems(template: str, channel: str, texts: Mapping[str, str]) -> Iter
     if channel not in kind.channels:
         yield "channel", gettext("This notification is not sent by this channel.")
         return
-    for name, longest in zip(("subject", "body"), LONGEST[Channel(channel)], strict=True):
+    for name, longest in zip(("subject", "body"), MAX_LENGTHS[Channel(channel)], strict=True):
         if name in texts:
             needed = kind.needed.get(channel, frozenset()) if name == "body" else frozenset()
             for problem in problems_of(texts[name], known=kind.slots, needed=needed, longest=longest):

@@ -26,7 +26,7 @@ from core.errors import Invalid
 from portal.unfold import ModelForm
 
 NAME = "row_version"
-LONGEST = 20_000
+MAX_LENGTH = 20_000
 MAX_VALUE_LENGTH = 200
 ENTRIES = 50  # of the row's history, in which the last change of a field is looked for
 
@@ -146,7 +146,7 @@ def columns(row: Model, names: Iterable[str]) -> "list[Field[Any, Any]]":
 def read(text: str) -> Version:
     """What a browser sent back; nothing where it sent none, or what no page of ours has."""
     try:
-        data = json.loads(text) if 0 < len(text) <= LONGEST else {}
+        data = json.loads(text) if 0 < len(text) <= MAX_LENGTH else {}
     except (ValueError, RecursionError):
         return {}
     known = data.items() if isinstance(data, dict) else ()

@@ -1,7 +1,7 @@
 """The guide's Markdown as HTML: headings, paragraphs, lists, tables, code, links and pictures, as docs/ uses them.
 
 Everything is escaped. Links to other pages of the guide stay in the portal; those to a page that it does not have, such
-as the API's, are text_html alone.
+as the API's, are plain text.
 """
 
 import re

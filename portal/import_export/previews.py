@@ -9,7 +9,7 @@ from typing import Any
 from portal.import_export.plans import CellChanges, Outcome, Plan, PlannedRow
 
 PREVIEW_ROWS = 100
-LONGEST = 500  # characters of a value in a preview
+MAX_CELL_LENGTH = 500  # characters of a value in a preview
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,10 @@ def preview_row(row: PlannedRow) -> PreviewRow:
         line=row.line,
         outcome=row.outcome.value,
         name=str(row.instance)[:120] if row.instance is not None and not row.errors else "",
-        values=[value[:LONGEST] for value in row.values],
-        changes={name: (before[:LONGEST], after[:LONGEST]) for name, (before, after) in row.changes.items()},
+        values=[value[:MAX_CELL_LENGTH] for value in row.values],
+        changes={
+            name: (before[:MAX_CELL_LENGTH], after[:MAX_CELL_LENGTH]) for name, (before, after) in row.changes.items()
+        },
         errors=dict(row.errors),
     )
 

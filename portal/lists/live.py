@@ -1,5 +1,6 @@
 """Lists whose rows change while one looks: what changes is asked for again, until nothing does any more."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.contrib.admin.utils import lookup_field
@@ -11,8 +12,6 @@ from django.utils.safestring import SafeString
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.ids import is_id
 
-__all__ = ["LiveAdmin", "is_id"]
-
 MAX_WATCHED = 100  # rows that one page asks about at once
 
 
@@ -20,6 +19,7 @@ class LiveAdmin(TenantAdmin):
     """A list that says of each row in `live_columns` what it is now, as long as `is_changing` says so of the row."""
 
     live_columns: ClassVar[tuple[str, ...]] = ()
+    live_prefetch: ClassVar[Mapping[str, str]] = {}  # by column, the related rows that it shows
 
     def is_changing(self, obj: Any) -> bool:
         """Whether work goes on at the row."""
@@ -30,13 +30,15 @@ class LiveAdmin(TenantAdmin):
         return [path("live/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_live"), *super().get_urls()]
 
     def live_view(self, request: HttpRequest) -> JsonResponse:
-        """The rows in `id`, as many as the person may see; what portal/live.js asks for."""
+        """What the columns in `column` show of the rows in `id` that the person may see; portal/live.js asks for it."""
+        columns = [name for name in self.live_columns if name in request.GET.getlist("column")]
         ids = [text for text in request.GET.getlist("id")[:MAX_WATCHED] if is_id(text)]
         rows = self.get_queryset(request).select_related(*self.list_select_related).filter(pk__in=ids)
+        rows = rows.prefetch_related(*(self.live_prefetch[name] for name in columns if name in self.live_prefetch))
         states = [
             {
                 "id": str(row.pk),
-                "columns": {name: conditional_escape(lookup_field(name, row, self)[2]) for name in self.live_columns},
+                "columns": {name: conditional_escape(lookup_field(name, row, self)[2]) for name in columns},
             }
             for row in rows
         ]

@@ -30,7 +30,8 @@ from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import within
 from portal.lists.filters import DayFilter
-from portal.lists.live import LiveAdmin, is_id
+from portal.lists.ids import is_id
+from portal.lists.live import LiveAdmin
 from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"queued": "", "running": "info", "done": "success", "failed": "danger", "cancelled": "warning"}

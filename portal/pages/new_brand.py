@@ -1,7 +1,6 @@
 """A new brand on one page: what it is called, how it looks, where it is reached, and who owns it."""
 
 from typing import Any, ClassVar
-from zoneinfo import available_timezones
 
 from django import forms
 from django.contrib import messages
@@ -13,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from brands import audit_log
 from brands.audit_log import Changes
-from brands.models.brand_fields import NO_PLACES
+from brands.models.brand_fields import time_zone_names
 from brands.models.people import StaffRole
 from brands.models.tenants import Brand, BrandHostname
 from brands.staff_login import invitations, mails
@@ -87,8 +86,8 @@ class NewBrand(ImageAdminMixin):
             options["form"] = type("NewBrandForm", (NewBrandMixin, self.form), {})
         form: Any = super().get_form(request, obj, change, **options)
         if not obj and "time_zone" in form.base_fields:
-            zones = sorted(available_timezones() - NO_PLACES)
-            form.base_fields["time_zone"].widget = SelectWidget(choices=[(zone, zone) for zone in zones])
+            zones = [(name, name) for name in time_zone_names()]
+            form.base_fields["time_zone"].widget = SelectWidget(choices=zones)
         return form
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:

@@ -25,7 +25,7 @@ from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin, within
-from portal.lists.live import is_id
+from portal.lists.ids import is_id
 from portal.saved_lists import queries, rows, schedules
 from portal.unfold import CheckboxesWidget, display
 

@@ -5,7 +5,7 @@ from typing import Any
 from brands.identity.roles import staff_roles
 from brands.models.people import StaffRole
 
-MOST = 3
+MAX_NAMES = 3
 
 
 def names(user: Any) -> list[str]:
@@ -15,9 +15,9 @@ def names(user: Any) -> list[str]:
     chosen = getattr(user, "chosen_brand_id", None)
     brand_ids = {it.brand_id for it in staff_roles(user) if chosen in {None, it.brand_id}}
     owners = StaffRole.objects.filter(brand__in=brand_ids, role=StaffRole.Role.OWNER, user__is_active=True)
-    rows = owners.exclude(user=user.pk).select_related("user").order_by("user__email")[:MOST]
-    return list(dict.fromkeys(full(row.user.get_full_name(), row.user.email) for row in rows))
+    rows = owners.exclude(user=user.pk).select_related("user").order_by("user__email")[:MAX_NAMES]
+    return list(dict.fromkeys(name_and_address(row.user.get_full_name(), row.user.email) for row in rows))
 
 
-def full(name: str, email: str) -> str:
+def name_and_address(name: str, email: str) -> str:
     return f"{name} ({email})" if name else email

@@ -15,9 +15,9 @@ from portal.shell import search_places
 from portal.shell.navigation import list_name, may_see, page_of
 from portal.shell.search_places import MEMBERS, may_adjust, place
 
-LONGEST = 200
+MAX_QUERY_LENGTH = 200
 # Fewer characters begin too many codes and addresses to read them in passing.
-SHORTEST = 3
+MIN_QUERY_LENGTH = 3
 MAX_PER_KIND = 5
 ROWS = {
     "authcodes.authcode": "qr_code_2",
@@ -31,7 +31,7 @@ ROWS = {
 def search(request: HttpRequest, typed: str) -> list[SearchResult]:
     """Rows first, because who types a code wants no page that is called alike. Nothing typed: what one may begin."""
     query = typed.strip()
-    if len(query) > LONGEST or not query.isprintable():
+    if len(query) > MAX_QUERY_LENGTH or not query.isprintable():
         return []
     if not query:
         return [result for result, _known_as in search_places.actions(request)]
@@ -70,7 +70,7 @@ def rows_of(request: HttpRequest, label: str, text: str) -> list[SearchResult]:
 
 def matches(request: HttpRequest, label: str, text: str) -> list[Any]:
     """One query, of a few rows."""
-    if len(text) < SHORTEST:
+    if len(text) < MIN_QUERY_LENGTH:
         return []
     page = page_of(label)
     rows = page.get_queryset(request)

@@ -1,5 +1,6 @@
 """Where the search box leads beside rows: pages, actions and sections of the guide, by the words they are known by."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from portal.guide import sections
 from portal.shell.navigation import address_of, list_name, lists, may_see, may_use_till, page_of
 
 MAX_PAGES, MAX_ACTIONS, MAX_SECTIONS = 8, 5, 5
+MAX_SHORT_TERM = 3  # letters
 MEMBERS = "loyalty.userpoints"
 # What people call a page, beside its name and its group's.
 SYNONYMS = {
@@ -56,22 +58,22 @@ MORE_TERMS = {  # what people call an action beside its name
 
 
 def matching(request: HttpRequest, typed: str) -> list[SearchResult]:
-    """Of which all typed words are somewhere in the words that it is known by."""
+    """Of which all typed words are in the words that it is known by."""
     terms = typed.casefold().split()
 
-    def matching(all_of_a_kind: Iterator[tuple[SearchResult, str]], most: int) -> list[SearchResult]:
-        return [result for result, known_as in all_of_a_kind if has_all(terms, known_as)][:most]
+    def first(places: Iterator[tuple[SearchResult, str]], most: int) -> list[SearchResult]:
+        return [result for result, known_as in places if has_all(terms, known_as)][:most]
 
-    return [
-        *matching(actions(request), MAX_ACTIONS),
-        *matching(pages(request), MAX_PAGES),
-        *matching(guide(), MAX_SECTIONS),
-    ]
+    return [*first(actions(request), MAX_ACTIONS), *first(pages(request), MAX_PAGES), *first(guide(), MAX_SECTIONS)]
 
 
 def has_all(terms: list[str], known_as: str) -> bool:
+    """Short terms begin a word (`ann` is not meant to find channels); longer ones may be anywhere in a compound."""
     text = known_as.casefold()
-    return all(term in text for term in terms)
+    return all(
+        term in text if len(term) > MAX_SHORT_TERM else re.search(rf"\b(?:ال)?{re.escape(term)}", text)
+        for term in terms
+    )
 
 
 def pages(request: HttpRequest) -> Iterator[tuple[SearchResult, str]]:

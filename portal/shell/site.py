@@ -161,7 +161,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
             raise Http404
         typed = request.GET.get("s", "")
         context = {
-            "typed": typed[: palette.LONGEST].strip(),
+            "typed": typed[: palette.MAX_QUERY_LENGTH].strip(),
             "results": palette.search(request, typed),
             "kinds": palette.kinds(request),
         }

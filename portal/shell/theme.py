@@ -47,7 +47,8 @@ PRIMARY: Shades = {
 FIELD: Shades = {"light": "#84939d", "dark": "#667883"}  # around what is filled in, on a light and on a dark page
 LIGHT_GROUNDS = (WHITE, BASE["50"], BASE["100"])
 DARK_GROUNDS = (BASE["800"], BASE["900"])
-USE = 1  # how the colours are used: another number where that changes, so that browsers ask for the style sheet again
+# How the colours are used: another number where that changes, so that browsers ask for the style sheet again.
+STYLE_VERSION = 1
 
 
 def base(_request: HttpRequest) -> dict[str, str]:
@@ -104,10 +105,10 @@ def tint(colour: str) -> str:
 
 def style(accent: str) -> str:
     """A style sheet that replaces the product's colours."""
-    return f"html:root{{{written(on_light(accent))}}}html.dark{{{written(on_dark(accent))}}}"
+    return f"html:root{{{to_css(on_light(accent))}}}html.dark{{{to_css(on_dark(accent))}}}"
 
 
-def written(shades: Shades) -> str:
+def to_css(shades: Shades) -> str:
     return ";".join(f"--color-primary-{weight}:{value}" for weight, value in shades.items())
 
 
@@ -115,8 +116,8 @@ def address(brand: Brand | None) -> str:
     """Of the style sheet of the brand that a page is of; empty for the product's colours."""
     if brand is None or not has_own_accent(brand):
         return ""
-    look = hashlib.sha256(f"{USE} {brand.colour_accent}".encode()).hexdigest()[:12]
-    return reverse("admin:brand_style", args=[brand.pk, look])
+    digest = hashlib.sha256(f"{STYLE_VERSION} {brand.colour_accent}".encode()).hexdigest()[:12]
+    return reverse("admin:brand_style", args=[brand.pk, digest])
 
 
 def has_own_accent(brand: Brand) -> bool:

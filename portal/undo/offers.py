@@ -18,14 +18,17 @@ from django.db import transaction
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.identity.roles import brand_scope
 from brands.models.audit import AuditLogEntry
 from brands.models.undo_offers import UndoOffer
 from core.errors import Invalid
 from portal.base.tenant_scope import staff_user
+from portal.lists.number_columns import format_number
 
 MINUTES = 10
+UNDONE_REASON = gettext_noop("Undone by the person who did it.")  # in histories
 TAG = "undo-"  # before the id of an offer in a message's tags
 
 Arguments = Mapping[str, Any]
@@ -84,7 +87,7 @@ def done_to_rows(
     request: HttpRequest, what: Any, kind: str, rows: Sequence[Any], describe: Callable[[list[Any]], Arguments]
 ) -> None:
     """Tell how many rows were changed; an offer to undo it is one brand's. `describe`: the arguments, of their ids."""
-    text, brands = f"{what}: {len(rows):,}", {row.brand_id for row in rows}
+    text, brands = f"{what}: {format_number(len(rows))}", {row.brand_id for row in rows}
     if len(brands) == 1:
         done(request, text, kind, brand_id=brands.pop(), arguments=describe([row.pk for row in rows]))
     else:
@@ -106,7 +109,7 @@ def take(request: HttpRequest, key: UUID) -> None:
             raise over()
         kind = kind_of(taken.kind)
         if taken.brand_id not in brand_scope(request.user, kind.verbs, kind.label):
-            raise Invalid(_("Nothing was undone: your role no longer allows it, or you look at another brand."))
+            raise Invalid(_("Nothing was undone: your role no longer allows it, or another brand is selected."))
         try:
             kind.act(request, taken)
         except (Http404, ObjectDoesNotExist, PermissionDenied):
@@ -122,7 +125,7 @@ def changed_since(offer: UndoOffer, pks: Iterable[int]) -> set[int]:
     return {int(row_id) for row_id in entries.values_list("row_id", flat=True)}
 
 
-def changed_meanwhile() -> Invalid:
+def changed_since_error() -> Invalid:
     return Invalid(_("Nothing was undone: somebody has changed it in the meantime."))
 
 

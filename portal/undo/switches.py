@@ -17,7 +17,7 @@ FIELD = "is_active"
 TAGS = "_undo_tags"  # on the request, from the save to its message
 
 
-class UndoesSwitch(TenantAdmin):
+class SwitchUndoMixin(TenantAdmin):
     """Part of a page of rows that have `is_active`; settings.UNDO_KINDS has a `switch-` of its label."""
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
@@ -53,7 +53,7 @@ def kind(label: str) -> UndoKind:
         rows = model._base_manager.select_for_update(no_key=True, of=("self",))  # noqa: SLF001 - Django's public API
         row: Any = rows.get(pk=offer.arguments["row"], brand=offer.brand_id)
         if getattr(row, FIELD) != offer.arguments[FIELD] or offers.changed_since(offer, [row.pk]):
-            raise offers.changed_meanwhile()
+            raise offers.changed_since_error()
         page.remember(request, [row])
         setattr(row, FIELD, not offer.arguments[FIELD])
         page.store(row, {FIELD})

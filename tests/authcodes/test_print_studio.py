@@ -225,7 +225,7 @@ def test_opened_layout_that_keeps_its_name_is_changed(client, brand, batch):
     assert (entry.action, list(entry.changes)) == ("Changed", ["parts"])
 
 
-def test_layout_that_a_colleague_changed_meanwhile_is_not_overwritten(client, brand, batch):
+def test_layout_that_a_colleague_changed_since_error_is_not_overwritten(client, brand, batch):
     layout = saved(brand)
     opened = f"{layout.pk}:{layouts.version_of(layout)}"
     send(client, batch, "save", layout_name="Jars", layout_from=opened, title_top="1")

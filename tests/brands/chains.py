@@ -6,7 +6,7 @@ from django.apps import apps
 from django.db.models import Model
 
 OWN_APPS = {"brands", "events", "jobs", "campaigns", "loyalty", "authcodes"}
-LONGEST = 4
+MAX_LENGTH = 4
 COMPARISONS = (
     "exact", "in", "gt", "gte", "lt", "lte", "range", "isnull", "startswith", "contains", "icontains", "regex",
 )  # fmt: skip
@@ -23,7 +23,7 @@ def steps(model: type[Model]) -> Iterator[tuple[str, type[Model]]]:
             yield field.name, field.related_model
 
 
-def chains(model: type[Model], longest: int = LONGEST) -> Iterator[tuple[str, type[Model]]]:
+def chains(model: type[Model], longest: int = MAX_LENGTH) -> Iterator[tuple[str, type[Model]]]:
     """Every chain of one to `longest` relations, with the model that it ends at."""
     level: Sequence[tuple[str, type[Model]]] = [("", model)]
     for _ in range(longest):

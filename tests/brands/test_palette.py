@@ -142,7 +142,7 @@ def test_sections_of_the_guide_are_found(brand: Brand) -> None:
 def test_nothing_found_says_what_the_search_knows(brand: Brand) -> None:
     answer = search(browser(staff(brand, role="printer")), "no such thing").content.decode()
 
-    assert "The search knows: Codes, Products, Batches" in answer
+    assert "You can search Codes, Products, Batches" in answer
     assert "Members" not in answer
 
 

@@ -197,7 +197,7 @@ def test_back_after_saving_says_that_it_was_saved(owner):
     owner.page.go_back()
 
     owner.reads("You have saved this form already.")
-    owner.button("Open it again").click()
+    owner.button("Reload").click()
     owner.page.wait_for_load_state()
     assert title_of(owner) == ""
     assert owner.page.get_by_text("saved this form already").count() == 0

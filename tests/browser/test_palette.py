@@ -16,7 +16,7 @@ def test_a_code_is_found_from_the_header(window, brand):
     manager = window("manager")
 
     open_with(manager, "no such thing")
-    manager.reads("Nothing found for “no such thing”", "The search knows: Codes, Members, Products")
+    manager.reads("Nothing found for “no such thing”", "You can search Codes, Members, Products")
     manager.page.get_by_role("combobox", name="Search").fill("")
     manager.page.get_by_role("combobox", name="Search").press_sequentially("NW-0004")
     manager.page.get_by_role("option", name="NW-0004").click()
@@ -34,7 +34,7 @@ def test_the_keyboard_chooses_and_screen_readers_follow(window, brand):
 
     page.keyboard.press("Control+k")
     box = page.get_by_role("combobox", name="Search")
-    owner.reads("Type what you look for, or begin one of these.")
+    owner.reads("Type to search, or choose an action.")
     assert box.evaluate("box => box === document.activeElement")
     assert owner.axe() == []
     page.keyboard.type("NW-000")

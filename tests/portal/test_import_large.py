@@ -252,7 +252,7 @@ def test_cancelled_half_way_nothing_is_written_and_it_can_be_confirmed_again(bra
     assert confirm(owner, LABEL, ticket_of(page)).status_code == 302
 
 
-def test_rows_that_changed_meanwhile_hold_the_import_up(brand, owner):
+def test_rows_that_changed_since_error_hold_the_import_up(brand, owner):
     factories.product(brand, sku="S007", title="Before")
     page = checked(owner, brand, lines(*numbered(9)))
     Product.objects.update(title="Somebody else's")

@@ -354,7 +354,7 @@ def test_a_ticket_ends_with_the_role_that_it_was_for(brand, owner, other):
     assert brand.name not in text(answer)
 
 
-def test_a_row_that_somebody_changed_meanwhile_holds_the_import_up(brand, owner):
+def test_a_row_that_somebody_changed_since_error_holds_the_import_up(brand, owner):
     factories.product(brand, sku="A", title="Before")
     ticket = ticket_of(preview(owner, LABEL, brand, "sku,title\nA,After\nB,New\n"))
     Product.objects.update(title="Somebody else's")

@@ -27,7 +27,7 @@ from brands.identity.roles import ADD
 from brands.models.tenants import Brand
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
-from portal.lists.live import is_id
+from portal.lists.ids import is_id
 
 TWICE = timedelta(minutes=2)  # in which the same batch again is the same click again
 MADE = "batch_made"  # by this very request

@@ -38,7 +38,8 @@ from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter
-from portal.lists.live import LiveAdmin, is_id
+from portal.lists.ids import is_id
+from portal.lists.live import LiveAdmin
 from portal.pages.jobs import job_context
 from portal.unfold import TextWidget, action, display
 

@@ -34,9 +34,9 @@ def order_of(offer: UndoOffer) -> CodeChangeRequest:
     """What takes it back, in the turn of the brand's codes. Raises DomainError where somebody changed some of them."""
     bulk_changes.take_turn(offer.brand_id, waits=False)
     if history.is_changed_since(UUID(offer.arguments["action"])):
-        raise offers.changed_meanwhile()
+        raise offers.changed_since_error()
     kind = OPPOSITES[Kind(offer.arguments["kind"])]
-    return CodeChangeRequest(kind, reason=gettext_noop("Undone by whoever did it."), keeps_points=True)
+    return CodeChangeRequest(kind, reason=offers.UNDONE_REASON, retains_points=True)
 
 
 def change_back(request: HttpRequest, offer: UndoOffer) -> None:

@@ -17,7 +17,7 @@ from brands.models.tenants import Brand
 from portal.lists.number_columns import format_number
 
 SCANS, PRINTS, REDEMPTIONS = "authcodes.scan", "authcodes.printrun", "loyalty.redemption"
-MOST = 5  # batches on the front page
+MAX_BATCHES = 5  # batches on the front page
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def mainly_prints(request: HttpRequest) -> bool:
     return bool(roles.brand_scope(request.user, ACT, PRINTS)) and not roles.brand_scope(request.user, VIEW, SCANS)
 
 
-def printable(request: HttpRequest, brands: Sequence[Brand], *, most: int = MOST) -> list[Printable]:
+def printable(request: HttpRequest, brands: Sequence[Brand], *, most: int = MAX_BATCHES) -> list[Printable]:
     """The newest batches that are generated, neither recalled nor expired, and this person's to print. One query."""
     within = roles.brand_scope(request.user, ACT, PRINTS)
     days = {brand.pk: timezone.now().astimezone(brand.zone).date() for brand in brands if brand.pk in within}

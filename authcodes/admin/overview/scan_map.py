@@ -17,7 +17,7 @@ WIDTH, HEIGHT = 1800.0, 705.0
 RATIO = WIDTH / HEIGHT
 MIN_SPAN = 200.0  # 40 degrees: the outlines are coarse
 MARGIN = 0.12
-LARGEST, SMALLEST = 0.034, 0.008  # radius, as a share of what is shown
+MAX_RADIUS, MIN_RADIUS = 0.034, 0.008  # as a share of what is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def drawn(places: Sequence[Top], *, place_link: Callable[[Top], str], scans_link
             f"{names.short(top.name)}: {number(top.scans)}",
             f"{x:.1f}",
             f"{y:.1f}",
-            f"{max(SMALLEST, LARGEST * sqrt(top.scans / most)) * width:.1f}",
+            f"{max(MIN_RADIUS, MAX_RADIUS * sqrt(top.scans / most)) * width:.1f}",
             place_link(top),
         )
         for top, x, y in spots

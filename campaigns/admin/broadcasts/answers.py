@@ -17,7 +17,7 @@ from brands.tenants import quotas
 from campaigns.broadcasts import audience
 from campaigns.broadcasts.audience import Audience
 from campaigns.broadcasts.figures import Figures
-from campaigns.broadcasts.texts import MAX_LENGTHS
+from campaigns.broadcasts.texts import MAX_CHARACTERS
 from campaigns.segments.ages import age_text as ago
 from core.numbers import grouped
 from loyalty.models.notifications import Channel, Language, Template
@@ -150,7 +150,7 @@ def draft(brand: Brand, texts: Mapping[str, Any], channels: Sequence[str], data:
     parts = texts[language]
     for part, text in parts.items():
         try:
-            placeholders.check(text[: MAX_LENGTHS[part] + 1], known=SLOTS)
+            placeholders.check(text[: MAX_CHARACTERS[part] + 1], known=SLOTS)
         except BadText as error:
             return {"draft": {"language": str(Language(language).label), "problem": str(error)}}
     result: dict[str, Any] = {"language": str(Language(language).label), "direction": catalogue.direction(language)}
@@ -159,7 +159,7 @@ def draft(brand: Brand, texts: Mapping[str, Any], channels: Sequence[str], data:
         if not is_chosen:
             continue
         text = broadcasts.message_text(texts, channel=channel, language=language)
-        cut = catalogue.MessageText(text.subject, text.body[: MAX_LENGTHS["body"]])
+        cut = catalogue.MessageText(text.subject, text.body[: MAX_CHARACTERS["body"]])
         composed = rendering.compose(rendering.sample(brand, Template.BROADCAST.value, channel, language), cut)
         result[key] = {"subject": composed.subject, "text": composed.text, "html": composed.html}
     return {"draft": result}

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.broadcasts import lifecycle, texts
-from campaigns.broadcasts.texts import MAX_LENGTHS, PARTS
+from campaigns.broadcasts.texts import MAX_CHARACTERS, PARTS
 from core.errors import Invalid
 from core.numbers import grouped
 from loyalty.models.notifications import Channel, Language
@@ -50,7 +50,7 @@ def text_field(part: str, label: Any, language: str, widget: forms.Widget) -> fo
     """One more letter than may be stored: what is too long is answered with the rule of all texts."""
     help_text = gettext_lazy("At most %(most)s characters.")
     field = forms.CharField(label=label, required=False, widget=widget, strip=False)
-    said: Any = lazy(lambda: str(help_text) % {"most": grouped(MAX_LENGTHS[part])}, str)
+    said: Any = lazy(lambda: str(help_text) % {"most": grouped(MAX_CHARACTERS[part])}, str)
     field.help_text = said() if language == Language.ENGLISH else ""
     return field
 

@@ -26,7 +26,7 @@ def turn_back(request: HttpRequest, offer: UndoOffer) -> None:
     page.remember(request, [campaign])
     is_as_left = campaign.brand_id == offer.brand_id and not offers.changed_since(offer, [campaign.pk])
     if not (is_as_left and lifecycle.act(campaign, name, at=timezone.now())):
-        raise offers.changed_meanwhile()
+        raise offers.changed_since_error()
     if problems := problems_of(campaign, step_before=campaign.step_by) if name == "resume" else {}:
         raise Invalid(" ".join(problems.values()))
     page.note(request, [campaign], gettext_noop("Undone"))

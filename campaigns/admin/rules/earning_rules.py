@@ -34,7 +34,7 @@ from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.importable import ImportingAdmin
 from portal.lists import local_time
 from portal.lists.filters import ValuesFilter
-from portal.lists.live import is_id
+from portal.lists.ids import is_id
 from portal.lists.number_columns import format_number
 from portal.unfold import ChoicesFilter, display
 

@@ -30,7 +30,7 @@ from loyalty.points import explanations
 ZERO = Decimal(0)
 FieldType = EventKindField.Type
 LATEST = 20
-MOST = Decimal(10) ** 9
+MAX_NUMBER = Decimal(10) ** 9
 
 
 def notes_on(rule: EarningRule) -> list[str]:
@@ -151,7 +151,7 @@ def _number(text: str) -> Decimal:
         result = Decimal(text) if text.isascii() else Decimal("NaN")
     except InvalidOperation:
         result = Decimal("NaN")
-    if not result.is_finite() or not ZERO <= result <= MOST:
+    if not result.is_finite() or not ZERO <= result <= MAX_NUMBER:
         raise Invalid(_("Write a number, such as 49.90."))
     return result
 

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.translation import gettext_noop
 
 from brands.identity.roles import CHANGE
 from brands.models.undo_offers import UndoOffer
@@ -17,10 +16,10 @@ from portal.undo.offers import UndoKind
 def turn_back(request: HttpRequest, offer: UndoOffer) -> None:
     rule = EarningRule.objects.select_for_update(no_key=True).get(pk=offer.arguments["rule"], brand=offer.brand_id)
     if offers.changed_since(offer, [rule.pk]):
-        raise offers.changed_meanwhile()
+        raise offers.changed_since_error()
     page: Any = admin.site.get_model_admin(EarningRule)
     name = rule_states.UNDONE_BY[offer.arguments["act"]]
-    page.move(request, rule.pk, name, reason=gettext_noop("Undone by whoever did it."))
+    page.move(request, rule.pk, name, reason=offers.UNDONE_REASON)
 
 
 RULE = UndoKind("campaigns.earningrule", CHANGE, turn_back)

@@ -31,7 +31,7 @@ from campaigns.models.campaigns import Campaign, Milestone
 from core import moments
 from core.forms.digits import AsciiDigits
 from core.translations import NAMES, TRANSLATION_LANGUAGES
-from portal.lists.live import is_id
+from portal.lists.ids import is_id
 from portal.unfold import CheckboxesWidget, NumberWidget, RadioWidget, SelectWidget, SwitchWidget, TextWidget
 
 MAX_CHOICES = 100  # products and batches that are offered; the campaign's own form finds any

@@ -32,7 +32,7 @@ from campaigns.progress import lifecycle
 from core.errors import DomainError
 from loyalty.models.rewards import Reward
 from portal.base.audit_mixin import audit_context
-from portal.lists.live import is_id
+from portal.lists.ids import is_id
 
 RULE, REWARD = "campaigns.earningrule", "loyalty.reward"
 MAX_BRANDS = 50  # that are offered by name

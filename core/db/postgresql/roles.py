@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-LONGEST = 63  # bytes of a name in PostgreSQL
+MAX_NAME_BYTES = 63  # bytes of a name in PostgreSQL
 APPLICATION, TENANT = "_app", "_tenant"
 
 
@@ -21,6 +21,6 @@ def tenant(settings: Mapping[str, Any]) -> str:
 def _prefix(settings: Mapping[str, Any]) -> str:
     """DATABASE_ROLES, or the database's name; of a long one its beginning and what tells it from others."""
     name = str(settings.get("ROLES") or settings["NAME"])
-    if len(name.encode()) <= LONGEST - len(TENANT):
+    if len(name.encode()) <= MAX_NAME_BYTES - len(TENANT):
         return name
     return f"{name.encode()[:40].decode(errors='ignore')}_{hashlib.sha256(name.encode()).hexdigest()[:12]}"

@@ -23,7 +23,7 @@ from loyalty.models.programme.member_notes import MAX_LENGTH, MemberNote
 from loyalty.points import accounts
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
-from portal.lists.live import is_id
+from portal.lists.ids import is_id
 from portal.undo import offers
 from portal.unfold import TextareaWidget
 

@@ -30,7 +30,7 @@ from portal.base.confirmation import ConfirmedAction, ReasonForm
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists import local_time
-from portal.lists.live import is_id
+from portal.lists.ids import is_id
 from portal.lists.number_columns import format_points
 from portal.timeline.sources import address_of
 from portal.undo import offers

@@ -14,7 +14,7 @@ from loyalty.models.rewards import Redemption
 from loyalty.rewards import cancellation
 from portal.base.audit_mixin import audit_context
 from portal.base.tenant_scope import staff_user
-from portal.undo.offers import UndoKind
+from portal.undo.offers import UNDONE_REASON, UndoKind
 
 
 def write_again(request: HttpRequest, offer: UndoOffer) -> None:
@@ -33,8 +33,7 @@ def make_good_again(request: HttpRequest, offer: UndoOffer) -> None:
         used_by=staff_user(request),
         used_request=offer.arguments["request"],
     )
-    reason = _("Undone by whoever did it.")
-    cancellation.undo_use(redemption=redemption, audit_context=audit_context(request, reason))
+    cancellation.undo_use(redemption=redemption, audit_context=audit_context(request, UNDONE_REASON))
 
 
 NOTE = UndoKind("loyalty.userpoints", VIEW, write_again)

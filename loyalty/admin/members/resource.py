@@ -44,7 +44,7 @@ COLUMNS = (
     "opening_balance",
     "opening_source",
 )
-LONGEST = {"email": 254, "first_name": 150, "last_name": 150, "external_id": 64, "phone": 40}
+MAX_LENGTHS = {"email": 254, "first_name": 150, "last_name": 150, "external_id": 64, "phone": 40}
 AMOUNT = re.compile(r"[0-9]{1,8}(\.[0-9]{1,2})?")
 SOURCE = re.compile(r"[a-z0-9-]{1,40}")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -235,8 +235,8 @@ def faults(cells: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, cell in cells.items():
         if CONTROL.search(cell):
             yield name, _("Remove the control characters, such as line breaks.")
-        elif len(cell) > LONGEST.get(name, len(cell)):
-            yield name, _("At most %(most)d characters.") % {"most": LONGEST[name]}
+        elif len(cell) > MAX_LENGTHS.get(name, len(cell)):
+            yield name, _("At most %(most)d characters.") % {"most": MAX_LENGTHS[name]}
         elif name in FAULTS and (cell or name == "email") and (message := FAULTS[name](cell)):
             yield name, message
 

@@ -31,7 +31,7 @@ def switch_back(request: HttpRequest, offer: UndoOffer) -> None:
     page.remember(request, rows)
     changed = blocking.set_status(accounts=rows, status=OPPOSITES[now], at=timezone.now())
     if not changed:
-        raise offers.changed_meanwhile()
+        raise offers.changed_since_error()
     page.note(request, changed, gettext_noop("Undone"))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from loyalty.models.notifications import Channel
 from loyalty.notifications import catalogue, placeholders, rendering
-from loyalty.notifications.catalogue import KINDS, LONGEST, MessageText
+from loyalty.notifications.catalogue import KINDS, MAX_LENGTHS, MessageText
 from loyalty.notifications.placeholders import BadText
 
 
@@ -21,7 +21,7 @@ def draft(*, brand: Any, template: str, channel: str, language: str, texts: Mess
         "ours": {"subject": ours.subject, "body": ours.body},
         "direction": catalogue.direction(language),
     }
-    longest = LONGEST[Channel(channel)]
+    longest = MAX_LENGTHS[Channel(channel)]
     try:
         for text, most in zip((texts.subject, texts.body), longest, strict=True):
             placeholders.check(text[: most + 1], known=KINDS[template].slots, needed=frozenset())

@@ -34,7 +34,7 @@ from loyalty.rewards import till as redemptions
 from loyalty.rewards.undo import may_undo_use, too_late, undo_since
 from portal.base.audit_mixin import audit_context
 from portal.base.tenant_scope import staff_user
-from portal.lists.live import is_id
+from portal.lists.ids import is_id
 from portal.shell import brand_switcher
 from portal.unfold import action
 from scanpage import assets

@@ -4,7 +4,7 @@
 //   data-job, data-progress           a panel of a job; its data-tell elements say how far it is. Once the job has ended,
 //                                     the part of the page that is named by data-renew around it is loaded again.
 const PAUSE = 1000;
-const LONGEST_PAUSE = 30000;
+const MAX_PAUSE = 30000;
 
 const visible = () =>
   new Promise((resolve) => {
@@ -22,17 +22,19 @@ export const follow = async (ask, pause = PAUSE) => {
       goesOn = await ask();
       wait = pause;
     } catch {
-      wait = Math.min(wait * 2, LONGEST_PAUSE);
+      wait = Math.min(wait * 2, MAX_PAUSE);
     }
   }
 };
 
-export const asked = async (address, ids = []) => {
-  const query = new URLSearchParams(ids.map((id) => ["id", id]));
-  const answer = await fetch(ids.length ? `${address}?${query}` : address, { redirect: "error" });
+export const asked = async (address, parameters = []) => {
+  const query = new URLSearchParams(parameters);
+  const answer = await fetch(parameters.length ? `${address}?${query}` : address, { redirect: "error" });
   if (!answer.ok) throw new Error(answer.statusText);
   return answer;
 };
+
+const ids = (texts) => [...new Set(texts)].map((id) => ["id", id]);
 
 // Loads parts of the page again; everything else on it, such as what somebody is typing, stays.
 export const renew = async (names) => {
@@ -60,10 +62,12 @@ const askOfRows = async () => {
   const shown = cells();
   for (const address of new Set(shown.map((cell) => cell.dataset.liveAddress))) {
     const own = () => cells().filter((cell) => cell.dataset.liveAddress === address);
-    const answer = await asked(address, [...new Set(own().map((cell) => cell.dataset.liveRow))]);
-    const rows = new Map((await answer.json()).rows.map((row) => [row.id, row]));
+    const columns = new Set(own().map((cell) => cell.dataset.liveColumn));
+    const rows = ids(own().map((cell) => cell.dataset.liveRow));
+    const answer = await asked(address, [...rows, ...[...columns].map((name) => ["column", name])]);
+    const answered = new Map((await answer.json()).rows.map((row) => [row.id, row]));
     for (const cell of own()) {
-      const html = rows.get(cell.dataset.liveRow)?.columns[cell.dataset.liveColumn];
+      const html = answered.get(cell.dataset.liveRow)?.columns[cell.dataset.liveColumn];
       if (html) replace(cell, html);
       else cell.removeAttribute("data-live-row"); // gone, or out of reach by now
     }
@@ -86,7 +90,7 @@ const show = (panel, job) => {
 
 const askOfJobs = async () => {
   const shown = panels();
-  const answer = await asked(shown[0].dataset.progress, [...new Set(shown.map((panel) => panel.dataset.job))]);
+  const answer = await asked(shown[0].dataset.progress, ids(shown.map((panel) => panel.dataset.job)));
   const jobs = new Map((await answer.json()).jobs.map((job) => [String(job.id), job]));
   for (const panel of shown) {
     const job = jobs.get(panel.dataset.job);

@@ -1,6 +1,6 @@
 // Messages of the server: said to screen readers, closed by hand, and away by themselves only where nothing can be done.
 "use strict";
-const SHORTEST_MS = 10_000;
+const MIN_MS = 10_000;
 const PER_LETTER_MS = 80;
 const SAID_AFTER_MS = 150; // a live region says what comes into it, once it is there itself
 const UNDO_MS = 10 * 60_000; // as long as the server lets it be undone
@@ -34,7 +34,7 @@ function watch(toast) {
   if (!["success", "info"].includes(toast.dataset.toast)) return;
 
   // Time runs only while somebody could read it: not in a hidden tab, not under the pointer or the keyboard.
-  let left = SHORTEST_MS + toast.innerText.length * PER_LETTER_MS;
+  let left = MIN_MS + toast.innerText.length * PER_LETTER_MS;
   const STEP = 500;
   const clock = setInterval(() => {
     const isHeld = document.hidden || toast.matches(":hover, :focus-within");

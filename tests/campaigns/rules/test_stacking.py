@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from campaigns.earning import limits, stacking
 from campaigns.earning.action_context import ActionContext, Item, ScanBase
 from campaigns.earning.limits import BEGINNING, Standing, Used
-from campaigns.earning.points import MOST
+from campaigns.earning.points import MAX_POINTS
 from campaigns.earning.stacking import Award, Rule
 from loyalty.points.explanations import Cut
 from loyalty.points.levels import Level
@@ -264,7 +264,7 @@ def test_whatever_the_rules_an_award_is_whole_bounded_and_explained(found, conte
     if award is None:
         assert not found
         return
-    assert 0 <= award.points <= MOST
+    assert 0 <= award.points <= MAX_POINTS
     assert sum(share.points for share in award.shares) == award.points
     assert all(share.points >= 0 for share in award.shares)
     by_id = {each.id: each for each in found}

@@ -167,7 +167,7 @@ def test_queue_is_filtered_by_state(client, batch):
     assert client.get(LIST, {"state": "nonsense"})["Location"].endswith("?e=1")
 
 
-def test_most_urgent_order_comes_first_and_those_without_a_day_last(client, batch):
+def test_most_urgent_print_comes_first_and_those_without_a_day_last(client, batch):
     found = [finished(start(batch)) for _ in range(3)]
     for run, days in zip(found, (None, 9, 2), strict=True):
         PrintRun.objects.filter(pk=run.pk).update(due_on=in_days(days) if days else None)

@@ -54,7 +54,7 @@ from portal.base.tenant_scope import staff_user
 from portal.lists.selection import filters_of
 
 Select = Callable[[Any], Selection]  # of the codes that a valid form asks for
-IGNORED_FIELDS = ("csrfmiddlewaretoken", "page_token", "again", "shown", "layout_from")  # which make no other print
+IGNORED_FIELDS = ("csrfmiddlewaretoken", "page_token", "again", "shown", "draft", "layout_from")  # of the same print
 
 
 class StudioAdmin(TenantAdmin):

@@ -320,7 +320,7 @@ const loadPreview = async () => {
   clearTimeout(waiting);
   const address = new URL(form.dataset.live, window.location.href);
   for (const [name, value] of new FormData(form)) {
-    if (!["csrfmiddlewaretoken", "page_token", "again", "shown"].includes(name)) address.searchParams.append(name, value);
+    if (!["csrfmiddlewaretoken", "page_token", "again", "shown", "draft"].includes(name)) address.searchParams.append(name, value);
   }
   request.abort();
   request = new AbortController();

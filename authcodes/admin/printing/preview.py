@@ -140,13 +140,13 @@ def digest_of(warnings: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(warnings).encode()).hexdigest()[:16] if warnings else ""
 
 
-def is_unseen(shown: str, context: dict[str, Any]) -> bool:
-    """Whether the page that sent `shown` had another number of codes, or not all that there is to think about.
+def is_unseen(displayed: str, context: dict[str, Any]) -> bool:
+    """Whether the page that sent `displayed` had another number of codes, or not all that there is to think about.
 
     Of few codes a page is trusted that sends nothing.
     """
     selection: Selection = context["selection"]
-    number, _colon, digest = shown.partition(":")
+    number, _colon, digest = displayed.partition(":")
     if not number and is_small(selection):
         return False
     is_another_list = selection.batch is None and number != str(selection.count)

@@ -155,7 +155,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
     def codes(self, batch: BatchRange) -> SafeString:
         """A line ends between the codes, not inside one."""
         return format_html(
-            '<span class="whitespace-nowrap">{}</span> … <span class="whitespace-nowrap">{}</span>',
+            '<span class="whitespace-nowrap">{}</span> <span class="whitespace-nowrap">… {}</span>',
             batch.first_code,
             batch.last_code,
         )

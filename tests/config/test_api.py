@@ -474,12 +474,14 @@ def send_chunked(body, *, terminated=True):
     return statuses[0], json.loads(b"".join(answer)), chunks.taken
 
 
+@pytest.mark.django_db  # the handler looks at the connections that a test before may have left
 def test_chunked_body_arrives():
     status, answer, _ = send_chunked(b'{"a": 1}')
 
     assert (status, answer) == (200, {"received": {"a": 1}})
 
 
+@pytest.mark.django_db  # the handler looks at the connections that a test before may have left
 def test_endless_chunked_body_is_too_long_and_not_read_on(settings):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
 
@@ -488,6 +490,7 @@ def test_endless_chunked_body_is_too_long_and_not_read_on(settings):
     assert (status, answer["error"], taken) == (413, "PAYLOAD_TOO_LARGE", 1001)
 
 
+@pytest.mark.django_db  # the handler looks at the connections that a test before may have left
 def test_body_without_an_end_is_not_waited_for():
     status, answer, taken = send_chunked(b'{"a": 1}', terminated=False)
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.files.base import ContentFile
+from django.db.models import Count
 from django.utils import timezone
 
 from authcodes.codes import batches
@@ -22,6 +23,7 @@ from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext, ScanLocation
 from brands.models.people import User
 from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
 from core.spreadsheets.report import Format
 from events.models import Event
 from jobs.models import Job
@@ -64,6 +66,7 @@ class Scene:
     member: int
     reward_code: str
     message: int
+    campaign: int
 
 
 def play(brand: Brand, owner: User) -> Scene:
@@ -95,7 +98,13 @@ def play(brand: Brand, owner: User) -> Scene:
         member=member.pk,
         reward_code=a_reward_is_taken(brand, member.user),
         message=a_webhook_is_called_twice(brand),
+        campaign=busiest_campaign(brand).pk,
     )
+
+
+def busiest_campaign(brand: Brand) -> Campaign:
+    counted = Campaign.objects.filter(brand=brand).annotate(members=Count("progress_rows"))
+    return counted.order_by("-members", "pk")[0]
 
 
 def a_reward_is_taken(brand: Brand, customer: User) -> str:

@@ -29,7 +29,7 @@ IMAGES = DOCS / "images"
 INSIDE = "--inside"  # the servers run already
 MAX_BYTES = 150_000
 FILLED = {
-    "batch-form": {"range_name": "Winter edition", "prefix": "WIN-", "quantity": "2500", "number_width": "6"},
+    "batch-form": {"range_name": "Winter edition"},
     "print": {"note": "Keep cool and dry"},
     "recall": {
         "recall_id": "AUR-RC-2",
@@ -154,6 +154,10 @@ def pictures(window: "Window", owner: dict[str, Any], scene: "Scene") -> Iterato
     yield "recall", f"authcodes/recall/add/?batch={scene.batch}"
     yield "job", f"jobs/job/{scene.export}/change/"
     yield "export", "authcodes/scan/export/?outcome__exact=success"
+    yield "member", f"loyalty/userpoints/{scene.member}/change/"
+    yield "campaign", f"campaigns/campaign/{scene.campaign}/page/"
+    yield "programme", "loyalty/pointsrollup/programme/"
+    yield "rule", "campaigns/earningrule/add/"
     yield "adjust", f"loyalty/userpoints/{scene.member}/adjust/"
     yield "erase", f"loyalty/userpoints/{scene.member}/erase/"
     yield "till", f"loyalty/redemption/till?code={scene.reward_code}"

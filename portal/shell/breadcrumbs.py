@@ -42,9 +42,11 @@ def _crumbs(request: HttpRequest, page_context: Any) -> Iterator[Crumb]:
         first = next((address_of(each) for each in pages if may_see(request, each)), "")
         yield Crumb(str(group), first)
     page = f"admin:{opts.app_label}_{opts.model_name}"
-    yield Crumb(list_name(label), reverse(f"{page}_changelist") if may_see(request, label) else "")
+    name = list_name(label)
+    yield Crumb(name, reverse(f"{page}_changelist") if may_see(request, label) else "")
     if row is not None:
         yield Crumb(str(row), reverse(f"{page}_change", args=[row.pk]))
     is_usual = "cl" in page_context or ("adminform" in page_context and row is not None)
-    if not is_usual and page_context.get("title"):
-        yield Crumb(str(page_context["title"]))
+    title = str(page_context.get("title") or "")
+    if not is_usual and title not in {"", name}:
+        yield Crumb(title)

@@ -14,7 +14,7 @@ from authcodes.admin.product_lookup import SOLD_ONLY
 from authcodes.admin.resources import ProductResource
 from authcodes.models.products import Product
 from brands.identity import roles
-from brands.identity.roles import ACT
+from brands.identity.roles import ACT, ADD
 from brands.tenants import pictures
 from brands.tenants.pictures import Drawn
 from loyalty.admin.ceiling import CeilingAdmin
@@ -49,7 +49,7 @@ class ProductAdmin(ExportingAdmin, ImportingAdmin, TranslationsAdmin, CeilingAdm
     list_display = ("title", "sku", "retail_price", "redeem_point_value", "is_active")
     list_filter = ("is_active",)
     search_fields = ("sku", "title")
-    actions_detail = ("print_codes",)
+    actions_detail = ("print_codes", "recall")
     fieldsets = (
         (
             None,
@@ -77,6 +77,17 @@ class ProductAdmin(ExportingAdmin, ImportingAdmin, TranslationsAdmin, CeilingAdm
     def print_codes(self, _request: HttpRequest, object_id: str) -> HttpResponse:
         """To the page that prints what the list of codes shows."""
         return redirect(f"{reverse('admin:authcodes_printrun_codes')}?product__id__exact={object_id}")
+
+    @action(description=gettext_lazy("Recall"), url_path="recall", icon="report", permissions=["recall"])
+    def recall(self, _request: HttpRequest, object_id: str) -> HttpResponse:
+        """To the page that says what a recall of all its batches changes."""
+        return redirect(f"{reverse('admin:authcodes_recall_add')}?what=product&product={object_id}")
+
+    def has_recall_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        if not is_id(str(object_id)):
+            return False
+        rows = self.get_queryset(request).filter(pk=object_id)
+        return roles.brand_scope(request.user, ADD, "authcodes.recall").of(rows, "brand").exists()
 
     def has_print_codes_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if not is_id(str(object_id)):

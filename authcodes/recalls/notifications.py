@@ -109,9 +109,7 @@ NOTIFICATION = JobKind(
 
 def scanned_by(its: Scope) -> list[int]:
     """The customers whom the brand knows and who scanned one of the codes, by id: each once."""
-    ours = Scan.objects.filter(
-        its.scans_condition(), CUSTOMER_IS_OURS, brand=its.brand, user__isnull=False
-    )
+    ours = Scan.objects.filter(its.scans_condition(), CUSTOMER_IS_OURS, brand=its.brand, user__isnull=False)
     return list(ours.order_by("user_id").values_list("user_id", flat=True).distinct())
 
 

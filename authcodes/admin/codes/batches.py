@@ -151,8 +151,8 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
         return self.live(batch, "state", self.badge_of(batch))
 
     def badge_of(self, batch: BatchRange) -> SafeString:
-        if hasattr(batch, "recall"):
-            return badge("danger", _("Recalled"))
+        if batch.recall_id:
+            return badge("danger", _("Recalled in part") if batch.is_recalled_in_part else _("Recalled"))
         if is_expired(batch):
             return badge("warning", _("Expired"))
         if not batch.quantity:
@@ -253,7 +253,7 @@ class BatchAdmin(ExportingAdmin, LiveAdmin, CeilingAdmin):
         """Where the batch is, how many of its codes are what, and what may be done with them."""
         result = figures.codes(brands=[batch.brand], filters=Filters(batch_id=batch.pk))
         deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
-        recall = getattr(batch, "recall", None)
+        recall = batch.recall
         stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined]
         return {
             "state": self.badge_of(batch),

@@ -29,7 +29,7 @@ from authcodes.codes.ranges import full_range, resolve_range
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode
 from authcodes.models.prints import Printer, PrintRun
-from authcodes.printing import checks, documents, runs, selection
+from authcodes.printing import checks, documents, posters, runs, selection
 from authcodes.printing.documents import LibrariesMissing
 from authcodes.printing.labels.presets import preset_for
 from authcodes.printing.labels.sheet_pdf import calibration
@@ -145,10 +145,12 @@ class PrintRunAdmin(TenantAdmin):
         return self.document(request, back, lambda: documents.cover_sheet(run), f"cover-sheet-{run.pk}.pdf")
 
     def warning(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """A recall's notice, for those who may see the recall."""
+        """A recall's poster in the language asked for, for those who may see the recall."""
         recall = self.admin_site.get_model_admin(Recall).get_object(request, str(pk))
         back = redirect("admin:authcodes_recall_change", recall.pk)
-        return self.document(request, back, lambda: documents.recall_notice(recall), f"recall-{recall.pk}.pdf")
+        language = posters.language_of(recall.brand_id, request.GET.get("language", ""))
+        name = f"recall-{recall.pk}-{language}.pdf"
+        return self.document(request, back, lambda: posters.as_pdf(posters.of_recall(recall), language), name)
 
     def document(self, request: HttpRequest, back: HttpResponse, made: Callable[[], bytes], name: str) -> HttpResponse:
         try:

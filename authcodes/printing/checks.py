@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from django.utils.translation import gettext as _
 
-from authcodes.models.codes import AuthCode
+from authcodes.models.codes import AuthCode, codes_recalled
 from authcodes.models.products import Product
 from authcodes.printing.labels import design, text_layout
 from authcodes.printing.labels.arranged import Arrangement
@@ -27,8 +27,8 @@ def check(selection: Selection, print_request: PrintRequest, *, thorough: bool =
     """Raises Invalid, naming the setting where it is one, for what cannot or must not be printed. If not `thorough`,
     the first code alone tells whether an own layout has room for its QR code.
     """
-    if selection.codes.filter(batch__recall__isnull=False).exists():
-        raise Invalid(_("Codes of a recalled batch are not printed. Withdraw the recall first."))
+    if selection.codes.filter(codes_recalled()).exists():
+        raise Invalid(_("Recalled codes are not printed. Choose other codes, or withdraw the recall first."))
     if print_request.is_labels:
         print_request.design().check()
         _check_label(selection, print_request)

@@ -415,7 +415,7 @@ def test_who_may_not_see_the_rows_is_not_told_of_them(brand: Brand, need: Any) -
 
 def test_a_recall_whose_customers_are_notified_needs_nobody(brand: Brand) -> None:
     unreached_recall(brand)
-    recall = brand.batches.get().recall
+    recall = brand.recalls.get()
     Job.objects.create(brand=brand, kind="notify-recall", title="Notify", parameters={"recall": recall.pk})
 
     assert alerts(home(brand)) == []

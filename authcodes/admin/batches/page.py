@@ -101,7 +101,7 @@ class BatchPages(TenantAdmin):
 
     def figures_of(self, request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
         """Where the batch is, what its codes are, and what may be done with them."""
-        recall = getattr(batch, "recall", None)
+        recall = batch.recall
         stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined] # get_queryset says so
         deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
         spans = {"printed": printed(batch), "delivered": delivered(batch)}

@@ -15,7 +15,7 @@ from core.translations import TranslationsField
 
 
 class Recall(models.Model):
-    """Codes called back: whoever scans one of them is told so. Its batches say which of their codes it has."""
+    """Codes called back: whoever scans one of them is warned. Its batches say which of their codes it has."""
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="recalls", verbose_name=_("brand"))
     recall_id = models.CharField(

@@ -48,9 +48,9 @@ def of_recall(recall: Recall) -> Poster:
     return Poster(recall.brand, recall, rows)
 
 
-def language_of(brand_id: int, asked: str = "") -> str:
+def language_of(brand_id: int, requested: str = "") -> str:
     """The one that somebody asks for, else the brand's own."""
-    return asked if asked in Language.values else delivery.settings_of(brand_id).language
+    return requested if requested in Language.values else delivery.settings_of(brand_id).language
 
 
 def as_pdf(poster: Poster, language: str) -> bytes:

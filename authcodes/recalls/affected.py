@@ -79,7 +79,7 @@ def start(kind: JobKind, title: str, recall: Recall, file_format: Format, by: Us
 def recall_of(run: runner.Run) -> Recall:
     """Raises Invalid where it was withdrawn."""
     rows = Recall.objects.select_related("brand").filter(brand=run.job.brand)
-    recall = rows.filter(pk=run.parameters.get("recall")).first()
+    recall = rows.filter(pk=run.parameters.get("recall", 0)).first()
     if recall is None:
         message = _("This recall has been withdrawn.")
         raise Invalid(message)

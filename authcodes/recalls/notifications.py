@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -38,7 +39,7 @@ class Progress:
 
 
 def start(*, recall: Recall, by: User | None) -> Job:
-    """Have a worker tell the customers, in the caller's transaction. Who was told already is left out."""
+    """Have a worker tell the customers, in the caller's transaction. Who was notified already is left out."""
     return queue.start(
         brand=recall.brand,
         kind=NOTIFICATION.name,
@@ -51,23 +52,25 @@ def start(*, recall: Recall, by: User | None) -> Job:
 def start_reminder(*, recall: Recall, by: User | None, at: datetime) -> Job:
     """Have a worker write once more to those who were notified and have not acknowledged it, once a day at most.
 
-    Call in a transaction. Raises Invalid where that was done today, by the brand's clock.
+    Raises Invalid where that was done today, by the brand's clock.
     """
-    Recall.objects.select_for_update(of=("self",), no_key=True).get(pk=recall.pk)
     day = at.astimezone(recall.brand.zone).date().isoformat()
-    if reminders_of(recall).filter(parameters__reminder=day).exists():
-        raise Invalid(_("Customers have been reminded today. The next reminder is possible tomorrow."))
-    return queue.start(
-        brand=recall.brand,
-        kind=NOTIFICATION.name,
-        title=gettext_noop("Remind customers of recall %(recall)s") % {"recall": recall.recall_id},
-        parameters={"recall": recall.pk, "reminder": day},
-        by=by,
-    )
+    with transaction.atomic():
+        if not Recall.objects.select_for_update(of=("self",), no_key=True).filter(pk=recall.pk):
+            raise Invalid(_("This recall has been withdrawn."))
+        if reminders_of(recall).filter(parameters__reminder=day).exists():
+            raise Invalid(_("Customers have been reminded today. The next reminder is possible tomorrow."))
+        return queue.start(
+            brand=recall.brand,
+            kind=NOTIFICATION.name,
+            title=gettext_noop("Remind customers of recall %(recall)s") % {"recall": recall.recall_id},
+            parameters={"recall": recall.pk, "reminder": day},
+            by=by,
+        )
 
 
 def run(run: runner.Run) -> None:
-    """The job's handler. Started again after a crash it goes on where it was: nobody is told twice."""
+    """The job's handler. Started again after a crash it goes on where it was: nobody is notified twice."""
     result = Recall.objects.select_related("brand")
     recall = result.filter(pk=run.parameters["recall"], brand=run.job.brand).first()
     if recall is None:
@@ -114,7 +117,7 @@ def scanned_by(its: Scope) -> list[int]:
 
 
 def to_notify(recall: Recall, its: Scope) -> list[int]:
-    """Those of them who were not told of the recall yet; of one that is not stored, all."""
+    """Those of them who were not notified of the recall yet; of one that is not stored, all."""
     known = set(batching.notified_users(brand_id=its.brand.pk, key=key_of(recall))) if recall.pk else set()
     return [each for each in scanned_by(its) if each not in known]
 

@@ -50,12 +50,12 @@ class Preview:
 
 
 def of(recall: Recall, its: Scope) -> Preview:
-    """`recall` need not be stored. Counts customers who were not told yet."""
+    """`recall` need not be stored. Counts customers who were not notified yet."""
     customers = notifications.to_notify(recall, its)
-    return shown(recall, its, customers=len(customers), channels=reached(its.brand, customers))
+    return counted(recall, its, customers=len(customers), channels=reached(its.brand, customers))
 
 
-def shown(recall: Recall, its: Scope, *, customers: int, channels: list[AffectedScope]) -> Preview:
+def counted(recall: Recall, its: Scope, *, customers: int, channels: list[AffectedScope]) -> Preview:
     """Of customers who are counted already."""
     brand, values = its.brand, notifications.notification_of(recall, its).values
     own = delivery.settings_of(brand.pk).language

@@ -20,7 +20,7 @@ from loyalty.integrations import webhook_events
 from loyalty.models.webhooks import WebhookType
 
 Kind = CodeChange.Kind
-NAMED_AT_MOST = 5  # batches that stand for many in a message
+MAX_NAMED = 5  # batches that stand for many in a message
 
 
 def recall_batch(
@@ -50,7 +50,7 @@ def recall(
     with transaction.atomic():
         locked = lock([part.batch.pk for part in its.parts])
         if len(locked) < len(its.parts):
-            raise BatchRejected(_("Some of these batches do not exist any more."), details={"field": "batch"})
+            raise BatchRejected(_("Some of these batches no longer exist."), details={"field": "batch"})
         taken = [batch for batch in locked if batch.recall_id is not None]
         if taken:
             raise BatchRejected(taken_text(taken), details={"field": "batch"})
@@ -81,8 +81,8 @@ def taken_text(taken: Sequence[BatchRange]) -> str:
     """Which batches are recalled already, and by what."""
     if len(taken) == 1:
         return _("This batch is already recalled (%(recall)s).") % {"recall": taken[0].recall}
-    named = ", ".join(f"{batch.range_name} ({batch.recall})" for batch in taken[:NAMED_AT_MOST])
-    more = " …" if len(taken) > NAMED_AT_MOST else ""
+    named = ", ".join(f"{batch.range_name} ({batch.recall})" for batch in taken[:MAX_NAMED])
+    more = " …" if len(taken) > MAX_NAMED else ""
     return _("Some batches are already recalled: %(batches)s. Nothing was recalled.") % {"batches": named + more}
 
 

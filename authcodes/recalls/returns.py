@@ -14,7 +14,7 @@ from authcodes.models.recalls import RecallReturn
 from brands.identity.user_mentions import Mentions, without
 from brands.models.people import User
 
-MAX_SHOWN = 20
+MAX_LINES = 20
 # The trigger lets a note change while the transaction says that it erases a person, and nothing else ever.
 ERASING = "SELECT set_config('codes.erasing', %s, true)"
 
@@ -73,7 +73,7 @@ def pieces_of(recall: Recall) -> int:
 
 def of(recall: Recall) -> Returns:
     """Two queries."""
-    lines = RecallReturn.objects.filter(recall=recall).select_related("entered_by").order_by("-id")[:MAX_SHOWN]
+    lines = RecallReturn.objects.filter(recall=recall).select_related("entered_by").order_by("-id")[:MAX_LINES]
     return Returns(pieces_of(recall), list(lines))
 
 

@@ -64,8 +64,8 @@ class Scope:
     @property
     def products(self) -> list[Product]:
         """Those that its batches are of, each once."""
-        found = {part.batch.product_id: part.batch.product for part in self.parts if part.batch.product}
-        return [found[key] for key in sorted(found)]
+        products = {product.pk: product for part in self.parts if (product := part.batch.product)}
+        return [products[key] for key in sorted(products)]
 
     @property
     def title(self) -> str:

@@ -116,7 +116,7 @@ class CodeSnapshot:
         return {"id": str(self.product_id), "name": self.title, "sku": self.sku, **picture}
 
     def recall(self) -> dict[str, Any]:
-        """The recall as customers are told it, in the language of the answer."""
+        """The recall as customers read it, in the language of the answer."""
         message = self.recall_message or ""
         if self.recall_texts and self.recall_texts != "{}":
             message = text_of(json.loads(self.recall_texts), "message", message, languages.decide())

@@ -24,7 +24,7 @@ from events.models import Event
 from loyalty.models.notifications import Notification, NotificationSettings, Template
 
 SEND, SEND_BROADCAST = "send-notice", "send-broadcast"
-# Between the key of what customers were told and the day on which they were told again. It stands for the same.
+# Between the key of a notification and the day on which customers got it again. It stands for the same.
 REMINDER = ":reminder:"
 KINDS = uuid.UUID("7d3f6f3e-5a0c-4a57-9f29-4a1c4c9f3b11")
 

@@ -20,8 +20,8 @@ class Figures:
     acknowledged: int
 
 
-def told(*, brand_id: int, key: str) -> QuerySet[Notification]:
-    """Who was told of it, one row each: `reached` by it or a reminder of it, `waiting` while a channel still tries."""
+def notified(*, brand_id: int, key: str) -> QuerySet[Notification]:
+    """One row for each customer: `reached` by it or a reminder of it, `waiting` while a channel still tries."""
     deliveries = NotificationDelivery.objects.filter(notification=OuterRef("pk"))
     reminded = NotificationDelivery.objects.filter(
         user=OuterRef("user"),
@@ -40,7 +40,7 @@ UNREACHED = Q(reached=False, waiting=False, closed_at__isnull=False)
 
 def of(*, brand_id: int, key: str) -> Figures:
     """One query."""
-    counts = told(brand_id=brand_id, key=key).aggregate(
+    counts = notified(brand_id=brand_id, key=key).aggregate(
         notified=Count("pk"),
         delivered=Count("pk", filter=Q(reached=True)),
         failed=Count("pk", filter=UNREACHED),
@@ -51,11 +51,11 @@ def of(*, brand_id: int, key: str) -> Figures:
 
 def unreached(*, brand_id: int, key: str) -> QuerySet[Notification]:
     """Those whom no channel reached, and who have not said that they know."""
-    rows = told(brand_id=brand_id, key=key).filter(UNREACHED, acknowledged_at__isnull=True)
+    rows = notified(brand_id=brand_id, key=key).filter(UNREACHED, acknowledged_at__isnull=True)
     return rows.select_related("user").order_by("pk")
 
 
 def not_acknowledged(*, brand_id: int, key: str) -> list[int]:
-    """The customers who were told and have not confirmed it, by id."""
+    """The customers who were notified and have not confirmed it, by id."""
     rows = Notification.objects.filter(brand_id=brand_id, key=key, acknowledged_at__isnull=True)
     return list(rows.order_by("user_id").values_list("user_id", flat=True))

@@ -132,7 +132,7 @@ def test_points_are_adjusted_of_whom_the_name_means(typed: str, brand: Brand) ->
 def test_sections_of_the_guide_are_found(brand: Brand) -> None:
     [result] = [
         each
-        for each in search(browser(staff(brand, role="printer")), "call a batch back").context["results"]
+        for each in search(browser(staff(brand, role="printer")), "recall products").context["results"]
         if each.title == "Recall products"
     ]
 

@@ -1,6 +1,6 @@
 """The strip of a batch's page: its codes from the first to the last as lanes, one above the other, and as a table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,10 +83,11 @@ class States:
         return number
 
 
-def strip_of(
-    batch: BatchRange, span: Span, *, printed: Sequence[Span], delivered: Sequence[Span], is_part: bool
-) -> Strip:
-    """Of a stretch of a batch with numbers; `is_part`: the batch has more codes. One statement."""
+def strip_of(batch: BatchRange, span: Span, spans: Mapping[str, Sequence[Span]], *, is_part: bool) -> Strip:
+    """Of a code range of a batch with numbers; `is_part`: the batch has more codes. One statement.
+
+    `spans`: which are "printed" and "delivered", and "recalled" where that is a part of the batch.
+    """
     sampled = sample(batch, span)
     numbering = numbering_of(batch)
     assigned, scanned, deactivated = (
@@ -94,7 +95,7 @@ def strip_of(
         States("scanned", _("Scanned")),
         States("deactivated", _("Deactivated")),
     )
-    inner = {"printed": inside(printed, span), "delivered": inside(delivered, span)}
+    inner = {name: inside(each, span) for name, each in spans.items()}
     drawn: list[tuple[str, str, tuple[Box, ...]]] = [
         (assigned.name, str(assigned.title), part_boxes(sampled, assigned)),
         ("printed", _("Printed"), span_boxes(inner["printed"], span, _("Printed"))),
@@ -102,6 +103,8 @@ def strip_of(
         (scanned.name, str(scanned.title), part_boxes(sampled, scanned)),
         (deactivated.name, str(deactivated.title), part_boxes(sampled, deactivated)),
     ]
+    if "recalled" in inner:
+        drawn.append(("recalled", _("Recalled"), span_boxes(inner["recalled"], span, _("Recalled"))))
     return Strip(
         lanes=tuple(
             Lane(name, title, place * (LANE_HEIGHT + LANE_GAP), boxes)
@@ -172,9 +175,11 @@ def rows_of(
         assigned, scanned, deactivated = (
             percent_text(sum(each.of(part) for part in parts) / read) if read else "-" for each in states
         )
-        printed, delivered = (
-            f"{share(size_of(inside(inner[name], bounds)), bounds.size):g} %" for name in ("printed", "delivered")
+        printed, delivered, *recalled = (
+            f"{share(size_of(inside(inner[name], bounds)), bounds.size):g} %"
+            for name in ("printed", "delivered", "recalled")
+            if name in inner
         )
-        cells = (assigned, printed, delivered, scanned, deactivated)
+        cells = (assigned, printed, delivered, scanned, deactivated, *recalled)
         rows.append(Row(numbering.code(first), numbering.code(last), cells))
     return tuple(rows)

@@ -17,37 +17,37 @@ from loyalty.notifications import catalogue
 PHONE = "admin/authcodes/recall/phone.html"
 
 
-def poster_of(words: Recall, its: Scope) -> Poster:
-    return Poster(its.brand, words, [PosterRow(part.batch, *part.ends) for part in its.parts])
+def poster_of(recall: Recall, its: Scope) -> Poster:
+    return Poster(its.brand, recall, [PosterRow(part.batch, *part.ends) for part in its.parts])
 
 
-def drawings(words: Recall, its: Scope) -> list[dict[str, Any]]:
+def drawings(recall: Recall, its: Scope) -> list[dict[str, Any]]:
     """In each language the poster, and what a scan shows; the brand's own language first."""
     own = posters.language_of(its.brand.pk)
-    poster = poster_of(words, its)
+    poster = poster_of(recall, its)
     return [
         {
             "language": each.value,
             "label": str(each.label),
             "poster": posters.as_html(poster, each.value),
-            "phone": phone(words, its, each.value),
+            "phone": phone(recall, its, each.value),
         }
         for each in sorted(Language, key=lambda each: each.value != own)
     ]
 
 
-def phone(words: Recall, its: Scope, language: str) -> str:
+def phone(recall: Recall, its: Scope, language: str) -> str:
     """The page behind one of the codes, in the words of that page."""
     product = its.products[0] if its.products else None
     name = text_of(product.translations, "title", product.title, language) if product else ""
-    message = text_of(words.translations, "message", words.message, language)
-    recall = {"id": words.recall_id, "contact": words.contact, "message": message}
+    message = text_of(recall.translations, "message", recall.message, language)
+    recall_context = {"id": recall.recall_id, "contact": recall.contact, "message": message}
     context = {
         "brand": its.brand,
         "language": language,
         "direction": catalogue.direction(language),
-        "scan": {"recall": recall, "product": {"name": name} if product else None},
-        "contact_link": contacts.link(words.contact),
+        "scan": {"recall": recall_context, "product": {"name": name} if product else None},
+        "contact_link": contacts.link(recall.contact),
     }
     with translation.override(language):
         return render_to_string(PHONE, context)

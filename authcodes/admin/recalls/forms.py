@@ -1,5 +1,6 @@
 """Forms of recalls: what is called back, and with which words. Nothing is sent that nobody has looked at."""
 
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,6 +28,7 @@ from portal.base.forms import Lookup
 from portal.lists.ids import is_id
 from portal.unfold import NumberWidget, RadioWidget, SwitchWidget, TextareaWidget, TextWidget
 
+SEPARATORS = re.compile(r"[\s.,'\u2019\u066c]")  # between thousands, in some language
 SEND_TEST = "send_test"  # the button that mails staff what customers would get, in the language that is its value
 PRODUCT, BATCHES, RANGE = "product", "batches", "range"
 WHAT = [
@@ -124,14 +126,14 @@ class WhatForm(AsciiDigits, forms.Form):
 
     def _of_batches(self, cleaned: Mapping[str, Any]) -> Scope:
         chosen = list(cleaned.get("batches") or ())
-        self._refuse_recalled(chosen, "batches")
+        self._reject_recalled(chosen, "batches")
         return scope.of_batches(chosen)
 
     def _of_range(self, cleaned: Mapping[str, Any]) -> Scope:
         batch, first, last = cleaned.get("batch"), cleaned.get("first", "").strip(), cleaned.get("last", "").strip()
         if batch is None:
             raise BatchRejected(_("Choose the batch whose codes to recall."), details={"field": "batch"})
-        self._refuse_recalled([batch], "batch")
+        self._reject_recalled([batch], "batch")
         if not first and not last and self.data.get("what") != RANGE:  # a link that names the batch alone
             return scope.of_batches([batch])
         for name, text in (("first", first), ("last", last)):
@@ -139,7 +141,7 @@ class WhatForm(AsciiDigits, forms.Form):
                 raise BatchRejected(_("Enter the first and the last code to recall."), details={"field": name})
         return scope.of_range(batch=batch, first=first, last=last)
 
-    def _refuse_recalled(self, batches: Sequence[BatchRange], field: str) -> None:
+    def _reject_recalled(self, batches: Sequence[BatchRange], field: str) -> None:
         taken = [batch for batch in batches if batch.recall_id]
         if taken:
             self.left_out = taken
@@ -152,7 +154,7 @@ TRANSLATED = {f"message_{language}": NAMES[language] for language in TRANSLATION
 LENGTHS = {"recall_id": 64, "contact": 200, "message": 5000, **dict.fromkeys(TRANSLATED, 5000)}
 
 
-def words_of(its: Scope, sent: Mapping[str, str]) -> Recall:
+def unsaved_recall(its: Scope, sent: Mapping[str, str]) -> Recall:
     """A recall with these words, stored nowhere; what is too long is cut."""
     texts = {name: sent.get(name, "").strip()[:length] for name, length in LENGTHS.items()}
     translations = {
@@ -183,7 +185,7 @@ def unconfirmed(preview: Preview, data: Mapping[str, Any]) -> str:
         return ""
     if preview.fingerprint != data.get("previewed"):
         return _("Check the preview, then enter the number of customers.")
-    if data.get("confirmation", "").strip().replace(",", "") != str(preview.customers):
+    if SEPARATORS.sub("", data.get("confirmation", "")) != str(preview.customers):
         return _("Type %(customers)d to send it to that many customers.") % {"customers": preview.customers}
     return ""
 
@@ -233,7 +235,7 @@ class ReturnForm(AsciiDigits, forms.Form):
     form_id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
 
 
-class WordsForm(AsciiDigits, forms.ModelForm):  # type: ignore[type-arg] # generic in the stubs alone
+class MessageForm(AsciiDigits, forms.ModelForm):  # type: ignore[type-arg] # generic in the stubs alone
     """The words of a recall of `its`, what they look like to customers, and the number that confirms them."""
 
     notify_customers = forms.BooleanField(
@@ -267,15 +269,15 @@ class WordsForm(AsciiDigits, forms.ModelForm):  # type: ignore[type-arg] # gener
         for name, label in TRANSLATED.items():
             self.fields[name] = message_field(label, name.rpartition("_")[2])
         # Counted once for a page, whatever is asked of it.
-        self.preview: Preview = recall_preview.of(self.words(), its)
+        self.preview: Preview = recall_preview.of(self.unsaved(), its)
         self.initial["previewed"] = self.preview.fingerprint
         if not self.preview.customers:
             self.fields["confirmation"].widget = forms.HiddenInput()
 
-    def words(self) -> Recall:
+    def unsaved(self) -> Recall:
         """As they are typed so far, stored nowhere."""
         texts = {name: str(self[name].value() or "") for name in ("recall_id", "contact", "message", *TRANSLATED)}
-        return words_of(self.its, texts)
+        return unsaved_recall(self.its, texts)
 
     @property
     def translation_fields(self) -> list[forms.BoundField]:

@@ -182,10 +182,10 @@ class RecallAdmin(RecallWizard):
     def address(self, name: str, recall: Recall) -> str:
         return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])
 
-    # --- Who is told
+    # --- Who is notified
 
     def notify_customers(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Tell those who were not told yet: all of them, or those who came to be known since. First it shows how."""
+        """Notify those who were not yet: all of them, or those who came to be known since. First it shows how."""
         recall = self.acted_on(request, pk)
         preview = recall_preview.of(recall, scope.of_recall(recall))
         form = RecallMailForm(request.POST if request.method == "POST" else None)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Q
-from django.http import QueryDict
 
 from authcodes.admin.overview import scan_map
 from authcodes.admin.overview.scan_map import ScanMap
@@ -39,7 +38,7 @@ class RecallSummary:
 
     @property
     def map(self) -> ScanMap:
-        return scan_map.drawn(self.places, data=QueryDict(), scans_link=lambda _top: None)
+        return scan_map.drawn(self.places, place_link=lambda _top: "", scans_link=lambda _top: None)
 
 
 def of_scope(its: Scope) -> RecallSummary:
@@ -68,6 +67,6 @@ def batches_of(product: Product) -> Q:
 
 def mixed(its: Scope, product: Product) -> list[str]:
     """The batches, by name, that have codes of other products too."""
-    others = AuthCode.objects.filter(batch__in=its.whole_ids, product__isnull=False).exclude(product=product)
-    names = others.order_by().values_list("batch__range_name", flat=True).distinct()
+    other_codes = AuthCode.objects.filter(batch__in=its.whole_ids, product__isnull=False).exclude(product=product)
+    names = other_codes.order_by().values_list("batch__range_name", flat=True).distinct()
     return sorted(names)[:MAX_NAMED]

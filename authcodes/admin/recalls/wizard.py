@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from authcodes.admin.recalls import drawings, summary
-from authcodes.admin.recalls.forms import SEND_TEST, WhatForm, WordsForm, language_named, words_of
+from authcodes.admin.recalls.forms import SEND_TEST, MessageForm, WhatForm, language_named, unsaved_recall
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.products import Product
@@ -35,7 +35,8 @@ from portal.base.tenant_admin import page_of
 from portal.base.tenant_scope import staff_user
 from portal.lists.live import LiveAdmin
 
-ASKED = ("what", "product", "batches", "batch", "first", "last")
+MAX_DIGITS = 12
+QUERY_FIELDS = ("what", "product", "batches", "batch", "first", "last")
 
 
 class RecallWizard(LiveAdmin):
@@ -65,14 +66,14 @@ class RecallWizard(LiveAdmin):
                 text = _("Nothing has been recalled yet. Choose what to recall first.")
                 self.message_user(request, text, messages.ERROR)
             return self.page(request, "admin/authcodes/recall/what.html", {"form": what, "chosen": what.what_chosen})
-        form = WordsForm(request.POST if request.method == "POST" else None, its=what.scope)
+        form = MessageForm(request.POST if request.method == "POST" else None, its=what.scope)
         if request.method == "POST" and SEND_TEST in request.POST:
             self.send_test(request, form)
         elif request.method == "POST" and form.is_valid():
             response = self.recalled(request, form, what.scope)
             if response is not None:
                 return response
-        return self.words_page(request, what, form)
+        return self.message_page(request, what, form)
 
     # --- Step 1: what
 
@@ -81,7 +82,7 @@ class RecallWizard(LiveAdmin):
         within = self.brand_scope(request, ADD)
         batches = self.admin_site.get_model_admin(BatchRange).choices(request, within)
         return WhatForm(
-            chosen(request.GET) if set(ASKED) & set(request.GET) else None,
+            chosen(request.GET) if set(QUERY_FIELDS) & set(request.GET) else None,
             products=self.admin_site.get_model_admin(Product).choices(request, within),
             batches=batches.select_related("brand", "product", "recall"),
             admin_site=self.admin_site,
@@ -89,7 +90,7 @@ class RecallWizard(LiveAdmin):
 
     # --- Step 2: words, and step 3: the number
 
-    def words_page(self, request: HttpRequest, what: WhatForm, form: WordsForm) -> HttpResponse:
+    def message_page(self, request: HttpRequest, what: WhatForm, form: MessageForm) -> HttpResponse:
         assert what.scope is not None  # noqa: S101 - the caller asked
         query = chosen(request.GET).urlencode()
         context = {
@@ -97,7 +98,7 @@ class RecallWizard(LiveAdmin):
             "what": what,
             "facts": summary.of_scope(what.scope),
             "preview": form.preview,
-            "drawings": drawings.drawings(form.words(), what.scope),
+            "drawings": drawings.drawings(form.unsaved(), what.scope),
             "test_address": staff_user(request).email,
             "preview_address": f"{reverse('admin:authcodes_recall_preview')}?{query}",
             "poster_address": f"{reverse('admin:authcodes_recall_poster')}?{query}",
@@ -109,36 +110,33 @@ class RecallWizard(LiveAdmin):
         shared = {**self.admin_site.each_context(request), "opts": self.opts, "title": _("New recall")}
         return TemplateResponse(request, template, {**shared, **context}).render()
 
-    def asked(self, request: HttpRequest) -> tuple[Scope, Recall]:
+    def requested(self, request: HttpRequest) -> tuple[Scope, Recall]:
         """What is called back, and the words as they are typed so far. Raises PermissionDenied or BatchRejected."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         what = self.what_form(request)
         if not what.is_valid() or what.scope is None:
             raise BatchRejected(_("Nothing has been recalled yet. Choose what to recall first."))
-        return what.scope, words_of(what.scope, request.POST.dict())
+        return what.scope, unsaved_recall(what.scope, request.POST.dict())
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         """What customers would get, while the words are typed. Nobody is counted again: the page says who."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            its, words = self.asked(request)
+            its, recall = self.requested(request)
         except BatchRejected as error:
             return HttpResponse(error.message, status=409, content_type="text/plain; charset=utf-8")
         known = recall_preview.AffectedScope
         reached = [
-            known(channel.value, str(channel.label), int(request.POST[f"by_{channel.value}"]))
+            known(channel.value, str(channel.label), customers)
             for channel in Channel
-            if request.POST.get(f"by_{channel.value}", "").isdecimal()
+            if (customers := number_in(request, f"by_{channel.value}")) is not None
         ]
-        customers = request.POST.get("customers", "")
-        shown = recall_preview.shown(
-            words, its, customers=int(customers) if customers.isdecimal() else 0, channels=reached
-        )
+        preview = recall_preview.counted(recall, its, customers=number_in(request, "customers") or 0, channels=reached)
         context = {
-            "preview": shown,
-            "drawings": drawings.drawings(words, its),
+            "preview": preview,
+            "drawings": drawings.drawings(recall, its),
             "test_address": staff_user(request).email,
             "poster_address": f"{reverse('admin:authcodes_recall_poster')}?{chosen(request.GET).urlencode()}",
         }
@@ -149,9 +147,9 @@ class RecallWizard(LiveAdmin):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            its, words = self.asked(request)
+            its, recall = self.requested(request)
             language = posters.language_of(its.brand.pk, request.POST.get("poster", ""))
-            made = posters.as_pdf(drawings.poster_of(words, its), language)
+            made = posters.as_pdf(drawings.poster_of(recall, its), language)
         except (BatchRejected, LibrariesMissing) as error:
             self.message_user(request, error.message, messages.ERROR)
             return redirect(f"{reverse('admin:authcodes_recall_add')}?{chosen(request.GET).urlencode()}")
@@ -159,7 +157,7 @@ class RecallWizard(LiveAdmin):
         response["Content-Disposition"] = f'inline; filename="recall-poster-{language}.pdf"'
         return response
 
-    def send_test(self, request: HttpRequest, form: WordsForm) -> None:
+    def send_test(self, request: HttpRequest, form: MessageForm) -> None:
         """Mail what customers would get to whoever writes it. The page then shows the form again."""
         if not form.is_valid():
             return
@@ -171,7 +169,7 @@ class RecallWizard(LiveAdmin):
                 template=Template.RECALL.value,
                 channel=Channel.EMAIL.value,
                 language=language_named(request.POST[SEND_TEST]),
-                more=notifications.notification_of(form.words(), its).values,
+                more=notifications.notification_of(form.unsaved(), its).values,
                 at=timezone.now(),
             )
         except DomainError as error:
@@ -180,14 +178,14 @@ class RecallWizard(LiveAdmin):
             text = _("Test sent to %(address)s. Nothing has been recalled yet.")
             self.message_user(request, text % {"address": by.email}, messages.SUCCESS)
 
-    def recalled(self, request: HttpRequest, form: WordsForm, its: Scope) -> HttpResponse | None:
+    def recalled(self, request: HttpRequest, form: MessageForm, its: Scope) -> HttpResponse | None:
         """Call it back, and on to the page that counts who knows. None where somebody was faster."""
         cleaned = {name: form.cleaned_data[name] for name in ("recall_id", "contact", "message", "reason")}
         by = staff_user(request)
         try:
             with transaction.atomic():
-                words = {**cleaned, "translations": form.words().translations}
-                made = recalls.recall(its=its, at=timezone.now(), by=by, **words)
+                texts = {**cleaned, "translations": form.unsaved().translations}
+                made = recalls.recall(its=its, at=timezone.now(), by=by, **texts)
                 self.note_new(request, made, its)
                 if form.cleaned_data["notify_customers"]:
                     notifications.start(recall=made, by=by)
@@ -217,10 +215,16 @@ class RecallWizard(LiveAdmin):
 def chosen(query: QueryDict) -> QueryDict:
     """What an address says of the recall, without what else stands there."""
     result = QueryDict(mutable=True)
-    for name in ASKED:
+    for name in QUERY_FIELDS:
         if name in query:
             result.setlist(name, [text.strip() for text in query.getlist(name)])
     return result
+
+
+def number_in(request: HttpRequest, name: str) -> int | None:
+    """What the page counted, as it sent it along; None for what can be no such number."""
+    text = request.POST.get(name, "")
+    return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else None
 
 
 def made_before(request: HttpRequest, what: WhatForm) -> Recall | None:
@@ -232,8 +236,8 @@ def made_before(request: HttpRequest, what: WhatForm) -> Recall | None:
 
 def same_recall(its: Scope, recall_id: str) -> Recall | None:
     """A recall of this number that has just these codes."""
-    wanted = {part.batch.pk: (part.first, part.last) for part in its.parts}
-    rows = BatchRange.objects.filter(pk__in=wanted, recall__recall_id=recall_id).select_related("recall")
-    found = {row.pk: (row.recalled_from, row.recalled_to) for row in rows}
-    recall = rows[0].recall if found == wanted else None
-    return recall if recall is not None and recall.batches.count() == len(wanted) else None
+    recalled_codes = {part.batch.pk: (part.first, part.last) for part in its.parts}
+    rows = BatchRange.objects.filter(pk__in=recalled_codes, recall__recall_id=recall_id).select_related("recall")
+    its_codes = {row.pk: (row.recalled_from, row.recalled_to) for row in rows}
+    recall = rows[0].recall if its_codes == recalled_codes else None
+    return recall if recall is not None and recall.batches.count() == len(recalled_codes) else None

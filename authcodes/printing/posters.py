@@ -37,15 +37,16 @@ class Poster:
     brand: Brand
     recall: Recall
     rows: Sequence[PosterRow]
+    products: Sequence[Product]
 
 
 def of_recall(recall: Recall) -> Poster:
-    """One query."""
+    """Reads the codes of batches that are of no product."""
     rows = [
         PosterRow(batch, batch.recalled_from or batch.first_code, batch.recalled_to or batch.last_code)
         for batch in recall.batches.select_related("brand", "product").order_by("pk")
     ]
-    return Poster(recall.brand, recall, rows)
+    return Poster(recall.brand, recall, rows, products_of(rows))
 
 
 def language_of(brand_id: int, requested: str = "") -> str:
@@ -74,7 +75,7 @@ def context_of(poster: Poster, language: str) -> dict[str, Any]:
         "brand": brand,
         "products": [
             (text_of(product.translations, "title", product.title, language), product.sku)
-            for product in products_of(poster)
+            for product in poster.products
         ],
         "rows": poster.rows[:MAX_ROWS],
         "more": len(poster.rows) - MAX_ROWS if len(poster.rows) > MAX_ROWS else 0,
@@ -89,10 +90,13 @@ def context_of(poster: Poster, language: str) -> dict[str, Any]:
     }
 
 
-def products_of(poster: Poster) -> list[Product]:
-    """Those that the batches are of; of a batch without one, those that its codes were given to."""
-    unnamed = [row.batch.pk for row in poster.rows if row.batch.product_id is None]
-    ids = {row.batch.product_id for row in poster.rows if row.batch.product_id}
+def products_of(rows: Sequence[PosterRow], *, max_codes: int | None = None) -> list[Product]:
+    """Those that the batches are of; of batches without one, those that their codes were given to: all of them, or the
+    first `max_codes`.
+    """
+    unnamed = [row.batch.pk for row in rows if row.batch.product_id is None]
+    ids = {row.batch.product_id for row in rows if row.batch.product_id}
     if unnamed:
-        ids |= set(AuthCode.objects.filter(batch__in=unnamed).order_by().values_list("product", flat=True).distinct())
+        codes = AuthCode.objects.filter(batch__in=unnamed).order_by("batch", "pk").values_list("product", flat=True)
+        ids |= set(codes[:max_codes] if max_codes else codes.order_by().distinct())
     return list(Product.objects.filter(pk__in=ids - {None}).order_by("title", "pk")[:MAX_PRODUCTS])

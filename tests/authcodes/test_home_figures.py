@@ -377,7 +377,7 @@ def unreached_recall(brand: Brand) -> str:
     portal.scan(batch.codes.get(), user=factories.customer(brand))
     text = {"recall_id": "R-7", "contact": "x@example.com", "message": "Bring it back.", "reason": "Found."}
     recalls.recall_batch(batch=batch, at=NOW(), **text)
-    return "Recall R-7: customers who scanned the batch have not been notified."
+    return "Recall R-7: customers who scanned its codes have not been notified."
 
 
 def dead_event(brand: Brand) -> str:

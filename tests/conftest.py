@@ -4,6 +4,7 @@ import gc
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,17 @@ from events import worker
 from tests.support import factories
 from tests.support.api import Api
 from tests.support.distribution import BusyTime, TogetherScheduling
-from tests.support.lanes import TESTS, function_of, is_slow, lane, measured_as_slow, told, write_measured
+from tests.support.lanes import (
+    FAST_LANE,
+    TESTS,
+    function_of,
+    is_slow,
+    is_slow_place,
+    lane,
+    measured_as_slow,
+    summary,
+    write_measured,
+)
 from tests.support.log_watch import LogWatch, secrets_in
 from tests.support.table_cleanup import empty_tables
 
@@ -65,6 +76,27 @@ class Measurement:
         write_measured(cases)
 
 
+def is_fast_lane(config: pytest.Config) -> bool:
+    return bool(config.getoption("markexpr") == FAST_LANE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """To read tests that then do not run takes half a minute of the fast lane."""
+    is_left_out = (
+        is_fast_lane(config)
+        and collection_path.is_relative_to(TESTS)
+        and is_slow_place(collection_path.relative_to(TESTS))
+    )
+    return is_left_out or None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, name: str) -> list[pytest.Item] | None:
+    """Nor does the fast lane look for the fixtures of a test that is known to be slow."""
+    is_left_out = is_fast_lane(collector.config) and f"{collector.nodeid}::{name}" in measured_as_slow()
+    return [] if is_left_out else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Say which tests are slow, and what may be tried again.
@@ -110,7 +142,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if LANES in config.stash:
-        terminalreporter.write_line(told(config.stash[LANES]))
+        terminalreporter.write_line(summary(config.stash[LANES], is_fast_lane=is_fast_lane(config)))
 
 
 @pytest.hookimpl(wrapper=True)

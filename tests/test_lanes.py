@@ -52,7 +52,7 @@ def test_what_took_long_on_average_is_kept_by_name(tmp_path, monkeypatch):
         }
     )
 
-    assert measured_as_slow() == {"tests/loyalty/test_a.py::test_long"}
+    assert measured_as_slow.__wrapped__() == {"tests/loyalty/test_a.py::test_long"}
 
 
 def collected(*arguments):

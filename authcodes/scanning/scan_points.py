@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext_noop
 
@@ -34,14 +35,15 @@ def points_of_code(snapshot: CodeSnapshot) -> Decimal:
 def points_by_rules(result: ScanResult, about: ScanContext) -> ScanResult:
     """The same answer with the points that the rules in force give a customer, as the accrual will decide.
 
-    One statement, and only at brands whose rules could match; the brand's own limits are left to the accrual.
+    The brand's own limits are left to the accrual.
     """
     code = result.snapshot
     if code is None or about.user_id is None or not code.rules_version or result.points_status not in EARNING:
         return result
     payload = record.scan_event(result, about).payload
     action = qualifying_action(payload, code, user_id=about.user_id, happened_at=about.at, at=about.at)
-    worth = trial.points_by_rules(action, version=code.rules_version)
+    member = trial.KnownMember(ZoneInfo(code.time_zone), code.member_state) if code.member_state else None
+    worth = trial.points_by_rules(action, version=code.rules_version, member=member)
     return result if worth is None else replace(result, points=worth)
 
 

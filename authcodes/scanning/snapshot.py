@@ -39,6 +39,7 @@ FETCH_CODE = query(
         scan_id="%(scan_id)s::uuid",
         user_id="%(user_id)s::bigint",
         stands=tokens.STANDS.format(**tokens.PLACES),
+        member_state=part("authcodes/scanning/sql/member_state.sql"),
         reservation=part("authcodes/scanning/sql/reservation.sql"),
         language=part("authcodes/scanning/sql/customer_language.sql", user_id="%(user_id)s::bigint"),
     ),
@@ -53,6 +54,7 @@ FETCH_CODES = query(
         scan_id="a.scan_id",
         user_id="a.user_id",
         stands="true",
+        member_state="NULL::json",  # accruals read it themselves
         reservation=part("authcodes/scanning/sql/no_reservation.sql"),
         language="NULL::text",  # nobody waits for an accrual's answer
     ),

@@ -14,6 +14,7 @@ from django.conf import settings
 from authcodes.models.scans import Scan
 from authcodes.places import geocoder
 from brands.identity.tokens import Principal
+from campaigns.accrual.trial import MemberState
 from core import languages
 from core.translations import text_of
 
@@ -77,6 +78,7 @@ class CodeSnapshot:
     unconfirmed: bool
     is_published: bool
     rules_version: int | None  # of the brand's earning rules, for a customer
+    member_state: MemberState | None  # what those must know of the customer
     language: str | None = None  # the customer's own, else the brand's
     item: int = 0
 

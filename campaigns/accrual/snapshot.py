@@ -22,6 +22,8 @@ from loyalty.points.level_periods.rules import LevelRule, rule_from
 from loyalty.points.levels import Level
 
 ZERO = Decimal(0)
+LevelRow = tuple[str, str, str, str]  # name, threshold, kind and value of what a scan gives
+UseRow = tuple[int, str, str, str, int]  # rule, period and when it began; points and events that it gave in it
 # One statement's worth, as the statements' own LIMIT says.
 MAX_ACTIONS = 100
 # A set of rules that changes while it is read is read again; staff do not change rules for ever.
@@ -113,14 +115,23 @@ class AccrualSnapshot:
 
     def standing(self, at: datetime) -> Standing:
         """What rules with limits have given, in the periods that the moment lies in."""
-        starts = starts_of(at.astimezone(self.zone))
-        uses = {
-            (rule_id, period): Used(Decimal(points), events)
-            for rule_id, period, started, points, events in self.used.get("uses") or ()
-            if date.fromisoformat(started) == starts[period]
-        }
         budgets = {rule_id: Used(Decimal(points), events) for rule_id, points, events in self.used.get("budgets") or ()}
-        return Standing(starts, uses, budgets)
+        return standing_at(at.astimezone(self.zone), self.used.get("uses"), budgets)
+
+
+def levels_of(rows: Sequence[LevelRow] | None) -> tuple[Level, ...]:
+    return tuple(Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in rows or ())
+
+
+def standing_at(local: datetime, uses: Sequence[UseRow] | None, budgets: dict[int, Used]) -> Standing:
+    """What rules with limits have given a member in the periods that the brand's local moment lies in."""
+    starts = starts_of(local)
+    current = {
+        (rule_id, period): Used(Decimal(points), events)
+        for rule_id, period, started, points, events in uses or ()
+        if date.fromisoformat(started) == starts[period]
+    }
+    return Standing(starts, current, budgets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +156,7 @@ class SnapshotRow:
     points_before_period: Decimal | None
     period_from: date | None
     level_due_at: datetime | None
-    levels: list[tuple[str, str, str, str]] | None
+    levels: list[LevelRow] | None
     campaigns: list[dict[str, Any]] | None
     claimed: list[str]
     numbers: list[int]
@@ -269,9 +280,7 @@ def _snapshot(row: SnapshotRow, rule_set: RuleSet) -> AccrualSnapshot:
         before_period=row.points_before_period or ZERO,
         period_from=row.period_from,
         level_due_at=row.level_due_at,
-        levels=tuple(
-            Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in row.levels or ()
-        ),
+        levels=levels_of(row.levels),
         campaigns=tuple(parse_running(row.campaigns)),
         claimed=frozenset(row.claimed),
         numbers=tuple(row.numbers),

@@ -1,23 +1,27 @@
 """What an action would earn, tried by the very functions that accrue: nothing is written."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 
 from brands.errors import UserNotFound
 from campaigns.accrual import decide, snapshot
-from campaigns.accrual.snapshot import AccrualSnapshot
+from campaigns.accrual.snapshot import AccrualSnapshot, LevelRow, UseRow, levels_of, standing_at
 from campaigns.accrual.types import AccrualReason, QualifyingAction
 from campaigns.earning import conditions, own_fields, rules
-from campaigns.earning.action_context import ActionContext
+from campaigns.earning.action_context import NO_HISTORY, ActionContext
 from campaigns.earning.conditions import Row
-from campaigns.earning.rules import RuleSet
+from campaigns.earning.fields import Needs
+from campaigns.earning.limits import MEMBER
+from campaigns.earning.rules import Candidate, RuleSet
 from campaigns.earning.stacking import Award
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
+from loyalty.points import levels
 
 TYPES: dict[str, str] = {
     EarningRule.Kind.SCAN: Campaign.Type.SCAN,
@@ -72,15 +76,47 @@ def _state(action: QualifyingAction, rule_set: RuleSet) -> AccrualSnapshot:
     return result
 
 
-def points_by_rules(action: QualifyingAction, *, version: int) -> Decimal | None:
+# The name of the current level, the brand's levels, and what rules with limits have given the member.
+MemberState = tuple[str, Sequence[LevelRow] | None, Sequence[UseRow] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMember:
+    """What whoever asks has read of the member already."""
+
+    zone: ZoneInfo
+    state: MemberState
+
+    def is_enough_for(self, candidates: Iterable[Candidate]) -> bool:
+        """Whether these rules ask neither for the member's past and segments nor for budgets."""
+        return all(
+            each.needs is Needs.NOTHING and all(limit.per == MEMBER for limit in each.rule.limits)
+            for each in candidates
+        )
+
+    def points(self, action: QualifyingAction, rule_set: RuleSet) -> Decimal:
+        """What the action, which nobody has claimed yet, would earn."""
+        name, level_rows, uses = self.state
+        all_levels = levels_of(level_rows)
+        level = levels.current_level(levels=all_levels, name=name)
+        context = action.context.of_member(zone=self.zone, level=level, levels=all_levels, history=NO_HISTORY)
+        standing = standing_at(action.at.astimezone(self.zone), uses, {})
+        return decide.award_each(action.reasons, context, rule_set, standing).points
+
+
+def points_by_rules(action: QualifyingAction, *, version: int, member: KnownMember | None = None) -> Decimal | None:
     """What the action would earn by the rules as a version of their set has them; None where none of them could match.
 
-    One statement; a process that does not know that version of the rules reads them first.
+    One statement, where what is known of the `member` is not enough; a process that does not know that version of the
+    rules reads them first.
     """
     rule_set = rules.cached(action.brand_id)
     if rule_set.version != version:
         rule_set = rules.load(action.brand_id)
-    if not rule_set.candidates(action.context):
+    candidates = rule_set.candidates(action.context)
+    if not candidates:
         return None
+    if member and member.is_enough_for(candidates):
+        return member.points(action, rule_set)
     state = snapshot.fetch_with(action, rule_set)
     return decide.awards(action, state).points if state else None

@@ -13,6 +13,7 @@ MORE = [
     "authcodes/authcode/export/",
     "authcodes/scan/export/",
     "authcodes/recall/add/?batch={batch}",
+    "authcodes/batchrange/{batch}/assign/",
     "authcodes/batchrange/{batch}/deliver/",
     *(f"authcodes/batchrange/{{batch}}/change/?tab={tab}" for tab in ("prints", "scans", "history", "settings")),
     "campaigns/campaign/{campaign}/page/",

@@ -42,7 +42,7 @@ def test_the_address_opens_it_again_and_back_closes_it(window):
     owner = window()
     page = owner.page
     owner.goto("authcodes/authcode/?q=NW-0004")
-    page.get_by_role("link", name="NW-0004").click()
+    page.get_by_role("link", name="NW-0004", exact=True).click()
     page.get_by_role("dialog", name="NW-0004").wait_for()
 
     page.reload()

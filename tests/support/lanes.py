@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
+from functools import cache
 from pathlib import Path, PurePath
 from statistics import mean
 
@@ -11,6 +12,8 @@ FAST_SECONDS = 0.06
 FAST_SECONDS_IN_ALL = 2
 # The tests that took longer, one on a line: `bin/test --all --measure` writes it, in a single process.
 MEASURED = Path(__file__).parent / "slow_tests.txt"
+
+FAST_LANE = "not slow"  # as pytest's -m has it
 
 # Below tests/.
 SLOW_PLACES = {
@@ -30,10 +33,14 @@ SLOW_PLACES = {
 SLOW_FIXTURES = {"stack"}
 
 
+def is_slow_place(path: PurePath) -> bool:
+    """Whether everything in the file or folder at `path`, below tests/, belongs to the slow lane."""
+    return bool({path.as_posix(), *(folder.as_posix() for folder in path.parents)} & SLOW_PLACES)
+
+
 def is_slow(path: PurePath, fixtures: Iterable[str]) -> bool:
     """Whether all tests of the file at `path`, below tests/, or all that take `fixtures` belong to the slow lane."""
-    above = {path.as_posix(), *(folder.as_posix() for folder in path.parents)}
-    return bool(above & SLOW_PLACES or set(fixtures) & SLOW_FIXTURES)
+    return is_slow_place(path) or bool(set(fixtures) & SLOW_FIXTURES)
 
 
 def function_of(test: str) -> str:
@@ -41,6 +48,7 @@ def function_of(test: str) -> str:
     return test.partition("[")[0]
 
 
+@cache
 def measured_as_slow() -> frozenset[str]:
     return frozenset(MEASURED.read_text().split())
 
@@ -57,7 +65,10 @@ def write_measured(seconds: Mapping[str, float]) -> None:
     MEASURED.write_text("".join(f"{name}\n" for name in slow))
 
 
-def told(counts: Counter[str]) -> str:
+def summary(counts: Counter[str], *, is_fast_lane: bool) -> str:
+    """The fast lane does not read the files of slow places, so it cannot count their cases."""
+    if is_fast_lane:
+        return f"{counts['fast']} fast cases; bin/test --all runs the slow ones too"
     return f"{counts['fast'] + counts['slow']} cases: {counts['fast']} fast, {counts['slow']} slow"
 
 

@@ -1,7 +1,7 @@
 -- hot: each scan and each accrual of a scan. Part of fetch_code.sql and fetch_codes.sql: everything that one scan must know
 -- of a code and its customer, one look-up in an index for each table. Returns CodeSnapshot, no row where there is no such
 -- code. Locks nothing. `{code}`, `{at}`, `{scan_id}` and `{user_id}` are the scan's; `{stands}` is whether the user's token
--- still holds, `{language}` what the customer reads, `{listened}` what types the brand's webhooks listen to, `{reservation}` the scan that holds a used-up code
+-- still holds, `{language}` what the customer reads, `{listened}` what types the brand's webhooks listen to, `{member_state}` what earning rules must know of the customer, `{reservation}` the scan that holds a used-up code
 -- for somebody.
 SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS NOT NULL AS deactivated, c.scan_count,
        c.scan_count - c.slots_returned AS slots_used, h.scan_id AS reservation_id, h.scanned_at AS reserved_at,
@@ -24,8 +24,7 @@ SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS N
        u.id IS NOT NULL OR {user_id} IS NULL AS user_active,
        n.requires_confirmed_email AND u.id IS NOT NULL AND u.email_verified_at IS NULL AS unconfirmed,
        'code.scanned' = ANY ({listened}) AS is_published,
-       (SELECT e.version FROM campaigns_earningruleset e WHERE e.brand_id = c.brand_id AND {user_id} IS NOT NULL
-         LIMIT 1) AS rules_version,
+       e.version AS rules_version, {member_state} AS member_state,
        {language} AS language
   FROM authcodes_authcode c
   JOIN authcodes_batchrange b ON b.id = c.batch_id
@@ -42,6 +41,9 @@ SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS N
        SELECT v.scan_reward_type, v.scan_reward_value FROM loyalty_brandlevel v
         WHERE v.brand_id = c.brand_id ORDER BY v.name = m.current_level DESC NULLS LAST, v.threshold LIMIT 1
        ) l ON true
+  LEFT JOIN LATERAL (
+       SELECT s.version FROM campaigns_earningruleset s WHERE s.brand_id = c.brand_id AND {user_id} IS NOT NULL LIMIT 1
+       ) e ON true
   LEFT JOIN LATERAL ({reservation}) h ON true
   LEFT JOIN LATERAL (
        SELECT s.scan_id, s.points_status = 'unconfirmed' AS reserves FROM authcodes_scan s

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -390,10 +391,46 @@ def test_a_scan_promises_what_the_rules_give_and_earns_it(brand, customer):
     rule(brand, value=3, effect="bonus", limits=[limit(most=4)])
     assert promise(brand, customer)[:2] == (5, 5)
     assert promise(brand, customer)[:2] == (3, 3), "the limit leaves one"
-    assert promise(brand, customer) == (2, 2, usual + 1)
+    assert promise(brand, customer) == (2, 2, usual), "the scan's own statement reads level and limits"
 
     EarningRule.objects.filter(pk=doubled.pk).update(reward_value=4)
     assert promise(brand, customer)[:2] == (4, 4), "the very next scan knows"
+
+
+@pytest.mark.parametrize(
+    ("asks", "limits"),
+    [
+        (row("nth", "at_least", 2), []),
+        (row("days_since_last", "at_most", 3), []),
+        (row("level", "in", ["Bronze"]), [limit("rule", most=1)]),
+    ],
+    ids=["how-often", "since-when", "budget"],
+)
+def test_a_promise_reads_the_members_past_and_budgets_only_where_a_rule_asks(brand, customer, asks, limits):
+    brand.levels.update(name="Bronze")
+    _promised, _earned, usual = promise(brand, customer)
+    rule(brand, all_of=[row("level", "in", ["Gold"])])
+    promise(brand, customer)  # reads the rules, which this process does not know yet
+    assert promise(brand, customer) == (1, 1, usual)
+    rule(brand, all_of=[asks], limits=limits, name="Asks")
+    promise(brand, customer)
+
+    promised, earned_points, statements = promise(brand, customer)
+
+    assert promised == earned_points == (1 if limits else 2)
+    assert statements == usual + 1
+
+
+@pytest.mark.parametrize("moved", [timedelta(days=-1), timedelta(0)], ids=["yesterday", "today"])
+def test_a_promise_knows_when_the_period_of_a_limit_began(brand, customer, moved):
+    rule(brand, value=4, limits=[limit(period="day", most=2)])
+    assert promise(brand, customer)[:2] == (3, 3)
+    EarningRuleUse.objects.update(started=F("started") + moved)
+
+    expected = 3 if moved else 1
+    promised, earned_points, _statements = promise(brand, customer)
+
+    assert promised == earned_points == expected
 
 
 def test_a_guest_is_told_the_codes_own_points(brand):

@@ -213,9 +213,13 @@ class BrandRecallOutput(Output):
     message = serializers.CharField(source="recall.message")
     reason = serializers.CharField(source="recall.reason", help_text="For staff only.")
     first_code = serializers.CharField(
-        source="recalled_from", help_text="The first recalled code; empty: all codes of the batch are recalled."
+        source="recalled_from",
+        allow_blank=True,
+        help_text="The first recalled code; empty: all codes of the batch are recalled.",
     )
-    last_code = serializers.CharField(source="recalled_to", help_text="The last one; empty as `first_code` is.")
+    last_code = serializers.CharField(
+        source="recalled_to", allow_blank=True, help_text="The last one; empty as `first_code` is."
+    )
     recalled_at = TimestampField()
 
 

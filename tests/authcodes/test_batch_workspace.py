@@ -350,7 +350,8 @@ def test_print_files_of_the_batch_are_followed_and_offered(client, batch):
 
     later = timezone.now() + timedelta(days=1)
     Job.objects.filter(pk=run.job_id).update(status="done", result="x.pdf", result_name="x.pdf", expires_at=later)
-    columns = client.get(address("authcodes.printrun", "live"), {"id": run.pk}).json()["rows"][0]["columns"]
+    query = {"id": run.pk, "column": ["state", "file"]}
+    columns = client.get(address("authcodes.printrun", "live"), query).json()["rows"][0]["columns"]
 
     assert "data-live-row" not in columns["state"] + columns["file"]
     assert address("jobs.job", "download", run.job_id) in columns["file"]

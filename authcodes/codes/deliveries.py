@@ -1,4 +1,4 @@
-"""Which codes of a batch are in the shops: the only code that notes that staff handed a stretch over, or undoes that.
+"""Which codes of a batch are in the shops: the only code that notes a delivery to shops, or undoes one.
 
 Nothing else knows: a scan says that somebody has a product, not that it is for sale, and what was printed may lie in a
 drawer.
@@ -7,20 +7,22 @@ drawer.
 from datetime import date, datetime
 
 from django.db import transaction
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from authcodes.codes import history
 from authcodes.codes.history import CodeChangeContext
 from authcodes.codes.ranges import CodeRange
-from authcodes.codes.spans import Span, inside, joined, size_of, span_of, without
+from authcodes.codes.spans import Span, add, inside, remove, size_of, span_of
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
 from brands.models.people import User
+from core.numbers import grouped
 
 Kind = CodeChange.Kind
 MAX_PLACE_LENGTH = 120
+MAX_RANGES = 2000  # separate ones in the shops, of a batch: each page of it reads them
 
 
 def delivered(batch: BatchRange) -> list[Span]:
@@ -29,18 +31,19 @@ def delivered(batch: BatchRange) -> list[Span]:
     spans: list[Span] = []
     for kind, first, last in rows.order_by("pk").values_list("kind", "first_code", "last_code"):
         span = span_of(batch, first, last)
-        if span is None:
-            continue
-        if kind == Kind.DELIVERED:
-            spans.append(span)
-        else:
-            spans = without(joined(spans), span)
-    return joined(spans)
+        if span is not None:
+            _apply(kind, spans, span)
+    return spans
+
+
+def _apply(kind: str, spans: list[Span], span: Span) -> None:
+    change = add if kind == Kind.DELIVERED else remove
+    change(spans, span)
 
 
 def deliver(*, codes: CodeRange, day: date, place: str, by: User | None, at: datetime) -> int:
     """Note that codes were handed over to shops on a day. Returns how many were not in the shops before."""
-    on = _("Delivered on %(day)s") % {"day": date_format(day, "j M Y")}
+    on = gettext_noop("Delivered on %(day)s") % {"day": day.isoformat()}
     return _note(CodeChangeContext(Kind.DELIVERED, at, by, detail="\n".join(filter(None, [on, place.strip()]))), codes)
 
 
@@ -57,8 +60,21 @@ def _note(change_context: CodeChangeContext, codes: CodeRange) -> int:
         raise BatchRejected(message, details={"field": "first"})
     with transaction.atomic():
         BatchRange.objects.select_for_update(of=("self",), no_key=True).get(pk=codes.batch.pk)
-        already = size_of(inside(delivered(codes.batch), span))
+        spans = delivered(codes.batch)
+        already, ranges = size_of(inside(spans, span)), len(spans)
+        _apply(change_context.kind, spans, span)
+        if len(spans) > max(ranges, MAX_RANGES):
+            raise _too_many(change_context.kind)
         changed = span.size - already if change_context.kind == Kind.DELIVERED else already
         if changed:
             history.note_run(change_context, batch=codes.batch, first=codes.first, last=codes.last, codes=changed)
     return changed
+
+
+def _too_many(kind: CodeChange.Kind) -> BatchRejected:
+    message = _("This batch has %(number)s separate ranges in the shops already. Mark whole ranges, not single codes.")
+    if kind == Kind.DELIVERY_UNDONE:
+        message = _(
+            "This batch has %(number)s separate ranges in the shops already. Undo whole deliveries, not single codes."
+        )
+    return BatchRejected(message % {"number": grouped(MAX_RANGES)}, details={"field": "first"})

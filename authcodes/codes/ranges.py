@@ -1,4 +1,4 @@
-"""Stretches of a batch's codes, from one to another: which are meant, and what a change of them would meet."""
+"""Code ranges of a batch, from one code to another: which are meant, and what a change of them would meet."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class CodeRange:
         return rows
 
     def parts(self, size: int) -> "Iterator[CodeRange]":
-        """The same codes in stretches of `size` at most, in order."""
+        """The same codes in ranges of `size` at most, in order."""
         if self.batch.printed_elsewhere:
             yield from self._parts_in_order(size)
             return

@@ -1,4 +1,4 @@
-"""What the codes of a stretch are, part by part: read from so many that the time does not grow with their number."""
+"""What the codes of a span are, part by part: read from so many that the time does not grow with their number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MAX_READ = 6000  # codes
 
 @dataclass(frozen=True, slots=True)
 class PartSample:
-    """A part of a stretch: how many of its codes were read, and how many of these are what."""
+    """A part of a span: how many of its codes were read, and how many of these are what."""
 
     part: int
     codes: int

@@ -16,7 +16,7 @@ KINDS = [
     ("edited", "Edited"),
     ("printed", "Printed elsewhere"),
     ("delivered", "Delivered to shops"),
-    ("delivery_undone", "Delivery taken back"),
+    ("delivery_undone", "Delivery undone"),
 ]
 
 

@@ -82,6 +82,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 default="",
+                db_default="",
                 help_text="Not printed on labels.",
                 max_length=200,
                 verbose_name="note to the print shop",

@@ -358,7 +358,7 @@ class Migration(NamesOnly):
                     ("edited", "Edited"),
                     ("printed", "Printed elsewhere"),
                     ("delivered", "Delivered to shops"),
-                    ("delivery_undone", "Delivery taken back"),
+                    ("delivery_undone", "Delivery undone"),
                 ],
                 max_length=16,
                 verbose_name="kind",

@@ -37,7 +37,7 @@ class CodeChange(models.Model):
         EDITED = "edited", _("Edited")
         PRINTED_ELSEWHERE = "printed", _("Printed elsewhere")
         DELIVERED = "delivered", _("Delivered to shops")
-        DELIVERY_UNDONE = "delivery_undone", _("Delivery taken back")
+        DELIVERY_UNDONE = "delivery_undone", _("Delivery undone")
 
     brand = models.ForeignKey(
         Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")

@@ -63,7 +63,12 @@ class PrintRun(models.Model):
     started_at = MomentField(_("when"), default=timezone.now)
     due_on = DayField(_("needed by"), null=True, blank=True, help_text=_("For the print shop."))
     order_note = models.CharField(
-        _("note to the print shop"), max_length=200, blank=True, default="", help_text=_("Not printed on labels.")
+        _("note to the print shop"),
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Not printed on labels."),
     )
     done_at = MomentField(_("printed"), null=True, blank=True, help_text=_("When it was marked as done."))
     done_by = models.ForeignKey(

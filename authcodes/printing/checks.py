@@ -1,13 +1,14 @@
 """Checks of a print request: what cannot be printed, and what to warn about."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
 
-from authcodes.models.codes import AuthCode, codes_recalled
+from authcodes.models.codes import AuthCode, AuthCodeQuerySet, codes_recalled
 from authcodes.models.products import Product
 from authcodes.printing.labels import design, text_layout
-from authcodes.printing.labels.arranged import Arrangement
+from authcodes.printing.labels.custom_layout import Arrangement
 from authcodes.printing.labels.presets import PRESETS
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import side, symbol
@@ -25,9 +26,12 @@ MAX_PRODUCTS = 200  # whose titles are looked at for letters that labels cannot 
 
 def check(selection: Selection, print_request: PrintRequest, *, thorough: bool = True) -> None:
     """Raises Invalid, naming the setting where it is one, for what cannot or must not be printed. If not `thorough`,
-    the first code alone tells whether an own layout has room for its QR code.
+    the first code of a list speaks for all of them.
     """
-    if selection.codes.filter(codes_recalled()).exists():
+    codes = selection.codes
+    if not thorough and selection.batch is None:
+        codes = AuthCode.objects.filter(pk=selection.sample().pk)
+    if codes.filter(codes_recalled()).exists():
         raise Invalid(_("Recalled codes are not printed. Choose other codes, or withdraw the recall first."))
     if print_request.is_labels:
         print_request.design().check()
@@ -39,9 +43,13 @@ def check(selection: Selection, print_request: PrintRequest, *, thorough: bool =
         message = _("The brand has no hostname to print. Add one, or print the code only.")
         raise Invalid(message, details={"field": "payload"})
     if print_request.payload == Payload.GS1:
-        _check_gs1(selection)
+        _check_gs1(selection, codes, thorough=thorough)
     if print_request.is_labels and print_request.parts is not None:
         _check_parts(selection, print_request, thorough=thorough)
+
+
+def _samples(selection: Selection, *, thorough: bool) -> Iterable[AuthCode]:
+    return selection.samples() if thorough else [selection.sample()]
 
 
 def _check_label(selection: Selection, print_request: PrintRequest) -> None:
@@ -57,7 +65,7 @@ def _check_parts(selection: Selection, print_request: PrintRequest, *, thorough:
     if label_design.parts is None:
         return
     place = Arrangement(label_design, label_design.parts)
-    for code in selection.samples() if thorough else [selection.sample()]:
+    for code in _samples(selection, thorough=thorough):
         label = label_of(code, print_request, hostname)
         if needed := design.coarse_enough_mm(label_design, label):
             message = _("Too small for what it contains: at least %(needed)s mm, or a lower error correction.")
@@ -66,9 +74,9 @@ def _check_parts(selection: Selection, print_request: PrintRequest, *, thorough:
             raise design.wrong("code_width", _("Too small to be read: make it wider and higher."))
 
 
-def _check_gs1(selection: Selection) -> None:
+def _check_gs1(selection: Selection, codes: AuthCodeQuerySet, *, thorough: bool) -> None:
     """Each code needs a product with a real GTIN, and fits a serial number."""
-    codes = selection.codes.filter(brand=selection.brand).order_by()
+    codes = codes.filter(brand=selection.brand).order_by()
     gtins = dict(Product.objects.filter(brand=selection.brand).values_list("pk", "gtin"))
     lacking = [pk for pk, gtin in gtins.items() if not gtin]
     wrong = [pk for pk, gtin in gtins.items() if gtin and not is_gtin(gtin)]
@@ -78,7 +86,7 @@ def _check_gs1(selection: Selection) -> None:
         text = _("Some of these codes have no product with a GTIN, which a GS1 Digital Link needs.")
     elif wrong and (rows := codes.filter(product__in=wrong).values_list("product__gtin", flat=True)[:1]):
         text = _("The GTIN %(gtin)s has a wrong check digit.") % {"gtin": rows[0]}
-    elif any(len(images.printed(code)) > MAX_SERIAL_LENGTH for code in selection.samples()):
+    elif any(len(images.printed(code)) > MAX_SERIAL_LENGTH for code in _samples(selection, thorough=thorough)):
         text = _("A GS1 serial number has at most %(most)d characters. Some printed codes are longer.")
         text %= {"most": MAX_SERIAL_LENGTH}
     if text:

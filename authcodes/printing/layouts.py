@@ -127,8 +127,10 @@ def _check_name(brand: Brand, name: str) -> None:
 
 
 def _copy_name(name: str, number: int) -> str:
-    suffix = _(" (copy)") if number == 1 else _(" (copy %(number)d)") % {"number": number}
-    return name[: MAX_NAME_LENGTH - len(suffix)] + suffix
+    """Whole, however long the name was: what is too much of it is cut."""
+    text = _("%(name)s (copy)") if number == 1 else _("%(name)s (copy %(number)d)")
+    added = len(text % {"name": "", "number": number})
+    return text % {"name": name[: MAX_NAME_LENGTH - added], "number": number}
 
 
 def _fields(content: Content) -> dict[str, object]:

@@ -71,15 +71,15 @@ def first_page(selection: Selection, print_request: PrintRequest) -> list[Label]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What is said to the print shop with a run; `key` tells a second press of the same button from another order."""
+class PrintInstructions:
+    """What is said to the print shop with a run; `key` tells a second press of the same button from another print."""
 
     due_on: date | None = None
     note: str = ""
     key: UUID | None = None
 
 
-NO_ORDER = Order()
+NO_INSTRUCTIONS = PrintInstructions()
 
 
 def start(
@@ -88,7 +88,7 @@ def start(
     print_request: PrintRequest,
     by: User | None,
     parameters: dict[str, Any] | None = None,
-    order: Order = NO_ORDER,
+    instructions: PrintInstructions = NO_INSTRUCTIONS,
 ) -> PrintRun:
     """Have a worker print, and record it. Raises Invalid.
 
@@ -117,9 +117,9 @@ def start(
             settings=print_request.stored(),
             job=job,
             started_by=by,
-            due_on=order.due_on,
-            order_note=order.note,
-            request_key=order.key,
+            due_on=instructions.due_on,
+            order_note=instructions.note,
+            request_key=instructions.key,
         )
 
 
@@ -141,7 +141,7 @@ def mark_open(*, run: PrintRun) -> bool:
 
 
 def run_batch(run: runner.Run) -> None:
-    """The job's handler for a stretch of a batch."""
+    """The job's handler for a range of a batch."""
     printed = PrintRun.objects.select_related("batch__brand").filter(job=run.job).first()
     if printed is None or printed.batch is None:
         raise NotFound

@@ -29,7 +29,7 @@ PORTION = 2000  # codes read at once
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The codes to print, all of one brand: a stretch of a batch, or what a list shows."""
+    """The codes to print, all of one brand: a range of a batch, or what a list shows."""
 
     brand: Brand
     codes: AuthCodeQuerySet
@@ -37,6 +37,7 @@ class Selection:
     last: str
     count: int
     batch: BatchRange | None = None
+    is_counted: bool = True  # False: a list so long that first, last and count are of its first code alone
 
     def sample(self) -> AuthCode:
         """One of them."""

@@ -153,8 +153,10 @@ class History:
         codes = self.codes_of(batch)
         printed = selection.of_range(ranges.resolve_range(batch=batch, first=codes[0], last=codes[LABELS - 1]))
         due = (timezone.now() + timedelta(days=5)).date()
-        order = runs.Order(due, "Matt labels, for the spring boxes")
-        runs.start(selection=printed, print_request=PrintRequest(), by=self.staff.get("printer"), order=order)
+        instructions = runs.PrintInstructions(due, "Matt labels, for the spring boxes")
+        runs.start(
+            selection=printed, print_request=PrintRequest(), by=self.staff.get("printer"), instructions=instructions
+        )
 
     def codes_of(self, batch: BatchRange) -> list[str]:
         return list(AuthCode.objects.filter(batch=batch).order_by("pk").values_list("code", flat=True))

@@ -35,7 +35,7 @@ def limits_of(request: HttpRequest, changes: Any) -> list[Limit]:
     for name, spec in named:
         if value := request.GET.get(name):
             text = _text_of(request, getattr(spec, "field", None), spec, value)
-            result.append(Limit(name, f"{capfirst(spec.title)}{_end_of(name)}: {text}"))
+            result.append(Limit(name, _limit_text(name, capfirst(spec.title), text)))
     known = {name for name, _spec in named}
     for name, values in changes.get_filters_params().items():
         if name not in known and any(values):
@@ -52,9 +52,14 @@ def filters_of(request: HttpRequest, changes: Any) -> list[str]:
     return [limit.text for limit in limits_of(request, changes)]
 
 
-def _end_of(parameter: str) -> str:
-    ends = {"_from": _(" from"), "_to": _(" to")}
-    return next((label for end, label in ends.items() if parameter.endswith(end)), "")
+def _limit_text(parameter: str, title: str, value: str) -> str:
+    """`title`: of the filter; two of its parameters may be the ends of a period."""
+    placeholders = {"title": title, "value": value}
+    if parameter.endswith("_from"):
+        return _("%(title)s from: %(value)s") % placeholders
+    if parameter.endswith("_to"):
+        return _("%(title)s to: %(value)s") % placeholders
+    return f"{title}: {value}"
 
 
 def _field_at(model: Any, parameter: str) -> Any:

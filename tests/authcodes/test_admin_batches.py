@@ -55,7 +55,7 @@ def test_summary_says_what_is_printed_and_assigned(client, brand):
     answer = summary(client, brand, product=product.pk, campaign=campaign.pk, points_per_scan=5, scan_limit=3)
 
     told = answer.context["told"]
-    assert (told["first"], told["last"], told["quantity"]) == ("AUT-000007", "AUT-000031", 25)
+    assert (told["first"], told["last"], told["quantity"]) == ("AUT-000007", "AUT-000031", "25")
     assert told["printed"] == f"{SCHEME}://{brand.hostnames.get().hostname}/s/AUT-000007"
     assert told["lines"] == [
         f"All codes are assigned to {product}.",
@@ -211,7 +211,7 @@ def test_batch_page_counts_its_codes_and_leads_to_them(client, brand, batch):
 
     stages = facts["stages"]
     assert [(stage.title, stage.number) for stage in stages] == [
-        ("Made", 10),
+        ("Generated", 10),
         ("Assigned", 7),
         ("Printed", 0),
         ("In the shops", 0),

@@ -37,7 +37,7 @@ def test_the_wizard_asks_in_three_steps_and_has_all_fields_without_scripts(clien
     answer = client.get(address(*ADD))
 
     steps = answer.context["steps"]
-    names = [bound.name for step in steps for bound in (*step.fields, *step.rare)]
+    names = [bound.name for step in steps for bound in (*step.fields, *step.advanced_fields)]
     assert [step.id for step in steps] == ["what-for", "how-many", "rules"]
     assert sorted(names) == sorted(answer.context["adminform"].form.fields)
     assert all(f'name="{name}"' in text(answer) for name in names)

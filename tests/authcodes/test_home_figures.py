@@ -201,7 +201,7 @@ def test_codes_are_printed_once_however_often_their_batch_was(brand: Brand) -> N
 
     stages = {stage.title: stage.value for stage in home(brand).funnel[0]}
 
-    assert (stages["Made"], stages["Assigned"], stages["Printed"]) == ("100", "100", "50")
+    assert (stages["Generated"], stages["Assigned"], stages["Printed"]) == ("100", "100", "50")
 
 
 def test_customers_of_the_funnel_are_those_of_closed_days(brand: Brand) -> None:

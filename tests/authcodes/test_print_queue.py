@@ -167,20 +167,20 @@ def test_queue_is_filtered_by_state(client, batch):
     assert client.get(LIST, {"state": "nonsense"})["Location"].endswith("?e=1")
 
 
-def test_most_urgent_order_comes_first_and_those_without_a_day_last(client, batch):
+def test_most_urgent_print_comes_first_and_those_without_a_day_last(client, batch):
     found = [finished(start(batch)) for _ in range(3)]
     for run, days in zip(found, (None, 9, 2), strict=True):
         PrintRun.objects.filter(pk=run.pk).update(due_on=in_days(days) if days else None)
 
-    orders = client.get(CHOOSE).context["orders"]
+    lines = client.get(CHOOSE).context["prints"]
 
-    assert [order["run"].pk for order in orders] == [found[2].pk, found[1].pk, found[0].pk]
+    assert [line["run"].pk for line in lines] == [found[2].pk, found[1].pk, found[0].pk]
 
 
 def test_queue_shows_the_brands_own_alone(client):
     foreign = finished(printed(factories.batch(factories.brand(), prefix="ZZ-", quantity=1)))
 
-    assert client.get(CHOOSE).context["orders"] == []
+    assert client.get(CHOOSE).context["prints"] == []
     for what in ("done", "open"):
         assert client.post(address("authcodes.printrun", what, foreign.pk)).status_code == 404
 

@@ -113,7 +113,7 @@ def test_the_label_and_page_1_are_shown_with_the_parts_where_they_are(client, ba
     boxes = {box["name"]: box for box in answer.context["boxes"]}
     assert set(boxes) == set(SHOWN)
     assert boxes["qr"] == {
-        "name": "qr", "label": "QR code", "left": "44", "top": "1", "width": "24", "height": "24", "centred": "",
+        "name": "qr", "left": "44", "top": "1", "width": "24", "height": "24",
     }  # fmt: skip
     shown = text(answer)
     assert 'width="70mm" height="29.7mm"' in shown
@@ -122,6 +122,10 @@ def test_the_label_and_page_1_are_shown_with_the_parts_where_they_are(client, ba
 
 
 LOGO = {"logo_left": "25", "logo_top": "19", "logo_width": "15", "logo_height": "6"}
+NO_SIZE = {
+    "sheet": "custom", "page_width": "210", "page_height": "297", "left": "10", "top": "10", "label_width": "70",
+    "label_height": "30", "pitch_x": "70", "pitch_y": "30", "columns": "2", "rows": "5",
+}  # fmt: skip
 WRONG = [
     ({"qr_left": "60"}, "qr_left", "beyond the label"),
     ({"qr_width": "19"}, "qr_width", "At least 20 mm"),
@@ -140,6 +144,8 @@ WRONG = [
     ({"logo": "on", **LOGO}, "logo", "no logo yet"),
     ({"layout": "0"}, "layout", "valid choice"),
     ({"layout": "x" * 400}, "layout", "valid choice"),
+    ({**NO_SIZE, "label_width": "0"}, "label_width", "at least 20 mm"),
+    ({**NO_SIZE, "label_height": "-4"}, "label_height", "between 0 and"),
 ]
 
 
@@ -387,13 +393,13 @@ PRESS = "0e2f4b8c-7d1a-4f3e-9a55-3c1f7be10a11"
 
 
 def test_second_press_leads_to_what_the_first_one_started(client, batch):
-    first = send(client, batch, "confirm", press=PRESS)
+    first = send(client, batch, "confirm", page_token=PRESS)
 
-    second = client.post(where(batch), {**asked(batch, press=PRESS), "confirm": "1"}, follow=True)
+    second = client.post(where(batch), {**asked(batch, page_token=PRESS), "confirm": "1"}, follow=True)
 
     assert PrintRun.objects.count() == Job.objects.filter(kind="print-batch").count() == 1
     assert second.redirect_chain == [(first["Location"], 302)]
-    assert "Nothing is printed twice." in text(second)
+    assert "It will not be printed twice." in text(second)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -401,29 +407,30 @@ def test_presses_at_the_same_moment_print_once(owner, batch):
     before = printed(batch)
 
     def press(window):
-        return send(window, batch, "confirm", press=PRESS, again=before.pk)["Location"]
+        return send(window, batch, "confirm", page_token=PRESS, again=before.pk)["Location"]
 
     assert len(set(at_once(press, [browser(owner) for _ in range(4)]))) == 1
     assert PrintRun.objects.count() == 2
 
 
 def test_other_settings_on_the_same_page_are_another_print_which_asks(client, batch):
-    send(client, batch, "confirm", press=PRESS)
+    send(client, batch, "confirm", page_token=PRESS)
 
-    answer = send(client, batch, "confirm", press=PRESS, note="Keep dry")
+    answer = send(client, batch, "confirm", page_token=PRESS, note="Keep dry")
 
     assert answer.status_code == 200
     assert "Nothing was printed yet." in text(answer)
     assert (
-        send(client, batch, "confirm", press=PRESS, note="Keep dry", again=PrintRun.objects.get().pk).status_code == 302
+        send(client, batch, "confirm", page_token=PRESS, note="Keep dry", again=PrintRun.objects.get().pk).status_code
+        == 302
     )
     assert PrintRun.objects.count() == 2
 
 
 @pytest.mark.parametrize("press", ["", "x", "9" * 500, "'; --"])
 def test_press_of_no_page_of_ours_prints_and_asks_as_ever(client, batch, press):
-    assert send(client, batch, "confirm", press=press).status_code == 302
-    assert send(client, batch, "confirm", press=press).status_code == 200
+    assert send(client, batch, "confirm", page_token=press).status_code == 302
+    assert send(client, batch, "confirm", page_token=press).status_code == 200
     assert PrintRun.objects.count() == 1
 
 

@@ -110,7 +110,7 @@ def test_sheets_of_labels_say_every_code_page_by_page(brand, tmp_path):
     assert run.job.result_name == "labels-AB-0001-AB-0040.pdf"
 
 
-def test_stretch_of_a_batch_is_printed_alone(brand):
+def test_range_of_a_batch_is_printed_alone(brand):
     batch = factories.batch(brand, prefix="AB-", quantity=9)
 
     run = finished(start(batch, what="png", first="3", last="5"))

@@ -25,7 +25,7 @@ def in_the_making(brand: Brand) -> BatchRange:
 
 
 def rows_of(person: Any, label: str, *ids: Any) -> dict[str, dict[str, str]]:
-    answer = browser(person).get(address(label, "live"), {"id": ids})
+    answer = browser(person).get(address(label, "live"), {"id": ids, "column": ["state", "progress"]})
     assert answer.status_code == 200
     return {row["id"]: row["columns"] for row in answer.json()["rows"]}
 
@@ -71,6 +71,18 @@ def test_nobody_hears_of_another_brands_rows(brand: Brand, label: str) -> None:
     assert rows_of(person, label, key) == {}
     assert rows_of(staff(theirs), label, key) != {}
     assert rows_of(factories.user(is_staff=True), label, key) == {}
+
+
+def test_only_the_columns_that_a_page_has_are_made(brand: Brand) -> None:
+    batch, client = in_the_making(brand), browser(staff(brand))
+
+    def columns(*names: str) -> dict[str, str]:
+        asked = {"id": batch.pk, "column": names}
+        result: dict[str, str] = client.get(address("authcodes.batchrange", "live"), asked).json()["rows"][0]["columns"]
+        return result
+
+    assert columns("state").keys() == {"state"}
+    assert columns("brand", "prefix", "") == {}
 
 
 @pytest.mark.parametrize("wrong", ["x", "", "9" * 30, "-1", "1;2"])

@@ -23,7 +23,7 @@ def test_a_batch_is_made_and_its_codes_come(window, brand, size):
     owner.look_up("product", "Coffee beans")
     owner.button("Next").click()
     owner.page.get_by_label("Quantity").fill("1200")
-    owner.page.get_by_text("Numbering, made for you").click()
+    owner.page.get_by_text("Numbering (filled in automatically)").click()
     owner.page.get_by_label("Prefix").fill("NW-")
     owner.page.get_by_label("Number width").fill("6")
     owner.button("Next").click()
@@ -63,7 +63,7 @@ def test_a_range_that_overlaps_is_refused_and_can_be_corrected(window, brand):
     owner.page.get_by_label("Range name").fill("Spring")
     owner.button("Next").click()
     owner.page.get_by_label("Quantity").fill("50")
-    owner.page.get_by_text("Numbering, made for you").click()
+    owner.page.get_by_text("Numbering (filled in automatically)").click()
     assert owner.page.get_by_label("Starting number").input_value() == "101"
     owner.page.get_by_label("Starting number").fill("1")
     owner.button("Next").click()

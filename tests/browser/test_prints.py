@@ -149,6 +149,24 @@ def test_the_first_free_label_is_chosen_by_keys_and_page_1_follows(window, brand
     assert not PrintRun.objects.exists()
 
 
+@pytest.mark.parametrize("answer", [{"status": 500}, {"status": 302, "headers": {"Location": "/admin/login/"}}])
+def test_preview_that_fails_is_told_of_until_one_arrives(window, brand, answer):
+    batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=3)
+    printer = window("printer")
+    page = printer.page
+    opened(printer, batch)
+    message = page.locator("[data-stale]")
+
+    page.route("**/preview/**", lambda route: route.fulfill(**answer))
+    page.locator("#id_note").fill("Keep")
+    expect(message).to_have_text("The preview could not be updated. Try again.")
+    assert printer.axe() == []
+    page.unroute("**/preview/**")
+    asks(printer, lambda: page.locator("#id_note").fill("Keep dry"))
+    expect(message).to_be_empty()
+    printer.complaints.clear()  # what the browser said of the preview that failed
+
+
 def test_without_scripts_the_same_is_said_by_fields(window, brand):
     batch = factories.batch(brand, prefix="NW-", quantity=5, product=factories.product(brand, title="Coffee"))
     LabelLayout.objects.create(

@@ -103,7 +103,7 @@ def test_some_codes_of_a_batch_are_chosen_and_what_is_wrong_is_said_at_its_field
     page.get_by_label("Some codes of one batch").check()
     assert page.locator("[data-of=product]").is_hidden()
     page.locator("[data-of=range] .select2-selection").click()
-    page.locator(".select2-search__field").fill("Lot")
+    page.locator(".select2-dropdown .select2-search__field").fill("Lot")
     page.locator(".select2-results__option", has_text="Lot 9").click()
     page.locator("[name=first]").fill("11")
     page.locator("[name=last]").fill("99")

@@ -75,7 +75,7 @@ def test_without_scripts_it_stands_on_the_page_and_can_be_undone(portal, browser
     context = browser.new_context(base_url=portal.url, java_script_enabled=False)
     page = context.new_page()
     page.goto("/admin/")
-    page.get_by_label("Email").fill(person.email)
+    page.get_by_label("E-mail").fill(person.email)
     page.get_by_label("Password").fill(factories.PASSWORD)
     with page.expect_navigation():
         page.keyboard.press("Enter")

@@ -8,8 +8,8 @@ from statistics import mean
 
 TESTS = Path(__file__).parent.parent
 # A case of a fast test takes less than this on a quiet machine, and all its cases together less than that.
-FAST_SECONDS = 0.06
-FAST_SECONDS_IN_ALL = 2
+FAST_SECONDS = 0.03
+FAST_SECONDS_IN_ALL = 1
 # The tests that took longer, one on a line: `bin/test --all --measure` writes it, in a single process.
 MEASURED = Path(__file__).parent / "slow_tests.txt"
 

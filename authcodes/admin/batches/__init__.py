@@ -1,1 +1,1 @@
-"""Pages about a batch: the wizard that makes one, and its workspace."""
+"""Pages about a batch: the wizard that makes one, and its page."""

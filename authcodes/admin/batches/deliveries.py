@@ -60,11 +60,11 @@ class BatchDeliveries(TenantAdmin):
 
         def act(codes: CodeRange) -> int:
             if form.cleaned_data["day"] > today:
-                raise BatchRejected(_("This day has not come yet. Enter today or earlier."), details={"field": "day"})
+                raise BatchRejected(_("The date is in the future. Enter today or earlier."), details={"field": "day"})
             day, place = form.cleaned_data["day"], form.cleaned_data["place"]
             return deliveries.deliver(codes=codes, day=day, place=place, by=staff_user(request), at=timezone.now())
 
-        return self.answered(request, batch, Kind.DELIVERED, form, act)
+        return self.render_or_save(request, batch, Kind.DELIVERED, form, act)
 
     def undeliver(self, request: HttpRequest, pk: int) -> HttpResponse:
         batch = self.get_object(request, str(pk))
@@ -74,9 +74,9 @@ class BatchDeliveries(TenantAdmin):
             reason = form.cleaned_data["reason"]
             return deliveries.undo_delivery(codes=codes, reason=reason, by=staff_user(request), at=timezone.now())
 
-        return self.answered(request, batch, Kind.DELIVERY_UNDONE, form, act)
+        return self.render_or_save(request, batch, Kind.DELIVERY_UNDONE, form, act)
 
-    def answered(
+    def render_or_save(
         self,
         request: HttpRequest,
         batch: BatchRange,

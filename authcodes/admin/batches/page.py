@@ -1,6 +1,6 @@
 """The page of a batch: how far its codes are, the strip on which a part of them is chosen and acted on, and tabs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,10 +13,11 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 
 from authcodes.admin.batches import tabs
-from authcodes.admin.batches.strip import Strip, strip_of
+from authcodes.admin.batches.strip import LANES, Strip, percent_text, strip_of
 from authcodes.admin.codes.batch_forms import protection_of
-from authcodes.admin.codes.batch_links import address_of, generation_of, list_of, orders_for, prints_for
+from authcodes.admin.codes.batch_links import address_of, code_change_actions_for, generation_of, list_of, prints_for
 from authcodes.admin.codes.batch_summary import campaign_note, printed_note
+from authcodes.admin.codes.bulk_actions import named_in_address
 from authcodes.codes.deliveries import delivered
 from authcodes.codes.ranges import CodeRange, full_range, resolve_range
 from authcodes.codes.spans import Span, size_of, span_of
@@ -28,7 +29,6 @@ from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.printing.printed import printed
 from brands.identity.roles import ADD
-from brands.scanned import MAX_CODE_LENGTH
 from portal.base.badges import badge
 from portal.base.tenant_admin import TenantAdmin
 from portal.figures.cards import share
@@ -39,12 +39,12 @@ Kind = CodeChange.Kind
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """How many codes came so far. `next_step`: what brings more of them there, for those who may."""
+    """How many codes have reached a stage. `next_step`: what brings more of them there, for those who may."""
 
     name: str
     title: str
     number: int
-    percent: float
+    whole: int
     link: str
     next_step: str = ""
     next_title: str = ""
@@ -52,6 +52,14 @@ class Stage:
     @property
     def count(self) -> str:
         return format_number(self.number)
+
+    @property
+    def percent(self) -> float:
+        return min(100.0, share(self.number, self.whole))
+
+    @property
+    def percent_text(self) -> str:
+        return percent_text(min(1.0, self.number / self.whole if self.whole else 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,7 @@ class Tab:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenRange:
     """The part of the batch that the page looks at; `problem`: what is wrong with the codes that the address names."""
 
     codes: CodeRange | None
@@ -89,7 +97,7 @@ class BatchPages(TenantAdmin):
         name = request.GET.get("tab", "")
         name = tabs.SETTINGS if request.method == "POST" else name if name in seen else seen[0]
         page_context = {
-            "batch_facts": SimpleLazyObject(partial(self.figures_of, request, batch)),  # what is saved shows none
+            "batch_facts": SimpleLazyObject(partial(self.figures_of, request, batch, seen)),  # what is saved shows none
             "batch_tab": name,
             "batch_tabs": [Tab(tabs.TITLES[each], f"?tab={each}", each == name) for each in seen],
             f"batch_{name}": tabs.context_of(request, batch, name),
@@ -99,12 +107,15 @@ class BatchPages(TenantAdmin):
     def response_post_save_change(self, request: HttpRequest, obj: BatchRange) -> HttpResponseRedirect:  # noqa: ARG002 - Django's
         return HttpResponseRedirect(reverse("admin:authcodes_batchrange_change", args=[obj.pk]))
 
-    def figures_of(self, request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
-        """Where the batch is, what its codes are, and what may be done with them."""
+    def figures_of(self, request: HttpRequest, batch: BatchRange, seen: Sequence[str]) -> dict[str, Any]:
+        """Where the batch is, what its codes are, and what may be done with them. `seen`: the tabs that are there."""
         stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined] # get_queryset says so
         deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
-        spans = {"printed": printed(batch), "delivered": delivered(batch)}
-        actions = [*prints_for(request, batch), *orders_for(request, batch)]
+        spans = {"delivered": delivered(batch)}
+        if tabs.PRINTS in seen:
+            spans["printed"] = printed(batch)
+        actions = [*prints_for(request, batch), *code_change_actions_for(request, batch)]
+        missing = batch.quantity - batch.generated_count
         chosen = chosen_in(request, batch)
         return {
             "batch": batch,
@@ -118,7 +129,8 @@ class BatchPages(TenantAdmin):
             "stopped": stopped,
             "printed_note": printed_note(batch),
             "campaign_note": campaign_note(batch, at=timezone.now()),
-            "missing": batch.quantity - batch.generated_count,
+            "missing": missing,
+            "missing_text": format_number(missing),
             "finish_address": address_of("finish", batch) if stopped and self.may(request, ADD, batch) else "",
             "stages": stages_of(batch, spans, actions),
             "deactivated": format_number(deactivated) if deactivated else "",
@@ -138,50 +150,52 @@ class BatchPages(TenantAdmin):
         raise NotImplementedError
 
 
-def stages_of(batch: BatchRange, spans: dict[str, list[Span]], actions: Sequence[dict[str, Any]]) -> list[Stage]:
-    """From a number to a scanned code. Of a large batch neither all codes nor all scans are read."""
+def stages_of(batch: BatchRange, spans: Mapping[str, list[Span]], actions: Sequence[dict[str, Any]]) -> list[Stage]:
+    """The stages, from generated to scanned. Of a large batch neither all codes nor all scans are read."""
     counted = figures.codes(brands=[batch.brand], filters=Filters(batch_id=batch.pk))
-    made = batch.generated_count
+    generated = batch.generated_count
     steps = {each["name"]: each for each in actions}
     rows = [
-        ("made", _("Made"), made, list_of("authcode", batch), ""),
-        ("assigned", _("Assigned"), counted.assigned, list_of("authcode", batch, assigned="yes"), "assign"),
-        ("printed", _("Printed"), size_of(spans["printed"]), "?tab=prints", "print"),
+        ("generated", _("Generated"), generated, list_of("authcode", batch), ""),
+        ("assigned", LANES["assigned"], counted.assigned, list_of("authcode", batch, assigned="yes"), "assign"),
+        ("printed", LANES["printed"], size_of(spans.get("printed", [])), "?tab=prints#tab", "print"),
         (
             "delivered",
-            _("In the shops"),
+            LANES["delivered"],
             size_of(spans["delivered"]),
             list_of("codechange", batch, kind__exact=Kind.DELIVERED.value),
             "deliver",
         ),
-        ("scanned", _("Scanned"), counted.scanned, list_of("authcode", batch, status="scanned"), ""),
+        ("scanned", LANES["scanned"], counted.scanned, list_of("authcode", batch, status="scanned"), ""),
     ]
     stages = []
     for name, title, number, link, step in rows:
-        act = steps.get(step) if number < made or step == "print" else None
+        if name == "printed" and name not in spans:
+            continue
+        act = steps.get(step) if number < generated or step == "print" else None
         address, label = (act["address"], str(act["label"])) if act else ("", "")
-        whole = batch.quantity if name == "made" else made
-        stages.append(Stage(name, title, number, min(100.0, share(number, whole)), link, address, label))
+        whole = batch.quantity if name == "generated" else generated
+        stages.append(Stage(name, str(title), number, whole, link, address, label))
     return stages
 
 
-def chosen_in(request: HttpRequest, batch: BatchRange) -> Chosen:
+def chosen_in(request: HttpRequest, batch: BatchRange) -> ChosenRange:
     """What the address chooses, or all codes that the batch has."""
     try:
         whole = full_range(batch)
     except BatchRejected:
-        return Chosen(None, batch.first_code, batch.last_code)
-    first, last = (request.GET.get(name, "")[:MAX_CODE_LENGTH] for name in ("first", "last"))
+        return ChosenRange(None, batch.first_code, batch.last_code)
+    first, last = named_in_address(request)
     if batch.printed_elsewhere or not (first or last):
-        return Chosen(whole, whole.first, whole.last)
+        return ChosenRange(whole, whole.first, whole.last)
     try:
         codes = resolve_range(batch=batch, first=first or whole.first, last=last or whole.last)
     except BatchRejected as error:
-        return Chosen(whole, first or whole.first, last or whole.last, error.message)
-    return Chosen(codes, codes.first, codes.last)
+        return ChosenRange(whole, first or whole.first, last or whole.last, error.message)
+    return ChosenRange(codes, codes.first, codes.last)
 
 
-def strip_for(batch: BatchRange, chosen: Chosen, spans: dict[str, list[Span]]) -> Strip | None:
+def strip_for(batch: BatchRange, chosen: ChosenRange, spans: Mapping[str, list[Span]]) -> Strip | None:
     """None where there is nothing to draw: no codes yet, or codes without numbers."""
     codes = chosen.codes
     span = span_of(batch, codes.first, codes.last) if codes and not batch.printed_elsewhere else None

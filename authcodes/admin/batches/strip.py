@@ -4,18 +4,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authcodes.codes.history import numbering_of
 from authcodes.codes.samples import PartSample, Sample, sample
 from authcodes.codes.spans import Span, inside, size_of
 from authcodes.models.batches import BatchRange
-from portal.figures.cards import share
+from portal.lists.number_columns import format_number
 
 WIDTH, LANE_HEIGHT, LANE_GAP = 1200, 16, 6
 MIN_WIDTH = 3  # of a box, so that a single code of a million is seen
-FAINTEST = 0.25
+MIN_GAP = 1  # between boxes: about a pixel
+MIN_OPACITY = 0.25
 TABLE_ROWS = 10
+LANES = {
+    "assigned": gettext_lazy("Assigned"),
+    "printed": gettext_lazy("Printed"),
+    "delivered": gettext_lazy("In the shops"),
+    "scanned": gettext_lazy("Scanned"),
+    "deactivated": gettext_lazy("Deactivated"),
+    "recalled": gettext_lazy("Recalled"),
+}
+SPAN_LANES = {"printed", "delivered", "recalled"}  # known to the code; the others are read from a sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +45,10 @@ class Lane:
     y: int
     boxes: tuple[Box, ...]
 
-    @property
-    def text_y(self) -> int:
-        return self.y + LANE_HEIGHT - 4
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A stretch of the table: its codes, and the share of them, in percent, for each lane."""
+    """A row of the table: a code range, and the share of its codes, in percent, for each lane."""
 
     first: str
     last: str
@@ -67,13 +73,17 @@ class Strip:
     lane_height: int = LANE_HEIGHT
 
     @property
+    def every_text(self) -> str:
+        return format_number(self.every)
+
+    @property
     def height(self) -> int:
         return len(self.lanes) * (LANE_HEIGHT + LANE_GAP) - LANE_GAP
 
 
 @dataclass(frozen=True, slots=True)
-class States:
-    """What the lanes of codes show: a name, a title, and how many codes of a part are so."""
+class CodeState:
+    """What a lane of codes shows: a name, a title, and how many codes of a part are so."""
 
     name: str
     title: Any
@@ -86,31 +96,21 @@ class States:
 def strip_of(batch: BatchRange, span: Span, spans: Mapping[str, Sequence[Span]], *, is_part: bool) -> Strip:
     """Of a code range of a batch with numbers; `is_part`: the batch has more codes. One statement.
 
-    `spans`: which are "printed" and "delivered", and "recalled" where that is a part of the batch.
+    `spans`: what is printed, unless whoever looks may not see that, what is delivered, and which part is recalled.
     """
     sampled = sample(batch, span)
     numbering = numbering_of(batch)
-    assigned, scanned, deactivated = (
-        States("assigned", _("Assigned")),
-        States("scanned", _("Scanned")),
-        States("deactivated", _("Deactivated")),
-    )
-    inner = {name: inside(each, span) for name, each in spans.items()}
-    drawn: list[tuple[str, str, tuple[Box, ...]]] = [
-        (assigned.name, str(assigned.title), part_boxes(sampled, assigned)),
-        ("printed", _("Printed"), span_boxes(inner["printed"], span, _("Printed"))),
-        ("delivered", _("In the shops"), span_boxes(inner["delivered"], span, _("In the shops"))),
-        (scanned.name, str(scanned.title), part_boxes(sampled, scanned)),
-        (deactivated.name, str(deactivated.title), part_boxes(sampled, deactivated)),
-    ]
-    if "recalled" in inner:
-        drawn.append(("recalled", _("Recalled"), span_boxes(inner["recalled"], span, _("Recalled"))))
+    inner = {name: inside(joined_spans, span) for name, joined_spans in spans.items()}
+    lanes: list[Lane] = []
+    for name, title in LANES.items():
+        if name in SPAN_LANES and name not in inner:
+            continue
+        is_span = name in SPAN_LANES
+        boxes = span_boxes(inner[name], span, title) if is_span else part_boxes(sampled, CodeState(name, title))
+        lanes.append(Lane(name, str(title), len(lanes) * (LANE_HEIGHT + LANE_GAP), boxes))
     return Strip(
-        lanes=tuple(
-            Lane(name, title, place * (LANE_HEIGHT + LANE_GAP), boxes)
-            for place, (name, title, boxes) in enumerate(drawn)
-        ),
-        rows=rows_of(sampled, numbering, inner, (assigned, scanned, deactivated)),
+        lanes=tuple(lanes),
+        rows=rows_of(sampled, numbering, inner, lanes),
         first=numbering.code(span.first),
         last=numbering.code(span.last),
         low=span.first,
@@ -122,26 +122,40 @@ def strip_of(batch: BatchRange, span: Span, spans: Mapping[str, Sequence[Span]],
     )
 
 
-def span_boxes(spans: Sequence[Span], bounds: Span, title: str) -> tuple[Box, ...]:
+def span_boxes(spans: Sequence[Span], bounds: Span, title: Any) -> tuple[Box, ...]:
+    """A box for each; those that the eye cannot keep apart are one, denser the more of its codes are so."""
+    min_gap = MIN_GAP * bounds.size / WIDTH
+    min_width = MIN_WIDTH * bounds.size / WIDTH
+    boxes: list[list[int]] = []  # first and last number, and how many between them are so
+    for each in spans:
+        if boxes and each.first < max(boxes[-1][1] + 1, boxes[-1][0] + min_width) + min_gap:
+            boxes[-1][1:] = [each.last, boxes[-1][2] + each.size]
+        else:
+            boxes.append([each.first, each.last, each.size])
     return tuple(
-        box((each.first - bounds.first) / bounds.size, each.size / bounds.size, 1.0, f"{title}: {each.size:,}")
-        for each in spans
+        box(
+            (first - bounds.first) / bounds.size,
+            (last - first + 1) / bounds.size,
+            opacity_of(number / (last - first + 1)),
+            f"{title}: {format_number(number)}",
+        )
+        for first, last, number in boxes
     )
 
 
-def part_boxes(sampled: Sample, states: States) -> tuple[Box, ...]:
+def part_boxes(sampled: Sample, state: CodeState) -> tuple[Box, ...]:
     """A box for each run of parts of which as many codes are so: the more, the denser."""
     shares: dict[int, float] = {
-        part.part: states.of(part) / part.codes for part in sampled.parts if part.codes and states.of(part)
+        part.part: state.of(part) / part.codes for part in sampled.parts if part.codes and state.of(part)
     }
     boxes, begin = [], 0
     for part in range(1, sampled.number + 1):
         if part < sampled.number and shares.get(part) == shares.get(begin):
             continue
         if of_run := shares.get(begin):
-            title = f"{states.title}: {percent_text(of_run)}"
+            title = f"{state.title}: {percent_text(of_run)}"
             place, width = begin / sampled.number, (part - begin) / sampled.number
-            boxes.append(box(place, width, FAINTEST + (1 - FAINTEST) * of_run, title))
+            boxes.append(box(place, width, opacity_of(of_run), title))
         begin = part
     return tuple(boxes)
 
@@ -152,34 +166,39 @@ def box(place: float, width: float, opacity: float, title: str) -> Box:
     return Box(f"{min(place * WIDTH, WIDTH - wide):.1f}", f"{wide:.1f}", f"{opacity:.2f}", title)
 
 
+def opacity_of(part: float) -> float:
+    return MIN_OPACITY + (1 - MIN_OPACITY) * part
+
+
 def percent_text(part: float) -> str:
     """Neither none nor all is said of what is almost so."""
     if 0 < part < 0.01:
         return "< 1 %"
-    return "> 99 %" if 0.99 < part < 1 else f"{100 * part:.0f} %"
+    return "> 99 %" if 0.99 < part < 1 else f"{format_number(round(100 * part))} %"
 
 
 def rows_of(
-    sampled: Sample, numbering: Any, inner: dict[str, list[Span]], states: tuple[States, ...]
+    sampled: Sample, numbering: Any, inner: Mapping[str, Sequence[Span]], lanes: Sequence[Lane]
 ) -> tuple[Row, ...]:
-    """As many stretches as a table has room for, each of whole parts."""
+    """As many rows as a table has room for, each of whole parts."""
     by_part = {part.part: part for part in sampled.parts}
     step = -(-sampled.number // TABLE_ROWS)
     rows = []
     for begin in range(0, sampled.number, step):
         end = min(begin + step, sampled.number)
-        first, last = sampled.begin_of(begin), min(sampled.begin_of(end) - 1, sampled.span.last)
-        bounds = Span(first, last)
+        bounds = Span(sampled.begin_of(begin), min(sampled.begin_of(end) - 1, sampled.span.last))
         parts = [by_part[part] for part in range(begin, end) if part in by_part]
-        read = sum(part.codes for part in parts)
-        assigned, scanned, deactivated = (
-            percent_text(sum(each.of(part) for part in parts) / read) if read else "-" for each in states
+        cells = tuple(
+            percent_text(size_of(inside(inner[lane.name], bounds)) / bounds.size)
+            if lane.name in inner
+            else sampled_percent(parts, CodeState(lane.name, lane.title))
+            for lane in lanes
         )
-        printed, delivered, *recalled = (
-            f"{share(size_of(inside(inner[name], bounds)), bounds.size):g} %"
-            for name in ("printed", "delivered", "recalled")
-            if name in inner
-        )
-        cells = (assigned, printed, delivered, scanned, deactivated, *recalled)
-        rows.append(Row(numbering.code(first), numbering.code(last), cells))
+        rows.append(Row(numbering.code(bounds.first), numbering.code(bounds.last), cells))
     return tuple(rows)
+
+
+def sampled_percent(parts: Sequence[PartSample], state: CodeState) -> str:
+    """A dash where no code was read."""
+    read = sum(part.codes for part in parts)
+    return percent_text(sum(state.of(part) for part in parts) / read) if read else "-"

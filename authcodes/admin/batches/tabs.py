@@ -101,6 +101,7 @@ def prints_of(_request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
                 "address": reverse("admin:authcodes_printrun_change", args=[run.pk]),
                 "when": local_time.display_moment(run.started_at, batch.brand.zone),
                 "state": page.state(run),
+                "codes": format_number(run.codes),
                 "file": page.file(run),
             }
             for run in rows.order_by("-id")[:MAX_RUNS]

@@ -29,8 +29,8 @@ from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists.ids import is_id
 
-TWICE = timedelta(minutes=2)  # in which the same batch again is the same click again
-MADE = "batch_made"  # by this very request
+DUPLICATE_WINDOW = timedelta(minutes=2)  # in which the same batch again is the same click again
+CREATED_FLAG = "batch_made"  # by this very request
 MAX_NAME_LENGTH = 100
 STEPS: tuple[tuple[str, Any, tuple[str, ...], tuple[str, ...]], ...] = (
     (
@@ -53,22 +53,22 @@ STEPS: tuple[tuple[str, Any, tuple[str, ...], tuple[str, ...]], ...] = (
     ),
 )
 # What the fields that few change are called together, by step.
-RARE_TITLES = {
+ADVANCED_TITLES = {
     "what-for": gettext_lazy("Campaign"),
-    "how-many": gettext_lazy("Numbering, made for you"),
+    "how-many": gettext_lazy("Numbering (filled in automatically)"),
     "rules": gettext_lazy("Points, scan limit and expiration date"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`rare`: fields that stay folded unless something is wrong with one."""
+    """`advanced_fields`: those that stay folded unless something is wrong with one."""
 
     id: str
     title: Any
     fields: list[Any]
-    rare: list[Any]
-    rare_title: Any
+    advanced_fields: list[Any]
+    advanced_title: Any
     is_open: bool
 
 
@@ -101,8 +101,8 @@ class BatchWizard(TenantAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if request.method == "POST" and (twin := self.twin_of(request)):
-            return self.went_on(request, twin)
+        if request.method == "POST" and (duplicate := self.recent_duplicate(request)):
+            return self.redirect_after_create(request, duplicate)
         brands = list(self.brand_scope(request, ADD).of(Brand.objects.all(), "pk"))
         page_context = {
             "title": _("New batch"),
@@ -111,9 +111,13 @@ class BatchWizard(TenantAdmin):
             "begin": "how-many" if self.product_named(request) else "",
         }
         response: HttpResponse = super().add_view(request, form_url, {**page_context, **(extra_context or {})})
-        if request.method == "POST" and not vars(request).get(MADE) and (twin := self.twin_of(request)):
+        if (
+            request.method == "POST"
+            and not vars(request).get(CREATED_FLAG)
+            and (duplicate := self.recent_duplicate(request))
+        ):
             list(messages.get_messages(request))  # what the slower one of two clicks was refused for
-            return self.went_on(request, twin)
+            return self.redirect_after_create(request, duplicate)
         return response
 
     def render_change_form(
@@ -124,7 +128,7 @@ class BatchWizard(TenantAdmin):
         response: HttpResponse = super().render_change_form(request, context, *args, **options)
         return response
 
-    def twin_of(self, request: HttpRequest) -> BatchRange | None:
+    def recent_duplicate(self, request: HttpRequest) -> BatchRange | None:
         """The batch that this very person just made with the same name and numbers: a button that was pressed twice."""
         names = ("brand", "range_name", "prefix", "quantity", "starting_number")
         brand, name, prefix, quantity, start = (request.POST.get(each, "").strip() for each in names)
@@ -137,10 +141,10 @@ class BatchWizard(TenantAdmin):
             quantity=int(quantity),
             starting_number=int(start),
             created_by=staff_user(request),
-            created_at__gte=timezone.now() - TWICE,
+            created_at__gte=timezone.now() - DUPLICATE_WINDOW,
         )
-        twin: BatchRange | None = rows.first() if self.has_add_permission(request) else None
-        return twin
+        duplicate: BatchRange | None = rows.first() if self.has_add_permission(request) else None
+        return duplicate
 
     def create(self, request: HttpRequest, obj: BatchRange, form: NewBatchForm) -> BatchRange:
         """Few codes are made at once, so that they can be printed right away; many by a worker."""
@@ -154,12 +158,12 @@ class BatchWizard(TenantAdmin):
         return made
 
     def response_add(self, request: HttpRequest, obj: BatchRange, post_url_continue: str | None = None) -> HttpResponse:
-        setattr(request, MADE, True)
+        setattr(request, CREATED_FLAG, True)
         if "_popup" in request.POST:
             return super().response_add(request, obj, post_url_continue)
-        return self.went_on(request, obj)
+        return self.redirect_after_create(request, obj)
 
-    def went_on(self, request: HttpRequest, batch: BatchRange) -> HttpResponse:
+    def redirect_after_create(self, request: HttpRequest, batch: BatchRange) -> HttpResponse:
         """To print its codes, or to its page while they are being made."""
         made = BatchRange.objects.get(pk=batch.pk)
         if made.is_generated and may_print(request.user, made.brand_id):
@@ -174,9 +178,9 @@ def steps_of(form: Any) -> list[Step]:
     """The fields that the person may fill in."""
     steps = []
     for name, title, usual, folded in STEPS:
-        fields, rare = ([form[each] for each in names if each in form.fields] for names in (usual, folded))
-        is_open = any(bound.errors for bound in rare)
-        steps.append(Step(name, title, fields, rare, RARE_TITLES[name], is_open))
+        fields, advanced_fields = ([form[each] for each in names if each in form.fields] for names in (usual, folded))
+        is_open = any(bound.errors for bound in advanced_fields)
+        steps.append(Step(name, title, fields, advanced_fields, ADVANCED_TITLES[name], is_open))
     return steps
 
 

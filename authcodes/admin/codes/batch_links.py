@@ -1,4 +1,4 @@
-"""What a batch's page shows next to the batch: links to lists, orders, printing and exports, and its last changes."""
+"""What a batch's page shows next to the batch: links to lists, changes, printing and exports, and its history."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -18,11 +18,12 @@ from brands.identity import roles
 from brands.identity.roles import VIEW
 from portal.import_export.exportable import within
 from portal.lists import local_time
+from portal.lists.number_columns import format_number
 
 Kind = CodeChange.Kind
 MAX_CHANGES = 20
-# What may be done to a stretch of a batch's codes: where in the address, and the button's icon.
-ORDERS = {
+# What may be done to a code range of a batch: where in the address, and the button's icon.
+CODE_CHANGE_ACTIONS = {
     Kind.ASSIGNED: ("assign", "sell"),
     Kind.DEACTIVATED: ("deactivate", "block"),
     Kind.REACTIVATED: ("reactivate", "check_circle"),
@@ -52,18 +53,18 @@ def prints_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
     return [act_of("print", gettext_lazy("Print"), "print", address)]
 
 
-def orders_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
+def code_change_actions_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
     if not (batch.generated_count and bulk_actions.may_act(request, batch.brand_id)):
         return []
-    titles = {kind: bulk_actions.TEXTS[kind].title for kind in ORDERS} | DELIVERY_TITLES
+    titles = {kind: bulk_actions.TEXTS[kind].title for kind in CODE_CHANGE_ACTIONS} | DELIVERY_TITLES
     return [
         act_of(name, titles[kind], icon, address_of(name, batch))
-        for kind, (name, icon) in (ORDERS | DELIVERIES).items()
+        for kind, (name, icon) in (CODE_CHANGE_ACTIONS | DELIVERIES).items()
     ]
 
 
 def act_of(name: str, label: Any, icon: str, address: str) -> dict[str, Any]:
-    """Something that may be done to a stretch: a button of the form that names it, which sends it there."""
+    """Something that may be done to a code range: a button of the form that names it, which sends it there."""
     return {
         "name": name,
         "label": label,
@@ -113,6 +114,7 @@ def history_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
                 "change": row,
                 "when": local_time.display_moment(row.changed_at, batch.brand.zone),
                 "what": kind_badge(row),
+                "codes": format_number(row.codes),
             }
             for row in rows
         ],

@@ -64,7 +64,7 @@ def summary_context(brand: Brand, batch_settings: BatchSettings) -> dict[str, An
     return {
         "first": first,
         "last": last,
-        "quantity": batch_settings.quantity,
+        "quantity": grouped(batch_settings.quantity),
         "printed": f"{site_at(host)}/s/{printed}" if host else printed,
         "lines": [line for line in [*lines_of(brand, batch_settings), *_limits(brand, batch_settings)] if line],
     }

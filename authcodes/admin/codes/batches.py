@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
@@ -21,7 +22,7 @@ from authcodes.admin.batches.page import BatchPages
 from authcodes.admin.batches.wizard import BatchWizard
 from authcodes.admin.codes import bulk_actions
 from authcodes.admin.codes.batch_forms import SCAN_VALUE_FIELDS, BatchForm, NewBatchForm, protection_of
-from authcodes.admin.codes.batch_links import ORDERS
+from authcodes.admin.codes.batch_links import CODE_CHANGE_ACTIONS
 from authcodes.admin.codes.batch_summary import summary_of
 from authcodes.admin.filters import BatchStateFilter
 from authcodes.admin.product_lookup import SoldLookup
@@ -124,7 +125,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
                     {"kind": kind},
                     name=f"authcodes_batchrange_{name}",
                 )
-                for kind, (name, _icon) in ORDERS.items()
+                for kind, (name, _icon) in CODE_CHANGE_ACTIONS.items()
             ),
         ]
         return [*own, *super().get_urls()]
@@ -151,8 +152,13 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         return badge("warning", _("Stopped: %(done)d %%") % page_context)
 
     @display(description=gettext_lazy("codes"), ordering="first_code")
-    def codes(self, batch: BatchRange) -> str:
-        return f"{batch.first_code} … {batch.last_code}"
+    def codes(self, batch: BatchRange) -> SafeString:
+        """A line ends between the codes, not inside one."""
+        return format_html(
+            '<span class="whitespace-nowrap">{}</span> <span class="whitespace-nowrap">… {}</span>',
+            batch.first_code,
+            batch.last_code,
+        )
 
     @display(description=gettext_lazy("protection"))
     def protection(self, batch: BatchRange) -> SafeString:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from authcodes.admin.codes.bulk_forms import AssignRangeForm, ChangeRangeForm, ReasonForm, TypedForm
+from authcodes.admin.codes.undo import OPPOSITES
 from authcodes.codes import bulk_changes, scan_value
 from authcodes.codes.assignment_limits import TAKEN
 from authcodes.codes.bulk_changes import Assignment, CodeChangeRequest
@@ -37,7 +38,6 @@ from portal.base.tenant_scope import staff_user
 from portal.undo import offers
 
 LABEL = "authcodes.authcode"
-OPPOSITES = frozenset({CodeChange.Kind.ASSIGNED, CodeChange.Kind.DEACTIVATED, CodeChange.Kind.REACTIVATED})
 Kind = CodeChange.Kind
 MAX_NAMED = 30  # codes that a page names
 
@@ -129,8 +129,14 @@ def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: C
 
 def chosen_range(request: HttpRequest, batch: BatchRange) -> dict[str, str]:
     """What the form of a range begins with: the codes that the address names, or all of the batch."""
-    first, last = (request.GET.get(name, "")[:MAX_CODE_LENGTH].strip() for name in ("first", "last"))
+    first, last = named_in_address(request)
     return {"first": first or batch.first_code, "last": last or batch.last_code}
+
+
+def named_in_address(request: HttpRequest) -> tuple[str, str]:
+    """The first and the last code of a range, as the address has them; empty for what it does not name."""
+    first, last = (request.GET.get(name, "")[:MAX_CODE_LENGTH].strip() for name in ("first", "last"))
+    return first, last
 
 
 def _range_form(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> Any:

@@ -46,7 +46,7 @@ class Moment:
     what: SafeString
     scan: Any = None
     change: CodeChange | None = None
-    of_some: bool = False  # only some codes of the change's stretch changed, and this may not be one
+    of_some: bool = False  # only some codes of the change's code range changed, and this may not be one
 
     @property
     def place(self) -> str:
@@ -160,7 +160,7 @@ class CodeLife(ExportingAdmin):
 
 
 def changes_of(code: AuthCode) -> QuerySet[CodeChange]:
-    """The latest that was done to this code, or to a stretch that it lies in, newest first."""
+    """The latest that was done to this code, or to a code range that it lies in, newest first."""
     covering = CodeChange.objects.filter(batch=code.batch_id, first_code__lte=code.code, last_code__gte=code.code)
     return covering.select_related("product", "upload", "changed_by").order_by("-id")[:MAX_MOMENTS]
 

@@ -90,7 +90,7 @@ def _counts(days: Sequence[Day]) -> tuple[int, int, int]:
 def funnel(codes: Codes, counted: Funnel, links: dict[str, str | None], *, sees_customers: bool) -> list[list[Stage]]:
     """Codes and, for those who may see them, customers: two scales, because a customer scans many codes."""
     made = [
-        (_("Made"), counted.made, _("codes"), "made"),
+        (_("Generated"), counted.made, _("codes"), "made"),
         (_("Assigned"), codes.assigned, _("have a product"), "assigned"),
         (_("Printed"), counted.printed, _("in print files of batches"), "printed"),
         (_("Scanned"), codes.scanned, _("accepted at least once"), "scanned"),

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes.admin.codes.bulk_forms import CodeRangeForm
-from authcodes.admin.printing.layout_form import AUTOMATIC, OWN, PART_FIELDS, LayoutForm, values_of
+from authcodes.admin.printing.layout_form import AUTOMATIC, BY_HAND, PART_FIELDS, LayoutForm, values_of
 from authcodes.models.batches import BatchRange
 from authcodes.models.prints import LabelLayout, Printer, PrintRun
 from authcodes.models.products import Product
@@ -119,7 +119,7 @@ class PrintForm(LayoutForm):
     rows = whole_number(gettext_lazy("Labels down"))
     start = whole_number(
         gettext_lazy("Start at label number"),
-        help_text=gettext_lazy("To finish a sheet that you have already started. Or click it on the sheet."),
+        help_text=gettext_lazy("To reuse a partly used sheet. You can also click the label on the sheet."),
     )
     by_column = switch(gettext_lazy("Fill sheets column by column"))
     cut_marks = switch(gettext_lazy("Cut marks"))
@@ -206,7 +206,7 @@ class PrintForm(LayoutForm):
         else:
             self.drop_errors(PartName)
         if (due := cleaned.get("due_on")) and due < min(local_day(brand, timezone.now()) for brand in self.brands):
-            self.add_error("due_on", _("This day is over. Choose today or later."))
+            self.add_error("due_on", _("The date is in the past. Enter today or later."))
         return cleaned
 
     @property
@@ -287,7 +287,7 @@ def initial_of(print_request: PrintRequest) -> dict[str, Any]:
         "size": size if size in SIZES else CUSTOM,
         "size_amount": "" if size in SIZES else size,
         "sheet": CUSTOM if print_request.sheet else print_request.preset,
-        "layout": OWN if print_request.parts else AUTOMATIC,
+        "layout": BY_HAND if print_request.parts else AUTOMATIC,
         **values_of(print_request.parts or {}),
     }
 

@@ -13,10 +13,10 @@ from authcodes.admin.codes.bulk_forms import DomainErrorFormMixin
 from authcodes.models.prints import LabelLayout
 from authcodes.printing import layouts
 from authcodes.printing.checks import plain
-from authcodes.printing.labels.parts import ALWAYS, SWITCHED, TEXTS, Part, PartName, Parts, problems
+from authcodes.printing.labels.parts import ALWAYS, SLACK, SWITCHED, TEXTS, Part, PartName, Parts, least, problems
 from portal.unfold import SelectWidget, TextWidget
 
-AUTOMATIC, OWN = "", "own"
+AUTOMATIC, BY_HAND = "", "own"
 LENGTHS = {
     "left": gettext_lazy("Left"),
     "top": gettext_lazy("Top"),
@@ -92,7 +92,7 @@ class LayoutForm(DomainErrorFormMixin):
         self.saved = {str(row.pk): row for row in LabelLayout.objects.filter(brand__in=brands).select_related("brand")}
         named = [(key, name_of(row)) for key, row in self.saved.items()]
         field: Any = self.fields["layout"]
-        field.choices = [(AUTOMATIC, _("Automatic")), *named, (OWN, _("Placed by hand"))]
+        field.choices = [(AUTOMATIC, _("Automatic")), *named, (BY_HAND, _("Placed by hand"))]
 
     @property
     def chosen(self) -> LabelLayout | None:
@@ -132,8 +132,8 @@ class LayoutForm(DomainErrorFormMixin):
             cleaned["note"] = content.note
             cleaned["parts"] = content.parts
         visible = [name for name in PartName if self.shows(name, cleaned)]
-        self.drop_errors(name for name in PartName if chosen != OWN or name not in visible)
-        cleaned.setdefault("parts", self._own(visible, cleaned) if chosen == OWN else None)
+        self.drop_errors(name for name in PartName if chosen != BY_HAND or name not in visible)
+        cleaned.setdefault("parts", self._own(visible, cleaned) if chosen == BY_HAND else None)
         if cleaned["parts"] and size:
             for problem in problems(cleaned["parts"], width=size[0], height=size[1]):
                 self.add_error(problem.field, problem.message)
@@ -161,7 +161,7 @@ class LayoutForm(DomainErrorFormMixin):
         return list(self._part_rows(parts))
 
     def _part_rows(self, parts: Parts) -> Iterator[Row]:
-        is_own = self["layout"].value() == OWN
+        is_own = self["layout"].value() == BY_HAND
         for name in PartName:
             part = parts.get(name)
             values = {length: plain(getattr(part, length)) if part else "" for length in lengths_of(name)}
@@ -195,6 +195,12 @@ def name_of(layout: LabelLayout) -> str:
     size = f"{plain(layout.label_width)} x {plain(layout.label_height)} mm"
     text = _("%(name)s (%(size)s)") % {"name": layout.name, "size": size}
     return _("%(layout)s, default") % {"layout": text} if layout.is_default else text
+
+
+def limits() -> dict[str, Any]:
+    """What the page's script says at once of parts that are too small, and by how much they may be off."""
+    sizes = {name.value: [float(length) for length in least(name)] for name in PartName}
+    return {"slack": float(SLACK), "least": sizes}
 
 
 def values_of(parts: Parts) -> dict[str, Any]:

@@ -38,6 +38,26 @@ def list_of(by: User, brand: Brand, query: str) -> Selection:
     return Selection(brand, codes, **totals)
 
 
+def first_code_selection(by: User, brand: Brand, query: str) -> Selection:
+    """As `list_of`, without counting: what a list begins with tells how its labels look. Raises Invalid."""
+    codes = AuthCode.objects.filter(brand=brand, pk__in=rows_of(by, query))
+    first = codes.order_by("pk").first()
+    if first is None:
+        raise Invalid(_("The list has no codes of this brand."))
+    return Selection(brand, codes, first.code, first.code, 1, is_counted=False)
+
+
+def list_up_to(most: int, by: User, brand: Brand, query: str) -> Selection:
+    """As `list_of`, but no code beyond so many is looked at: a longer list is not counted. Raises Invalid."""
+    codes = AuthCode.objects.filter(brand=brand, pk__in=rows_of(by, query))
+    totals = codes.order_by()[: most + 1].aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
+    if totals["count"] > most:
+        return first_code_selection(by, brand, query)
+    if not totals["count"]:
+        raise Invalid(_("The list has no codes of this brand."))
+    return Selection(brand, codes, **totals)
+
+
 def rows_of(by: User, query: str) -> QuerySet[Any, Any]:
     try:
         return displayed_to(by, AuthCode, query).order_by().values("pk")

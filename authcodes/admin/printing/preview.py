@@ -1,21 +1,19 @@
 """What the print studio shows of a print before it is made: the label, page 1, what is wrong, what to consider."""
 
 import base64
+import hashlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.http import HttpResponse
 from django.utils.safestring import mark_safe
-from django.utils.translation import gettext as _
 
 from authcodes.admin.printing.access import MAX_EARLIER_RUNS, offered
-from authcodes.admin.printing.list_print import rows_of
-from authcodes.models.codes import AuthCode
 from authcodes.models.prints import PrintRun
 from authcodes.printing import checks, runs
-from authcodes.printing.labels import preview, suggested
+from authcodes.printing.labels import preview, suggested_boxes
 from authcodes.printing.labels.design import Design, coarse_enough_mm
 from authcodes.printing.labels.parts import Part, PartName
 from authcodes.printing.labels.presets import Sheet
@@ -24,13 +22,12 @@ from authcodes.printing.qr import images
 from authcodes.printing.qr.verification import proved
 from authcodes.printing.request import PrintRequest
 from authcodes.printing.selection import TEST_MARK, Selection, design_of, label_of, payload_of
-from brands.models.people import User
-from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of
-from core.errors import DomainError, Invalid
+from core.errors import DomainError
 from portal.lists import local_time
+from portal.lists.number_columns import format_number
 
-MAX_COUNTED = 20_000  # codes that are looked at one by one while somebody types
+MAX_COUNTED = 20_000  # codes that are counted and looked at before Print is pressed
 
 
 class Slot(NamedTuple):
@@ -43,49 +40,48 @@ class Slot(NamedTuple):
     is_first: bool
 
 
-def glimpse_of(by: User, brand: Brand, query: str) -> Selection:
-    """As `list_of`, without counting: what a list begins with tells how its labels look. Raises Invalid."""
-    codes = AuthCode.objects.filter(brand=brand, pk__in=rows_of(by, query))
-    first = codes.order_by("pk").first()
-    if first is None:
-        raise Invalid(_("The list has no codes of this brand."))
-    return Selection(brand, codes, first.code, first.code, 1)
-
-
-def pieces(form: Any, select: Callable[[Any], Selection], *, is_whole: bool, is_live: bool) -> dict[str, Any]:
+def preview_context(form: Any, select: Callable[[Any], Selection], *, is_thorough: bool = False) -> dict[str, Any]:
     """What the page shows of what the form asks for, and what is wrong said at the form's fields.
 
-    `is_whole`: `select` gives all codes and not just one of them. `is_live`: it is asked for while somebody types.
+    `is_thorough`: all codes are looked at, however many there are.
     """
     form.full_clean()
-    context: dict[str, Any] = {"selection": None, "every_box": {}}
+    context: dict[str, Any] = {"selection": None, "all_boxes": {}}
     if not form.is_drawable:
         return context
     try:
         selection, print_request = select(form), form.print_request()
+        is_thorough = is_thorough or is_small(selection)
         if form.is_printable:
-            checks.check(selection, print_request, thorough=not is_live)
+            checks.check(selection, print_request, thorough=is_thorough)
+        elif print_request.is_labels:
+            print_request.design().sheet.check()  # a label of no size cannot be drawn
     except DomainError as error:
         form.add_domain_error(error)
         if not form.is_drawable:
             return context
-    context |= drawn(form, selection, print_request)
+    context |= label_context(form, selection, print_request)
     if form.is_printable:
-        context |= said(selection, print_request, is_whole=is_whole, is_live=is_live)
+        context |= summary_context(selection, print_request, is_thorough=is_thorough)
     return context
 
 
-def drawn(form: Any, selection: Selection, print_request: PrintRequest) -> dict[str, Any]:
+def is_small(selection: Selection) -> bool:
+    """Whether all of its codes can be looked at each time that the page is shown."""
+    return selection.is_counted and selection.count <= MAX_COUNTED
+
+
+def label_context(form: Any, selection: Selection, print_request: PrintRequest) -> dict[str, Any]:
     """The label with its parts, and page 1; or the first image."""
     if not print_request.is_labels:
-        return pictured(selection, print_request)
+        return page_context(selection, print_request)
     design = design_of(selection, print_request)
     label = label_of(selection.sample(), print_request, hostname_of(selection.brand.pk))
     visible = [name for name in PartName if form.shows(name, form.cleaned_data)]
-    suggestion = suggested.arranged(design, label, visible)
+    suggestion = suggested_boxes.arranged(design, label, visible)
     needed = coarse_enough_mm(design, label)
     context: dict[str, Any] = {
-        "every_box": suggestion.boxes,
+        "all_boxes": suggestion.boxes,
         "parts": suggestion.of(visible),
         "label": mark_safe(preview.one_label(label, design)),  # noqa: S308 - drawn by us, with texts escaped
         "boxes": [box(name, part) for name, part in suggestion.of(suggestion.placed).items()],
@@ -94,15 +90,15 @@ def drawn(form: Any, selection: Selection, print_request: PrintRequest) -> dict[
         "smallest": checks.plain(max(images.MIN_SIZE_MM, needed or Decimal(0))),
     }
     if form.is_printable:
-        context |= pictured(selection, print_request)
-        context |= {"slots": list(slots(design)), "per_page": design.sheet.per_page, **steps(design)}
+        context |= page_context(selection, print_request)
+        context |= {"slots": list(slots(design)), "per_page": design.sheet.per_page, **slot_steps(design)}
     return context
 
 
 def box(name: str, part: Part) -> dict[str, str]:
     """A part as the page's script moves it."""
     lengths = {length: checks.plain(getattr(part, length)) or "0" for length in ("left", "top", "width", "height")}
-    return {"name": name, "label": str(PartName(name).label), **lengths, "centred": "1" if part.centred else ""}
+    return {"name": name, **lengths}
 
 
 def slots(design: Design) -> Iterator[Slot]:
@@ -111,32 +107,53 @@ def slots(design: Design) -> Iterator[Slot]:
         yield Slot(index + 1, f"{x:f}", f"{y:f}", index + 1 < design.start, index + 1 == design.start)
 
 
-def steps(design: Design) -> dict[str, int]:
+def slot_steps(design: Design) -> dict[str, int]:
     """How many labels on the next one to the right is, and the next one below."""
     sheet: Sheet = design.sheet
     return {"across": sheet.rows, "down": 1} if design.by_column else {"across": 1, "down": sheet.columns}
 
 
-def said(selection: Selection, print_request: PrintRequest, *, is_whole: bool, is_live: bool) -> dict[str, Any]:
-    """How many it prints, what to think about, and what was printed before. What takes long is told when the page is
-    opened and not while somebody types.
+def summary_context(selection: Selection, print_request: PrintRequest, *, is_thorough: bool) -> dict[str, Any]:
+    """How many it prints, what to think about, and what was printed before. What takes long is told of few codes, and
+    of many once Print was pressed.
     """
-    result: dict[str, Any] = {"warnings": checks.warnings(selection, print_request, thorough=False)}
-    if not is_whole:
-        return result
-    if not is_live or selection.count <= MAX_COUNTED:
+    result: dict[str, Any] = {
+        "selection": selection,
+        "warnings": checks.warnings(selection, print_request, thorough=False),
+    }
+    if not selection.is_counted:
+        return result | {"most_counted": format_number(MAX_COUNTED)}
+    if is_thorough:
         thorough = checks.warnings(selection, print_request)
         result["code_warnings"] = [text for text in thorough if text not in result["warnings"]]
+        result["shown"] = f"{selection.count}:{digest_of(result['code_warnings'])}"
     before = runs.earlier(selection)[:MAX_EARLIER_RUNS]
     sheet = print_request.design().sheet if print_request.is_labels else None
     return result | {
-        "selection": selection,
+        "number": format_number(selection.count),
         "before": [(run, local_time.display_moment(run.started_at, run.brand.zone)) for run in before],
         "pages": sheet.pages(selection.count, start=print_request.start) if sheet else 0,
     }
 
 
-def pictured(selection: Selection, print_request: PrintRequest) -> dict[str, Any]:
+def digest_of(warnings: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(warnings).encode()).hexdigest()[:16] if warnings else ""
+
+
+def is_unseen(displayed: str, context: dict[str, Any]) -> bool:
+    """Whether the page that sent `displayed` had another number of codes, or not all that there is to think about.
+
+    Of few codes a page is trusted that sends nothing.
+    """
+    selection: Selection = context["selection"]
+    number, _colon, digest = displayed.partition(":")
+    if not number and is_small(selection):
+        return False
+    is_another_list = selection.batch is None and number != str(selection.count)
+    return is_another_list or (bool(context["code_warnings"]) and digest != digest_of(context["code_warnings"]))
+
+
+def page_context(selection: Selection, print_request: PrintRequest) -> dict[str, Any]:
     """Page 1, or the first image, as the portal shows it."""
     code = selection.sample()
     text = payload_of(code, print_request, hostname_of(selection.brand.pk))
@@ -159,7 +176,7 @@ def in_page(image: bytes, kind: str) -> str:
 
 def trial_print(selection: Selection, print_request: PrintRequest) -> HttpResponse:
     """The first page, with a mark across its labels, or the first image: to be tried on paper. Raises Invalid."""
-    checks.check(selection, print_request)
+    checks.check(selection, print_request, thorough=is_small(selection))
     if print_request.is_labels:
         file = io.BytesIO()
         labels = runs.VerificationProgress().of(iter(runs.first_page(selection, print_request)))

@@ -37,10 +37,11 @@ from portal.base.sidebar import PRINT, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter, OwnRowsFilter, StateFilter
 from portal.lists.live import LiveAdmin
+from portal.lists.number_columns import format_number
 from portal.pages.jobs import COLOURS
 from portal.unfold import ChoicesFilter, action, display
 
-MAX_OFFERED = 50  # batches to choose from, and orders beside them
+MAX_OFFERED = 50  # batches to choose from, and prints beside them
 WITHOUT_FILE = (Job.Status.FAILED, Job.Status.CANCELLED)
 LINK = '<a class="text-primary-600 underline dark:text-primary-500" href="{}">{}</a>'
 BUTTON = '<button type="submit" class="queue-button" formaction="{}" formmethod="post" aria-label="{}">{}</button>'
@@ -138,7 +139,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": _("Print codes"),
-            "orders": [self.order_line(run) for run in self.waiting(brands)],
+            "prints": [self.print_line(run) for run in self.waiting(brands)],
             "printable": home.printable(request, brands, most=MAX_OFFERED),
             "several": len(brands) > 1,
         }
@@ -150,9 +151,10 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         rows = rows.select_related("job", "batch", "brand", "started_by")
         return rows.order_by("due_on", "id")[:MAX_OFFERED]  # those without a day come last
 
-    def order_line(self, run: PrintRun) -> dict[str, Any]:
+    def print_line(self, run: PrintRun) -> dict[str, Any]:
         return {
             "run": run,
+            "number": format_number(run.codes),
             "page": reverse("admin:authcodes_printrun_change", args=[run.pk]),
             "due": self.needed_by(run),
             "file": self.file(run),
@@ -234,13 +236,22 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
             pk,
             lambda run: runs.mark_done(run=run, by=staff_user(request), at=timezone.now()),
             gettext_noop("Marked as done"),
+            gettext_lazy("Marked as done: %(run)s"),
         )
 
     def mark_open(self, request: HttpRequest, pk: int) -> HttpResponse:
         """They are not, after all."""
-        return self.mark(request, pk, lambda run: runs.mark_open(run=run), gettext_noop("Marked as not done"))
+        return self.mark(
+            request,
+            pk,
+            lambda run: runs.mark_open(run=run),
+            gettext_noop("Marked as not done"),
+            gettext_lazy("Marked as not done: %(run)s"),
+        )
 
-    def mark(self, request: HttpRequest, pk: int, change: Callable[[PrintRun], bool], what: str) -> HttpResponse:
+    def mark(
+        self, request: HttpRequest, pk: int, change: Callable[[PrintRun], bool], action: str, message: Any
+    ) -> HttpResponse:
         """Say it once, and go back to where the button was. An address alone changes nothing."""
         run = self.get_object(request, str(pk))
         if not may_print(request.user, run.brand_id):
@@ -252,8 +263,8 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
             with transaction.atomic():
                 self.remember(request, [run])
                 if change(run):
-                    self.note(request, [run], what)
-            self.message_user(request, f"{_(what)}: {run}")
+                    self.note(request, [run], action)
+            self.message_user(request, message % {"run": run})
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
         return redirect(came_from(request)) if came_from(request) else page

@@ -24,7 +24,7 @@ LABEL = "authcodes.labellayout"
 def save(request: HttpRequest, form: Any, context: dict[str, Any]) -> LabelLayout:
     """Save what the studio shows: the layout that was opened and keeps its name is changed, else there is a new one.
 
-    `context`: the pieces of the page. Raises Invalid.
+    `context`: what the page shows. Raises Invalid.
     """
     brand = context["selection"].brand
     if brand.pk not in roles.brand_scope(request.user, CHANGE, LABEL):
@@ -64,7 +64,7 @@ def opened_values(layout: LabelLayout) -> dict[str, Any]:
     return {**named, **switches, "note": content.note, **values_of(content.parts)}
 
 
-def filled(form: Any, layout: LabelLayout, *, is_saved: bool = False) -> Any:
+def with_layout_values(form: Any, layout: LabelLayout, *, is_saved: bool = False) -> Any:
     """The form with what a saved layout says; unless it `is_saved` just now, with the name that was typed."""
     opened, _version = form.opened
     values, data = opened_values(layout), form.data.copy()

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
@@ -32,9 +33,9 @@ from authcodes.admin.printing.forms import (
     initial_sheet,
     preset_of,
 )
-from authcodes.admin.printing.layout_form import AUTOMATIC, OWN
-from authcodes.admin.printing.list_print import list_of, listed
-from authcodes.admin.printing.preview import glimpse_of, pdf, pieces, trial_print
+from authcodes.admin.printing.layout_form import AUTOMATIC, BY_HAND, limits
+from authcodes.admin.printing.list_print import first_code_selection, list_of, list_up_to, listed
+from authcodes.admin.printing.preview import MAX_COUNTED, is_unseen, pdf, preview_context, trial_print
 from authcodes.codes.ranges import full_range, resolve_range
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
@@ -50,11 +51,10 @@ from brands.scanned import MAX_CODE_LENGTH
 from core.errors import DomainError
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import staff_user
-from portal.lists.number_columns import format_number
 from portal.lists.selection import filters_of
 
 Select = Callable[[Any], Selection]  # of the codes that a valid form asks for
-IGNORED_FIELDS = ("csrfmiddlewaretoken", "press", "again", "layout_from")  # which make no other print
+IGNORED_FIELDS = ("csrfmiddlewaretoken", "page_token", "again", "shown", "draft", "layout_from")  # of the same print
 
 
 class StudioAdmin(TenantAdmin):
@@ -92,10 +92,10 @@ class StudioAdmin(TenantAdmin):
             return redirect("admin:authcodes_batchrange_change", batch.pk)
         named = {name: request.GET.get(name, "")[:MAX_CODE_LENGTH].strip() for name in ("first", "last")}
         chosen = {name: code for name, code in named.items() if code}
-        usual = {**self.usual(request, [batch.brand]), "first": so_far.first, "last": so_far.last, **chosen}
-        form = BatchPrintForm(request.POST if request.method == "POST" else usual)
-        form.offer(brand_alone(batch))
-        return self.ask(
+        initial = {**self.initial_values(request, [batch.brand]), "first": so_far.first, "last": so_far.last, **chosen}
+        form = BatchPrintForm(request.POST if request.method == "POST" else initial)
+        form.offer(brand_queryset(batch))
+        return self.respond(
             request,
             form,
             lambda valid: range_of(batch, valid),
@@ -107,25 +107,26 @@ class StudioAdmin(TenantAdmin):
     def preview_of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
         batch = self.batch(request, pk)
         form = BatchPrintForm(request.GET)
-        form.offer(brand_alone(batch))
-        return self.live_pieces(request, form, lambda valid: range_of(batch, valid), is_whole=True)
+        form.offer(brand_queryset(batch))
+        return self.render_preview(request, form, lambda valid: range_of(batch, valid))
 
     # --- What the list of codes shows ---
 
     def of_list(self, request: HttpRequest) -> HttpResponse:
         brands = self.brands_to_print(request)
-        form = ListPrintForm(request.POST if request.method == "POST" else self.usual(request, brands))
+        form = ListPrintForm(request.POST if request.method == "POST" else self.initial_values(request, brands))
         form.offer(brands)
         query = listed(request)
+        selected_of = list_of if "confirm" in request.POST else partial(list_up_to, MAX_COUNTED)
         back = f"{reverse('admin:authcodes_authcode_changelist')}?{query}"
         try:
             changes = self.admin_site.get_model_admin(AuthCode).get_changelist_instance(request)
         except IncorrectLookupParameters:
             return redirect(f"{reverse('admin:authcodes_authcode_changelist')}?e=1")
-        return self.ask(
+        return self.respond(
             request,
             form,
-            lambda valid: list_of(staff_user(request), valid.cleaned_data["brand"], query),
+            lambda valid: selected_of(staff_user(request), valid.cleaned_data["brand"], query),
             parameters={"query": query, "time_zone": timezone.get_current_timezone_name()},
             filters=filters_of(request, changes),
             back=back,
@@ -136,11 +137,10 @@ class StudioAdmin(TenantAdmin):
         form = ListPrintForm(request.GET)
         form.offer(self.brands_to_print(request))
         query = request.GET.get("list", "")
-        return self.live_pieces(
+        return self.render_preview(
             request,
             form,
-            lambda valid: glimpse_of(staff_user(request), valid.cleaned_data["brand"], query),
-            is_whole=False,
+            lambda valid: first_code_selection(staff_user(request), valid.cleaned_data["brand"], query),
         )
 
     def brands_to_print(self, request: HttpRequest) -> QuerySet[Brand]:
@@ -151,7 +151,7 @@ class StudioAdmin(TenantAdmin):
 
     # --- Asking, showing, starting ---
 
-    def usual(self, request: HttpRequest, brands: Iterable[Brand]) -> dict[str, Any]:
+    def initial_values(self, request: HttpRequest, brands: Iterable[Brand]) -> dict[str, Any]:
         """How this person printed for these brands the last time, on which printer; and the brand's default layout."""
         rows = PrintRun.objects.filter(started_by=staff_user(request), brand__in=brands)
         last = rows.select_related("brand").order_by("-id").first()
@@ -167,20 +167,19 @@ class StudioAdmin(TenantAdmin):
             if named and layouts.content_of(named).parts == print_request.parts:
                 result |= saved_layouts.opened_values(named)
         default = LabelLayout.objects.filter(brand=brand, is_default=True).first()
-        if default and result["layout"] in {AUTOMATIC, OWN}:
+        if default and result["layout"] in {AUTOMATIC, BY_HAND}:
             preset = preset_of(default, result["sheet"] if result["sheet"] in PRESETS else paper)
             result |= {**initial_sheet(preset), **saved_layouts.opened_values(default)}
         return {**result, "brand": brand.pk}
 
-    def live_pieces(self, request: HttpRequest, form: Any, select: Select, *, is_whole: bool) -> HttpResponse:
+    def render_preview(self, request: HttpRequest, form: Any, select: Select) -> HttpResponse:
         """What the page shows, while it is being filled in."""
-        context: dict[str, Any] = {"form": form, **pieces(form, select, is_whole=is_whole, is_live=True)}
-        context["number"] = format_number(context["selection"].count) if context["selection"] else ""
-        context |= {"rows": form.part_rows(context["every_box"]), "wrong": form.complaints}
+        context: dict[str, Any] = {"form": form, **preview_context(form, select)}
+        context |= {"rows": form.part_rows(context["all_boxes"]), "wrong": form.complaints}
         context["calibration"] = calibration_address(request.GET)
         return TemplateResponse(request, "admin/authcodes/print/live.html", context)
 
-    def ask(
+    def respond(
         self,
         request: HttpRequest,
         form: Any,
@@ -189,22 +188,28 @@ class StudioAdmin(TenantAdmin):
         parameters: dict[str, Any] | None = None,
         **page_context: Any,
     ) -> HttpResponse:
-        """The page; or the test page, the saved layout or the job that one of its buttons asks for."""
+        """The page; or the test page, the saved layout or the job that one of its buttons asks for.
+
+        Only who prints waits until many codes are counted and looked at, and hears of it before anything is printed.
+        """
         if request.method == "POST" and form.chosen:
-            form = saved_layouts.filled(form, form.chosen)
-        page_pieces = pieces(form, select, is_whole=True, is_live=False)
-        selected: Selection | None = page_pieces["selection"]
+            form = saved_layouts.with_layout_values(form, form.chosen)
+        is_printing, is_new = "confirm" in request.POST, False
+        preview = preview_context(form, select, is_thorough=is_printing)
+        selected: Selection | None = preview["selection"]
         if request.method == "POST" and selected and form.is_valid():
             try:
                 if "test" in request.POST:
                     return trial_print(selected, form.print_request())
                 if "save" in request.POST:
-                    form = self.save_layout(request, form, page_pieces)
-                    page_pieces = pieces(form, select, is_whole=True, is_live=False)
-                elif "confirm" in request.POST and (
-                    begun := self.begin(request, selected, form, page_pieces["before"], parameters)
-                ):
-                    return begun
+                    form = self.save_layout(request, form, preview)
+                    preview = preview_context(form, select)
+                elif is_printing:
+                    is_new = is_unseen(request.POST.get("shown", ""), preview)
+                    if not is_new and (
+                        started := self.start_print(request, selected, form, preview["before"], parameters)
+                    ):
+                        return started
             except DomainError as error:
                 form.add_domain_error(error)
         context = {
@@ -219,22 +224,23 @@ class StudioAdmin(TenantAdmin):
             "known": {
                 key: {"name": row.name, "from": f"{key}:{layouts.version_of(row)}"} for key, row in form.saved.items()
             },
-            "press": str(press_of(request) or uuid4()),
-            "number": format_number(page_pieces["selection"].count) if page_pieces["selection"] else "",
-            "must_confirm": "confirm" in request.POST and not form.errors,
-            "rows": form.part_rows(page_pieces["every_box"]),
-            **page_pieces,
+            "limits": limits(),
+            "page_token": str(page_token_of(request) or uuid4()),
+            "must_check": is_new,
+            "must_confirm": is_printing and not is_new and not form.errors,
+            "rows": form.part_rows(preview["all_boxes"]),
+            **preview,
             **page_context,
         }
         return TemplateResponse(request, "admin/authcodes/print/studio.html", context)
 
-    def save_layout(self, request: HttpRequest, form: Any, page_pieces: dict[str, Any]) -> Any:
+    def save_layout(self, request: HttpRequest, form: Any, preview: dict[str, Any]) -> Any:
         """Keep where the label's parts are, and choose that. Returns the page's form. Raises Invalid."""
-        saved = saved_layouts.save(request, form, page_pieces)
+        saved = saved_layouts.save(request, form, preview)
         self.message_user(request, _("Layout “%(name)s” saved.") % {"name": saved}, messages.SUCCESS)
-        return saved_layouts.filled(form, saved, is_saved=True)
+        return saved_layouts.with_layout_values(form, saved, is_saved=True)
 
-    def begin(
+    def start_print(
         self,
         request: HttpRequest,
         selected: Selection,
@@ -248,11 +254,11 @@ class StudioAdmin(TenantAdmin):
         """
         cleaned = form.cleaned_data
         key = request_key(request, selected, parameters)
-        order = runs.Order(cleaned["due_on"], cleaned["order_note"], key)
+        instructions = runs.PrintInstructions(cleaned["due_on"], cleaned["order_note"], key)
         with transaction.atomic():
             runs.lock_batches(selected.brand)
             if key and (same := runs.started_with(selected.brand, key)):
-                self.message_user(request, _("This print was started already. Nothing is printed twice."))
+                self.message_user(request, _("This print has already been started. It will not be printed twice."))
                 return redirect("admin:jobs_job_change", same.job_id)
             newest = runs.earlier(selected).first()
             if not needs_confirmation(request, newest):
@@ -264,7 +270,7 @@ class StudioAdmin(TenantAdmin):
                 print_request=form.print_request(),
                 by=staff_user(request),
                 parameters=parameters,
-                order=order,
+                instructions=instructions,
             )
             self.note(request, [run], gettext_noop("Printed"))
             if selected.batch:
@@ -294,7 +300,7 @@ def range_of(batch: BatchRange, form: Any) -> Selection:
     )
 
 
-def brand_alone(batch: BatchRange) -> QuerySet[Brand]:
+def brand_queryset(batch: BatchRange) -> QuerySet[Brand]:
     return Brand.objects.filter(pk=batch.brand_id)
 
 
@@ -307,17 +313,17 @@ def calibration_address(data: Any) -> str:
 
 def request_key(request: HttpRequest, selected: Selection, parameters: dict[str, Any] | None) -> UUID | None:
     """The same for a second press of the same button of the same page; another one where anything was changed."""
-    press = press_of(request)
-    if press is None:
+    token = page_token_of(request)
+    if token is None:
         return None
     requested = {name: request.POST.getlist(name) for name in sorted(request.POST) if name not in IGNORED_FIELDS}
-    content = json.dumps([str(press), selected.brand.pk, parameters, requested], cls=DjangoJSONEncoder, sort_keys=True)
+    content = json.dumps([str(token), selected.brand.pk, parameters, requested], cls=DjangoJSONEncoder, sort_keys=True)
     return UUID(bytes=hashlib.sha256(content.encode()).digest()[:16])
 
 
-def press_of(request: HttpRequest) -> UUID | None:
+def page_token_of(request: HttpRequest) -> UUID | None:
     """What tells one opening of the page from another."""
     try:
-        return UUID(request.POST.get("press", ""))
+        return UUID(request.POST.get("page_token", ""))
     except ValueError:
         return None

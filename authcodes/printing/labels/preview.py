@@ -9,7 +9,7 @@ from decimal import Decimal
 from django.utils.html import escape
 
 from authcodes.printing.labels import presets
-from authcodes.printing.labels.arranged import Arrangement, placement_of
+from authcodes.printing.labels.custom_layout import Arrangement, placement_of
 from authcodes.printing.labels.design import Design, Label
 from authcodes.printing.labels.fonts import Run, runs
 from authcodes.printing.labels.layout import MARK_GREY, POINTS_PER_MM, Area, Line, Placement, cut_marks

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from django.utils.translation import gettext as _
 
 from authcodes.printing.labels import fonts, presets, text_layout
-from authcodes.printing.labels.arranged import placement_of
+from authcodes.printing.labels.custom_layout import placement_of
 from authcodes.printing.labels.design import Design, Label, wrong
 from authcodes.printing.labels.layout import (
     ASCENT,

@@ -1,5 +1,7 @@
 // The strip of a batch's page: whoever drags over it chooses codes, which the fields name; what is typed there is drawn.
 // In a field the arrows go from code to code, and Page Up and Page Down by a hundredth of what is shown.
+const LOCALE = `${document.documentElement.lang}-u-nu-latn`; // digits as the page writes them
+
 const number = (code, strip) => {
   const { prefix, digits } = strip.dataset;
   const rest = code.startsWith(prefix) ? code.slice(prefix.length) : code;
@@ -24,7 +26,7 @@ const prepared = (strip) => {
     const [from, to] = [first, last].map((field) => number(field.value.trim(), strip));
     const fits = from !== null && to !== null && from <= to;
     mark.toggleAttribute("hidden", !fits || (from === low && to === low + size - 1n));
-    count.textContent = fits ? strip.dataset.words.replace("[number]", (to - from + 1n).toLocaleString("en")) : "";
+    count.textContent = fits ? strip.dataset.words.replace("[number]", (to - from + 1n).toLocaleString(LOCALE)) : "";
     if (!fits) return;
     const share = (at) => Number(((at - low) * STEPS) / size) / Number(STEPS);
     mark.setAttribute("x", share(bounded(from)) * width);

@@ -2,12 +2,13 @@
 // that follows from a change asked for and shown piece by piece. Without this file the same values are fields.
 const PAUSE = 300;
 const STEP = 0.5; // millimetres that an arrow key moves
-const SLACK = 0.021; // lengths that were rounded
 const LENGTHS = ["left", "top", "width", "height"];
-const OWN = "own";
+const BY_HAND = "own";
 
 const form = document.getElementById("print_form");
 const layouts = JSON.parse(document.getElementById("studio-layouts").textContent);
+const limits = JSON.parse(document.getElementById("studio-limits").textContent);
+const slack = limits.slack + 0.001; // lengths that were rounded, here once more
 const says = form.dataset;
 const field = (name) => form.elements.namedItem(name);
 const said = (text, values = {}) =>
@@ -57,10 +58,10 @@ const choose = (part) => {
 };
 
 // A part that somebody moves or shows is placed by hand from now on, and so are the others, where they are.
-const takeOver = () => {
-  if (field("layout").value === OWN) return;
-  field("layout").value = OWN;
-  form.dataset.layout = OWN;
+const switchToByHand = () => {
+  if (field("layout").value === BY_HAND) return;
+  field("layout").value = BY_HAND;
+  form.dataset.layout = BY_HAND;
 };
 
 const shift = (part, changes) => {
@@ -69,35 +70,35 @@ const shift = (part, changes) => {
     const input = field(`${part}_${length}`);
     if (input) input.value = rounded(Math.max(length === "width" || length === "height" ? 1 : 0, now[length] + change));
   }
-  takeOver();
+  switchToByHand();
   place(part);
   check();
-  soon();
+  schedulePreview();
 };
 
 // --- What is wrong with a part, said at once; the server says it again
 
-const tell = (name, text) => {
+const showError = (name, text) => {
   const place_ = form.querySelector(`[data-errors-of="${name}"]`);
   if (place_ && place_.textContent.trim() !== text) place_.textContent = text;
 };
 
 const meets = (one, other) =>
-  one.left < other.left + other.width - SLACK && other.left < one.left + one.width - SLACK &&
-  one.top < other.top + other.height - SLACK && other.top < one.top + one.height - SLACK;
+  one.left < other.left + other.width - slack && other.left < one.left + one.width - slack &&
+  one.top < other.top + other.height - slack && other.top < one.top + one.height - slack;
 
 const problem = (part, box, before, paper) => {
   if (Object.values(box).some((length) => !Number.isFinite(length))) return "";
   const smallest = Number(paper.dataset.smallest);
-  if (part === "qr" && box.width < smallest - SLACK) return said(says.saysSmall, { needed: smallest });
-  const [wide, high] = part === "logo" ? [3, 3] : [5, 1.8];
+  if (part === "qr" && box.width < smallest - slack) return said(says.saysSmall, { needed: smallest });
+  const [wide, high] = limits.least[part];
   if (part !== "qr" && box.width < wide) return said(says.saysWide, { least: wide });
   if (part !== "qr" && box.height < high) return said(says.saysHigh, { least: high });
   const over = Math.max(
     -box.left, -box.top,
     box.left + box.width - Number(paper.dataset.width), box.top + box.height - Number(paper.dataset.height),
   );
-  if (over > SLACK) return said(says.saysBeyond, { much: (Math.ceil(over * 10) / 10).toFixed(1) });
+  if (over > slack) return said(says.saysBeyond, { much: (Math.ceil(over * 10) / 10).toFixed(1) });
   const covered = before.find(([, other]) => meets(box, other));
   if (!covered) return "";
   return covered[0] === "qr" ? says.saysCovers : said(says.saysOverlaps, { part: nameOf(covered[0]) });
@@ -105,14 +106,14 @@ const problem = (part, box, before, paper) => {
 
 const check = () => {
   const paper = picture();
-  if (!paper || field("layout").value !== OWN) return;
+  if (!paper || field("layout").value !== BY_HAND) return;
   const before = [];
   for (const { dataset: { row: part } } of rows) {
     const box = boxOf(part);
     if (!box) continue;
     const lengths = lengthsOf(part);
     const text = problem(part, lengths, before, paper);
-    tell(part, text);
+    showError(part, text);
     box.classList.toggle("is-wrong", text !== "");
     before.push([part, lengths]);
   }
@@ -165,14 +166,14 @@ form.addEventListener("pointermove", (event) => {
     set("left", Math.max(0, snapped(begin.left + x)));
     set("top", Math.max(0, snapped(begin.top + y)));
   }
-  takeOver();
+  switchToByHand();
   place(part);
   check();
 });
 
 for (const kind of ["pointerup", "pointercancel"]) {
   form.addEventListener(kind, () => {
-    if (drag) soon();
+    if (drag) schedulePreview();
     drag = null;
   });
 }
@@ -210,7 +211,7 @@ for (const word of form.querySelectorAll("span[data-move]")) {
 form.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
   event.preventDefault();
-  ask();
+  loadPreview();
 });
 
 // --- The sheet, whose first free label is chosen by a click or by keys
@@ -227,7 +228,7 @@ const startAt = (number) => {
     slot.classList.toggle("is-first", Number(slot.dataset.slot) === start);
   }
   describeSheet();
-  soon();
+  schedulePreview();
 };
 
 const describeSheet = () => {
@@ -267,7 +268,7 @@ const show = (html) => {
   }
   if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus();
   if (again && document.getElementById("id_again")) document.getElementById("id_again").checked = true;
-  if (field("layout").value !== OWN) adopt(answer.content);
+  if (field("layout").value !== BY_HAND) fillFromLayout(answer.content);
   else for (const row of rows) place(row.dataset.row);
   tellErrors(answer.content);
   choose(chosen);
@@ -276,7 +277,7 @@ const show = (html) => {
 };
 
 // The boxes of the automatic or the saved layout, for whoever moves them next.
-const adopt = (answer) => {
+const fillFromLayout = (answer) => {
   for (const { dataset } of answer.querySelectorAll("[data-boxed]")) {
     const part = dataset.boxed;
     for (const length of LENGTHS) {
@@ -305,7 +306,7 @@ const tellErrors = (answer) => {
     wrong.set(where, `${wrong.get(where) ?? ""} ${message}`.trim());
     invalid.add(name);
   }
-  for (const [name, text] of wrong) tell(name, text);
+  for (const [name, text] of wrong) showError(name, text);
   for (const input of form.elements) {
     if (!input.name) continue;
     if (invalid.has(input.name)) input.setAttribute("aria-invalid", "true");
@@ -313,11 +314,13 @@ const tellErrors = (answer) => {
   }
 };
 
-const ask = async () => {
+const stale = form.querySelector("[data-stale]");
+
+const loadPreview = async () => {
   clearTimeout(waiting);
   const address = new URL(form.dataset.live, window.location.href);
   for (const [name, value] of new FormData(form)) {
-    if (!["csrfmiddlewaretoken", "press", "again"].includes(name)) address.searchParams.append(name, value);
+    if (!["csrfmiddlewaretoken", "page_token", "again", "shown", "draft"].includes(name)) address.searchParams.append(name, value);
   }
   request.abort();
   request = new AbortController();
@@ -325,13 +328,14 @@ const ask = async () => {
     const answer = await fetch(address, { redirect: "error", signal: request.signal });
     if (!answer.ok) throw new Error(answer.statusText);
     show(await answer.text());
+    stale.textContent = "";
   } catch (error) {
-    if (error.name !== "AbortError") form.dataset.stale = "";
+    if (error.name !== "AbortError") stale.textContent = says.saysStale;
   }
 };
-const soon = () => {
+const schedulePreview = () => {
   clearTimeout(waiting);
-  waiting = setTimeout(ask, PAUSE);
+  waiting = setTimeout(loadPreview, PAUSE);
 };
 
 const changed = ({ target }) => {
@@ -350,13 +354,13 @@ const changed = ({ target }) => {
   if (row && target.name) {
     const part = row.dataset.row;
     const isPlace = target.name.startsWith(`${part}_`);
-    if (isPlace || layouts[field("layout").value]) takeOver();
+    if (isPlace || layouts[field("layout").value]) switchToByHand();
     if (target.type === "checkbox" && target.name === part) row.toggleAttribute("data-off", !target.checked);
     if (part === "note" && target.name === "note") row.toggleAttribute("data-off", !target.value);
     if (isPlace) place(part);
     check();
   }
-  soon();
+  schedulePreview();
 };
 for (const kind of ["input", "change"]) form.addEventListener(kind, changed);
 

@@ -201,7 +201,7 @@
 
     let isSent = false;
     form.addEventListener("submit", (event) => {
-      if (isSent) {
+      if (isSent && !("maySendTwice" in form.dataset)) {
         event.preventDefault();
         return;
       }

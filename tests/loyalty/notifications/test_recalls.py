@@ -373,7 +373,7 @@ def test_the_page_counts_on_until_everybody_is_reached(brand, customer, batch, b
     page = address("authcodes.recall", "change", recall.pk)
 
     def counted():
-        [row] = client.get(f"{address('authcodes.recall')}live/?column=notified&id={recall.pk}").json()["rows"]
+        [row] = client.get(f"{address('authcodes.recall')}live/?id={recall.pk}&column=notified").json()["rows"]
         return row["columns"]["notified"]
 
     assert "data-live-row" in text(client.get(page))

@@ -1,4 +1,4 @@
-"""Stretches of a batch's codes, and what a change of them would meet."""
+"""Code ranges of a batch, and what a change of them would meet."""
 
 import pytest
 from django.utils import timezone
@@ -19,7 +19,7 @@ def batch(brand):
     return factories.batch(brand, prefix="AB-", quantity=10, assigned=False)
 
 
-def test_a_stretch_is_its_codes_and_no_others(brand, batch):
+def test_a_range_is_its_codes_and_no_others(brand, batch):
     factories.batch(brand, prefix="AB-00", number_width=3, quantity=5)
 
     found = ranges.resolve_range(batch=batch, first="AB-0003", last=" 5 ")
@@ -32,7 +32,7 @@ def test_a_stretch_is_its_codes_and_no_others(brand, batch):
     ("first", "last", "field"),
     [("AB-0000", "AB-0005", "first"), ("AB-0001", "AB-0011", "last"), ("x", "y", "first"), ("5", "4", "last")],
 )
-def test_a_stretch_that_cannot_be_names_the_field(batch, first, last, field):
+def test_a_range_that_cannot_be_names_the_field(batch, first, last, field):
     with pytest.raises(BatchRejected) as refused:
         ranges.resolve_range(batch=batch, first=first, last=last)
 
@@ -62,6 +62,6 @@ def test_outlook_counts_and_names_what_is_in_the_way(brand, batch):
     assert ranges.preview_change(batch.codes.all(), product).taken == 0
 
 
-def test_an_untouched_stretch_costs_one_query(batch, django_assert_num_queries):
+def test_an_untouched_range_costs_one_query(batch, django_assert_num_queries):
     with django_assert_num_queries(1):
         ranges.preview_change(batch.codes.all())

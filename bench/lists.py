@@ -55,12 +55,16 @@ FILL = (
     fill.insert(
         Recall,
         "FROM authcodes_batchrange WHERE brand_id = %(brand)s AND range_name = 'Batch 2'",
-        batch_id="id",
+        brand_id="brand_id",
         recall_id="'R-1'",
         contact="'help'",
         message="'Stop'",
         reason="'Test'",
     ),
+    """
+    UPDATE authcodes_batchrange b SET recall_id = r.id, recalled_at = r.recalled_at
+      FROM authcodes_recall r WHERE r.brand_id = b.brand_id AND b.brand_id = %(brand)s AND b.range_name = 'Batch 2'
+    """,
     fill.insert(
         AuthCode,
         """

@@ -164,6 +164,7 @@ JOB_KINDS = [
     "authcodes.admin.list_export.PROGRESS",
     "authcodes.admin.list_export.AUDIT",
     "authcodes.recalls.affected.EXPORT",
+    "authcodes.recalls.affected.TO_CALL_EXPORT",
     "authcodes.data_exports.EXPORT",
     "authcodes.recalls.notifications.NOTIFICATION",
     "authcodes.printing.runs.BATCH_PRINT",

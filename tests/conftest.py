@@ -36,6 +36,7 @@ NOT_TRUNCATED = {
     "loyalty_transaction": "ledger_not_truncated",
     "brands_auditlogentry": "audit_trail_not_truncated",
     "authcodes_codechange": "code_change_not_truncated",
+    "authcodes_recallreturn": "recall_return_not_truncated",
     "campaigns_earningruleversion": "earning_rule_versions_not_truncated",
 }
 

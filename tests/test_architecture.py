@@ -195,6 +195,8 @@ def test_a_table_is_written_by_its_own_topic_only(table, writer):
         ("FakeReport", {"authcodes/fraud/fake_reports.py"}),
         ("WithdrawnRecall", {"authcodes/recalls/recalls.py"}),
         ("Recall", {"authcodes/recalls/recalls.py"}),
+        ("RecallReturn", {"authcodes/recalls/returns.py"}),
+        ("WithdrawnBatch", {"authcodes/recalls/recalls.py"}),
     ],
 )
 def test_a_model_is_written_by_its_own_topic_only(model, writers):

@@ -1,8 +1,9 @@
 """The portal's pages about products, codes, their scans and recalls."""
 
-from authcodes.admin import fake_reports, imports, products, recalls, scans, withdrawn_recalls
+from authcodes.admin import fake_reports, imports, products, scans
 from authcodes.admin.codes import batches, change_log, codes, prefixes
 from authcodes.admin.printing import label_layouts, printers, runs
+from authcodes.admin.recalls import pages, withdrawn
 
 __all__ = [
     "batches",
@@ -11,11 +12,11 @@ __all__ = [
     "fake_reports",
     "imports",
     "label_layouts",
+    "pages",
     "prefixes",
     "printers",
     "products",
-    "recalls",
     "runs",
     "scans",
-    "withdrawn_recalls",
+    "withdrawn",
 ]

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from authcodes.dashboard import filters
 from authcodes.dashboard.filters import Status
+from authcodes.models.codes import codes_recalled
 from authcodes.places import search
 from authcodes.reports.columns import CUSTOMER_IS_OURS
 from brands.models.tenants import Brand
@@ -31,7 +32,7 @@ class StatusFilter(StateFilter):
 
     def condition(self, state: str, brands: Sequence[Brand]) -> Q:
         if state == "recalled":
-            return Q(batch__recall__isnull=False)
+            return codes_recalled()
         if state == "unassigned":
             return Q(product__isnull=True)
         result = filters.codes_with(state, brands=brands)
@@ -45,7 +46,7 @@ class CodeStatusFilter(StatusFilter):
 
     def condition(self, state: str, brands: Sequence[Brand]) -> Q:
         if state == "recalled":
-            return Q(batch__recall__isnull=False)
+            return codes_recalled("auth_code__")
         if state == "unassigned":
             return Q(auth_code__isnull=False, auth_code__product__isnull=True)
         return filters.scans_with(state, brands=brands)

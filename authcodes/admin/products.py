@@ -58,7 +58,7 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
     list_display = ("title", "sku", "retail_price", "redeem_point_value", "is_active")
     list_filter = ("is_active",)
     search_fields = ("sku", "title")
-    actions_detail = ("print_codes",)
+    actions_detail = ("print_codes", "recall")
     actions_submit_line = ("make_codes",)
     fieldsets = (
         (
@@ -117,6 +117,17 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
     def print_codes(self, _request: HttpRequest, object_id: str) -> HttpResponse:
         """To the page that prints what the list of codes shows."""
         return redirect(f"{reverse('admin:authcodes_printrun_codes')}?product__id__exact={object_id}")
+
+    @action(description=gettext_lazy("Recall"), url_path="recall", icon="report", permissions=["recall"])
+    def recall(self, _request: HttpRequest, object_id: str) -> HttpResponse:
+        """To the page that says what a recall of all its batches changes."""
+        return redirect(f"{reverse('admin:authcodes_recall_add')}?what=product&product={object_id}")
+
+    def has_recall_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        if not is_id(str(object_id)):
+            return False
+        rows = self.get_queryset(request).filter(pk=object_id)
+        return roles.brand_scope(request.user, ADD, "authcodes.recall").of(rows, "brand").exists()
 
     def has_print_codes_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if not is_id(str(object_id)):

@@ -3,13 +3,14 @@
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from authcodes.codes import batches, scan_value
 from authcodes.codes.batches import BatchSettings
-from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.batches import BatchRange
 from authcodes.models.products import Product
 from authcodes.recalls import notifications, recalls
 from brands import audit_log
@@ -206,17 +207,30 @@ class RecallInput(Input):
 
 
 class BrandRecallOutput(Output):
-    batch_id = serializers.IntegerField()
-    recall_id = serializers.CharField()
-    contact = serializers.CharField()
-    message = serializers.CharField()
-    reason = serializers.CharField(help_text="For staff only.")
+    batch_id = serializers.IntegerField(source="pk")
+    recall_id = serializers.CharField(source="recall.recall_id")
+    contact = serializers.CharField(source="recall.contact")
+    message = serializers.CharField(source="recall.message")
+    reason = serializers.CharField(source="recall.reason", help_text="For staff only.")
+    first_code = serializers.CharField(
+        source="recalled_from",
+        allow_blank=True,
+        help_text="The first recalled code; empty: all codes of the batch are recalled.",
+    )
+    last_code = serializers.CharField(
+        source="recalled_to", allow_blank=True, help_text="The last one; empty as `first_code` is."
+    )
     recalled_at = TimestampField()
 
 
-RECALLED = {**RECALL_EXAMPLE, "reason": "Glass inside", "recalled_at": WHEN}
+RECALLED = {**RECALL_EXAMPLE, "reason": "Glass inside", "first_code": "", "last_code": "", "recalled_at": WHEN}
 BrandRecallListOutput = list_output(BrandRecallOutput)
 BrandRecallRowOutput = row_output(BrandRecallOutput)
+
+
+def recalled_batches(access: BrandAccess) -> QuerySet[BatchRange]:
+    rows = BatchRange.objects.select_related("recall")
+    return rows.filter(brand=access.brand_id, recall__isnull=False)
 
 
 class BrandRecalls(BrandList):
@@ -229,8 +243,11 @@ class BrandRecalls(BrandList):
     @list_endpoint("list_recalls", "List recalls", BrandRecallListOutput, RECALLED, filters=NoFilter)
     @for_brand(ApiKey.Scope.READ, "authcodes.recall")
     def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List the batches that are recalled now, the latest first. Needs the scope `read`."""
-        return self.listed(Recall.objects.filter(batch__brand=access.brand_id))
+        """List the batches that are recalled now, the latest first. Needs the scope `read`.
+
+        A recall of several batches has a row for each of them, with the same `recall_id`.
+        """
+        return self.listed(recalled_batches(access))
 
 
 class BatchRecall(BrandView):
@@ -240,8 +257,7 @@ class BatchRecall(BrandView):
     @for_brand(ApiKey.Scope.READ, "authcodes.recall")
     def get(self, _request: Request, access: BrandAccess, batch_id: int) -> Response:
         """The recall of a batch; 404 while it has none. Needs the scope `read`."""
-        rows = row_of(Recall.objects.filter(batch__brand=access.brand_id), batch=batch_id)
-        return Response(BrandRecallRowOutput.serialize(rows))
+        return Response(BrandRecallRowOutput.serialize(row_of(recalled_batches(access), pk=batch_id)))
 
     @write_endpoint(
         "recall_batch",
@@ -282,4 +298,4 @@ class BatchRecall(BrandView):
         )
         if notifies:
             notifications.start(recall=made, by=access.user)
-        return Response(BrandRecallRowOutput.serialize(made), status=201)
+        return Response(BrandRecallRowOutput.serialize(batch), status=201)

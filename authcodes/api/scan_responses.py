@@ -205,7 +205,8 @@ def warning(result: ScanResult) -> dict[str, Any]:
     if result.reason == Reason.RESERVED and snapshot.reserved_until:
         body |= {"message": str(reserved_message(snapshot)), "reserved_until": iso(snapshot.reserved_until)}
     if result.reason == Reason.RECALLED:
-        body |= {"message": snapshot.recall_message, "recall": snapshot.recall()}
+        recall = snapshot.recall()
+        body |= {"message": recall["message"], "recall": recall}
     return body
 
 

@@ -48,11 +48,17 @@ class RecalledBatchData(Output):
     quantity = serializers.IntegerField()
 
 
+class RecalledCodesData(Output):
+    first = serializers.CharField()
+    last = serializers.CharField()
+
+
 class BatchRecalledData(Output):
     recall_id = serializers.CharField()
     contact = serializers.CharField()
     message = serializers.CharField()
     batch = RecalledBatchData()
+    codes = RecalledCodesData(allow_null=True, help_text="Null: all codes of the batch are recalled.")
     product = ProductOutput(allow_null=True)
 
 
@@ -92,6 +98,7 @@ BATCH_RECALLED = webhook(
         "contact": "+49 30 123456",
         "message": "Please return the jacket to the shop.",
         "batch": {"id": 31, "name": "Jackets, spring", "prefix": "ALP", "quantity": 10000},
+        "codes": None,
         "product": PRODUCT,
     },
 )

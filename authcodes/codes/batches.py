@@ -19,7 +19,7 @@ from authcodes.codes import history, prefixes, scan_value, signed_tags
 from authcodes.codes.history import CodeChangeContext, numbering_of
 from authcodes.codes.numbering import Numbering, shared
 from authcodes.errors import BatchRejected
-from authcodes.models.batches import BatchRange
+from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
@@ -312,3 +312,17 @@ def change_batch(*, batch: BatchRange, changed: Mapping[str, Any], by: User, at:
         if detail:
             BatchRange.objects.filter(pk=batch.pk).update(**changed)
             history.note_batch(CodeChangeContext(Kind.EDITED, at, by, reason=reason, detail=detail), batch=before)
+
+
+def set_recall(*, batch: BatchRange, recall: Recall, first: str, last: str) -> None:
+    """For a recall, in its transaction: scans of the batch, or of its codes from `first` to `last`, find it."""
+    changed = {"recall": recall, "recalled_at": recall.recalled_at, "recalled_from": first, "recalled_to": last}
+    BatchRange.objects.filter(pk=batch.pk).update(**changed)
+    for name, value in changed.items():
+        setattr(batch, name, value)
+
+
+def clear_recall(recall: Recall) -> None:
+    """For a recall that is withdrawn, in its transaction."""
+    cleared = {"recall": None, "recalled_at": None, "recalled_from": "", "recalled_to": ""}
+    BatchRange.objects.filter(recall=recall).update(**cleared)

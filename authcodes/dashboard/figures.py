@@ -165,7 +165,7 @@ def _codes(group: Group, filters: Filters, parameters: Parameters) -> str:
             WHERE product_id IS NULL AND brand_id = ANY({parameters.add(list(group.brand_ids))})
               AND batch_id IN ({batches}))
     """
-    ever = _first_scans(group, Filters(batch_id=filters.batch_id), parameters, batches)
+    ever = _first_scans(group, Filters(batch_ids=tuple(filters.batches)), parameters, batches)
     if filters.status == Status.UNSCANNED:
         return f"SELECT {assigned} - {ever} AS assigned, 0 AS scanned"
     scanned = _first_scans(group, _when_and_where(filters), parameters, batches) if filters.by_scan else ever
@@ -199,8 +199,8 @@ def _when_and_where(filters: Filters) -> Filters:
 def _batches(group: Group, filters: Filters, parameters: Parameters) -> str:
     """A SELECT of the batches whose codes are asked for."""
     where = [f"brand_id = ANY({parameters.add(list(group.brand_ids))})"]
-    if filters.batch_id is not None:
-        where.append(f"id = {parameters.add(filters.batch_id)}")
+    if filters.batches:
+        where.append(f"id = ANY({parameters.add(filters.batches)})")
     if filters.campaign_id is not None:
         where.append(f"campaign_id = {parameters.add(filters.campaign_id)}")
     if filters.status == Status.EXPIRED:

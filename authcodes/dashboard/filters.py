@@ -29,7 +29,8 @@ class Status(models.TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What docs/dashboard.md says of each. Days are the brand's own, both included. One batch: on its own pages.
+    """What docs/dashboard.md says of each. Days are the brand's own, both included. Batches: on
+    their own pages and their recall's.
 
     `location` is what somebody typed, `places` what it means (authcodes.places.search); without these, just that place.
     """
@@ -41,11 +42,17 @@ class Filters:
     campaign_id: int | None = None
     batch_id: int | None = None
     places: tuple[str, ...] = ()
+    batch_ids: tuple[int, ...] = ()
 
     @property
     def where(self) -> list[str]:
         """The places; none: everywhere."""
         return list(self.places) or ([self.location] if self.location else [])
+
+    @property
+    def batches(self) -> list[int]:
+        """Their ids; none: all batches."""
+        return list(self.batch_ids) or ([self.batch_id] if self.batch_id is not None else [])
 
     @property
     def by_scan(self) -> bool:
@@ -117,8 +124,8 @@ def codes_condition(filters: Filters, *, brands: Iterable[Brand]) -> Q:
         condition &= codes_with(filters.status, brands=brands)
     if filters.campaign_id is not None:
         condition &= codes_of(filters.campaign_id)
-    if filters.batch_id is not None:
-        condition &= Q(batch=filters.batch_id)
+    if filters.batches:
+        condition &= Q(batch__in=filters.batches)
     return condition
 
 
@@ -130,8 +137,8 @@ def scans_condition(filters: Filters, *, brands: Iterable[Brand]) -> Q:
         condition &= scans_with(filters.status, brands=brands)
     if filters.campaign_id is not None:
         condition &= scans_of(filters.campaign_id)
-    if filters.batch_id is not None:
-        condition &= Q(batch=filters.batch_id)
+    if filters.batches:
+        condition &= Q(batch__in=filters.batches)
     return condition
 
 

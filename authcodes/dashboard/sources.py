@@ -82,8 +82,8 @@ class Sources:
     def narrowed(self, row: str) -> list[str]:
         """Brand, batch, campaign, place and expiry of a scan or of a row of a rollup that has these."""
         where = [f"{row}.brand_id = ANY({self.brands})"]
-        if self.filters.batch_id is not None:
-            where.append(f"{row}.batch_id = {self.parameters.add(self.filters.batch_id)}")
+        if self.filters.batches:
+            where.append(f"{row}.batch_id = ANY({self.parameters.add(self.filters.batches)})")
         if self.filters.campaign_id is not None:
             where.append(f"{row}.campaign_id = {self.parameters.add(self.filters.campaign_id)}")
         if self.filters.where:
@@ -193,7 +193,7 @@ class Sources:
     def by_batch(self) -> bool:
         """Whether rows that know no batch and no campaign are of no use."""
         filters = self.filters
-        is_narrowed = filters.batch_id is not None or filters.campaign_id is not None
+        is_narrowed = bool(filters.batches) or filters.campaign_id is not None
         return is_narrowed or filters.status == Status.EXPIRED
 
     # --- the sources ------------------------------------------------------------------------------------------------

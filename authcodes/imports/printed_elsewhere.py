@@ -147,7 +147,7 @@ def take_out(*, upload: Import, by: User | None, at: datetime) -> int:
     Raises ImportRejected where a code was scanned, looked up or changed, or the batch is recalled.
     """
     batch = BatchRange.objects.select_for_update(of=("self",)).select_related("brand").get(printed_import=upload)
-    if hasattr(batch, "recall"):
+    if batch.recall_id:
         raise ImportRejected(_("Nothing was undone: the batch has been recalled."))
     if AuthCode.objects.filter(batch=batch).scanned().exists():
         raise ImportRejected(_("Nothing was undone: some of the codes have been scanned."))

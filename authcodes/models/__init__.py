@@ -9,7 +9,7 @@ from authcodes.models.lookups import CodeLookup
 from authcodes.models.prefixes import CodePrefix
 from authcodes.models.prints import LabelLayout, Printer, PrintRun
 from authcodes.models.products import Product
-from authcodes.models.recalls import WithdrawnRecall
+from authcodes.models.recalls import RecallReturn, WithdrawnBatch, WithdrawnRecall
 from authcodes.models.rollups import (
     BatchPlaceRollup,
     DayRollup,
@@ -40,10 +40,12 @@ __all__ = [
     "Printer",
     "Product",
     "Recall",
+    "RecallReturn",
     "RollupWatermark",
     "Scan",
     "UniqueScanner",
     "UniqueScannerRollup",
     "UnscannedCodeAttempt",
+    "WithdrawnBatch",
     "WithdrawnRecall",
 ]

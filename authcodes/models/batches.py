@@ -11,6 +11,34 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
 from core.moments import DayField, MomentField
+from core.translations import TranslationsField
+
+
+class Recall(models.Model):
+    """Codes called back: whoever scans one of them is warned. Its batches say which of their codes it has."""
+
+    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="recalls", verbose_name=_("brand"))
+    recall_id = models.CharField(
+        _("recall id"), max_length=64, help_text=_("The number customers and authorities know it by.")
+    )
+    contact = models.CharField(
+        _("contact"), max_length=200, help_text=_("Phone, e-mail or page for affected customers.")
+    )
+    message = models.TextField(_("message"), max_length=5000, help_text=_("What the customer should do."))
+    translations = TranslationsField(of=("message",))
+    reason = models.TextField(_("reason"), help_text=_("For staff only."))
+    recalled_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("recalled by")
+    )
+    recalled_at = MomentField(_("recalled at"), default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("recall")
+        verbose_name_plural = _("recalls")
+        ordering = ["-recalled_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.recall_id
 
 
 class BatchRange(models.Model):
@@ -103,11 +131,33 @@ class BatchRange(models.Model):
         verbose_name=_("created by"),
     )
 
+    # Each scan reads them with the batch. A part of it is recalled where they name its first and last code.
+    recall = models.ForeignKey(
+        Recall,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="batches",
+        db_index=False,
+        editable=False,
+        verbose_name=_("recall"),
+    )
+    recalled_at = MomentField(_("recalled at"), null=True, editable=False)
+    recalled_from = models.CharField(
+        _("recalled from"), max_length=64, blank=True, default="", db_default="", db_collation="C", editable=False
+    )
+    recalled_to = models.CharField(
+        _("recalled to"), max_length=64, blank=True, default="", db_default="", db_collation="C", editable=False
+    )
+
     class Meta:
         verbose_name = _("batch")
         verbose_name_plural = _("batches")
         ordering = ["-id"]
-        indexes = [models.Index(fields=["first_code"], name="batch_first_code")]
+        indexes = [
+            models.Index(fields=["first_code"], name="batch_first_code"),
+            models.Index(fields=["recall"], name="batch_of_recall", condition=Q(recall__isnull=False)),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["brand", "range_name"], name="range_name_unique_in_brand"),
             # One whose import was undone has none any more.
@@ -132,6 +182,17 @@ class BatchRange(models.Model):
             models.CheckConstraint(
                 condition=Q(generated_count__gte=0, generated_count__lte=F("quantity")), name="batch_progress_in_range"
             ),
+            models.CheckConstraint(
+                condition=Q(recall__isnull=True, recalled_at__isnull=True, recalled_from="", recalled_to="")
+                | Q(recall__isnull=False, recalled_at__isnull=False, recalled_from="", recalled_to="")
+                | Q(
+                    recall__isnull=False,
+                    recalled_at__isnull=False,
+                    recalled_from__gt="",
+                    recalled_to__gte=F("recalled_from"),
+                ),
+                name="batch_recalled_whole_or_in_order",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -145,30 +206,12 @@ class BatchRange(models.Model):
     def is_generated(self) -> bool:
         return self.generated_count == self.quantity
 
+    @property
+    def is_recalled_in_part(self) -> bool:
+        return bool(self.recalled_to)
 
-class Recall(models.Model):
-    """A batch called back: whoever scans one of its codes is told so."""
-
-    guarded_by = ("batch",)
-
-    batch = models.OneToOneField(BatchRange, on_delete=models.PROTECT, related_name="recall", verbose_name=_("batch"))
-    recall_id = models.CharField(
-        _("recall id"), max_length=64, help_text=_("The number customers and authorities know it by.")
-    )
-    contact = models.CharField(
-        _("contact"), max_length=200, help_text=_("Phone, e-mail or page for affected customers.")
-    )
-    message = models.TextField(_("message"), help_text=_("What the customer should do."))
-    reason = models.TextField(_("reason"), help_text=_("For staff only."))
-    recalled_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("recalled by")
-    )
-    recalled_at = MomentField(_("recalled at"), default=timezone.now, editable=False)
-
-    class Meta:
-        verbose_name = _("recall")
-        verbose_name_plural = _("recalls")
-        ordering = ["-recalled_at", "-id"]
-
-    def __str__(self) -> str:
-        return self.recall_id
+    def recalls(self, code: str) -> bool:
+        """Whether a code of the batch is recalled."""
+        if self.recall_id is None:
+            return False
+        return not self.recalled_to or self.recalled_from <= code <= self.recalled_to

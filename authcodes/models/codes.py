@@ -14,6 +14,14 @@ from brands.scanned import MAX_INPUT_LENGTH
 from core.moments import MomentField
 
 
+def codes_recalled(to: str = "") -> Q:
+    """Codes that are recalled now. `to` leads there from other rows: "auth_code__"."""
+    batch, code = f"{to}batch__", f"{to}code"
+    whole = Q(**{f"{batch}recalled_to": ""})
+    within = Q(**{f"{code}__gte": F(f"{batch}recalled_from"), f"{code}__lte": F(f"{batch}recalled_to")})
+    return Q(**{f"{batch}recall__isnull": False}) & (whole | within)
+
+
 class AuthCodeQuerySet(models.QuerySet["AuthCode"]):
     def scanned(self) -> Self:
         return self.filter(scan_count__gt=0)

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from django.utils.translation import gettext as _
 
-from authcodes.models.codes import AuthCode, AuthCodeQuerySet
+from authcodes.models.codes import AuthCode, AuthCodeQuerySet, codes_recalled
 from authcodes.models.products import Product
 from authcodes.printing.labels import design, text_layout
 from authcodes.printing.labels.custom_layout import Arrangement
@@ -31,8 +31,8 @@ def check(selection: Selection, print_request: PrintRequest, *, thorough: bool =
     codes = selection.codes
     if not thorough and selection.batch is None:
         codes = AuthCode.objects.filter(pk=selection.sample().pk)
-    if codes.filter(batch__recall__isnull=False).exists():
-        raise Invalid(_("Codes of a recalled batch are not printed. Withdraw the recall first."))
+    if codes.filter(codes_recalled()).exists():
+        raise Invalid(_("Recalled codes are not printed. Choose other codes, or withdraw the recall first."))
     if print_request.is_labels:
         print_request.design().check()
         _check_label(selection, print_request)

@@ -1,4 +1,4 @@
-"""Designed documents: a print run's cover sheet and a recall's notice, made by WeasyPrint. Nothing is ever fetched."""
+"""Designed documents, made by WeasyPrint, and a print run's cover sheet. Nothing is ever fetched."""
 
 import logging
 import unicodedata
@@ -9,16 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from django.template.loader import render_to_string
-from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes.codes.signed_tags import LENGTH
-from authcodes.models.batches import Recall
-from authcodes.models.codes import AuthCode
 from authcodes.models.prints import PrintRun
-from authcodes.models.products import Product
 from authcodes.printing import selection
 from authcodes.printing.checks import plain
 from authcodes.printing.labels.fonts import next_to_dejavu
@@ -39,7 +35,6 @@ FONT = "DejaVuSans.ttf"
 OURS = "ours:"  # the scheme of the files that we give a document; no other address is answered
 SPECIMEN = "SPECIMEN"
 SPECIMEN_MM = images.DEFAULT_SIZE_MM
-MAX_PRODUCTS = 50  # that a notice names
 
 
 class LibrariesMissing(DomainError):
@@ -190,23 +185,3 @@ def layout_summary(print_request: PrintRequest) -> str:
     if print_request.parts is None:
         return _("Automatic")
     return print_request.layout or _("Placed by hand")
-
-
-def recall_notice(recall: Recall) -> bytes:
-    """What shops and customers are told of a recall; the reason is for staff. Raises LibrariesMissing."""
-    batch = recall.batch
-    named = AuthCode.objects.filter(batch=batch).order_by().values("product").distinct()
-    context = {
-        "recall": recall,
-        "batch": batch,
-        "brand": batch.brand,
-        "products": Product.objects.filter(pk__in=named)[:MAX_PRODUCTS],
-        "recalled": day_of(recall.recalled_at, batch.brand),
-        "made": day_of(timezone.now(), batch.brand),
-        "dir": {
-            "brand": direction(batch.brand.name),
-            "message": direction(recall.message),
-            "contact": direction(recall.contact),
-        },
-    }
-    return pdf("authcodes/documents/recall_notice.html", context)

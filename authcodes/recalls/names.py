@@ -1,17 +1,23 @@
-"""What a recalled product is called in other languages."""
+"""What a message about a recall says in other languages: the product's name, and what customers should do."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from authcodes.models.batches import Recall
+from authcodes.models.products import Product
 from core.translations import text_of
 
 
 def in_language(brand_id: int, values: Mapping[str, Any], language: str) -> dict[str, str]:
-    """The `product_name` of a message about a recall. settings.TRANSLATED_NAMES names it."""
+    """The `product_name` and `message` of a message about a recall. settings.TRANSLATED_NAMES names it.
+
+    Where a recall has several products, their names stand there as they are.
+    """
     if "recall_id" not in values:
         return {}
-    recalls = Recall.objects.select_related("batch__product").filter(batch__brand_id=brand_id)
-    recall = recalls.filter(recall_id=values["recall_id"], batch__product__title=values.get("product_name")).first()
-    product = recall.batch.product if recall else None
-    return {"product_name": text_of(product.translations, "title", product.title, language)} if product else {}
+    message = (values.get("messages") or {}).get(language)
+    said = {"message": message} if message else {}
+    recalled = Product.objects.filter(brand=brand_id, title=values.get("product_name"))
+    product = recalled.exclude(translations={}).order_by("pk").first()
+    if product is not None:
+        said["product_name"] = text_of(product.translations, "title", product.title, language)
+    return said

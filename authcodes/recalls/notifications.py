@@ -1,16 +1,19 @@
-"""Recall notices: tells every known customer who scanned a recalled batch, and how many of them know by now."""
+"""Recall notices: tells every known customer who scanned a recalled code, and how many of them know by now."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q
+from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.batches import Recall
 from authcodes.models.scans import Scan
+from authcodes.recalls import scope
+from authcodes.recalls.scope import Scope
 from authcodes.reports.columns import CUSTOMER_IS_OURS
 from brands.identity import roles
 from brands.identity.roles import ADD
@@ -36,9 +39,9 @@ class Progress:
 
 
 def start(*, recall: Recall, by: User | None) -> Job:
-    """Have a worker tell the customers, in the caller's transaction. Who was told already is left out."""
+    """Have a worker tell the customers, in the caller's transaction. Who was notified already is left out."""
     return queue.start(
-        brand=recall.batch.brand,
+        brand=recall.brand,
         kind=NOTIFICATION.name,
         title=gettext_noop("Notify customers of recall %(recall)s?") % {"recall": recall.recall_id},
         parameters={"recall": recall.pk},
@@ -46,22 +49,43 @@ def start(*, recall: Recall, by: User | None) -> Job:
     )
 
 
+def start_reminder(*, recall: Recall, by: User | None, at: datetime) -> Job:
+    """Have a worker write once more to those who were notified and have not acknowledged it, once a day at most.
+
+    Raises Invalid where that was done today, by the brand's clock.
+    """
+    day = at.astimezone(recall.brand.zone).date().isoformat()
+    with transaction.atomic():
+        if not Recall.objects.select_for_update(of=("self",), no_key=True).filter(pk=recall.pk):
+            raise Invalid(_("This recall has been withdrawn."))
+        if reminders_of(recall).filter(parameters__reminder=day).exists():
+            raise Invalid(_("Customers have been reminded today. The next reminder is possible tomorrow."))
+        return queue.start(
+            brand=recall.brand,
+            kind=NOTIFICATION.name,
+            title=gettext_noop("Remind customers of recall %(recall)s") % {"recall": recall.recall_id},
+            parameters={"recall": recall.pk, "reminder": day},
+            by=by,
+        )
+
+
 def run(run: runner.Run) -> None:
-    """The job's handler. Started again after a crash it goes on where it was: nobody is told twice."""
-    result = Recall.objects.select_related("batch__product")
-    recall = result.filter(pk=run.parameters["recall"], batch__brand=run.job.brand).first()
+    """The job's handler. Started again after a crash it goes on where it was: nobody is notified twice."""
+    result = Recall.objects.select_related("brand")
+    recall = result.filter(pk=run.parameters["recall"], brand=run.job.brand).first()
     if recall is None:
         message = _("The recall was withdrawn, so nobody was notified.")
         raise Invalid(message)
-    customers = scanned_by(recall.batch)
+    its, day = scope.of_recall(recall), run.parameters.get("reminder", "")
+    customers = not_read(recall) if day else scanned_by(its)
+    notification = notification_of(recall, its, day)
     run.progress(0, len(customers))
     notified = done = 0
     for chunk in chunks(customers):
         if not Recall.objects.filter(pk=recall.pk).exists():
             break
-        brand_id = recall.batch.brand_id
         notified += batching.notify_many(
-            brand_id=brand_id, user_ids=chunk, notification=notification_of(recall), at=timezone.now()
+            brand_id=recall.brand_id, user_ids=chunk, notification=notification, at=timezone.now()
         )
         done += len(chunk)
         (run.progress if done < len(customers) else run.note_progress)(done, len(customers))
@@ -86,16 +110,21 @@ NOTIFICATION = JobKind(
 )
 
 
-def scanned_by(batch: BatchRange) -> list[int]:
-    """The customers whom the brand knows and who scanned a code of the batch, by id."""
-    scans = Scan.objects.filter(Q(auth_code__batch=batch, brand=batch.brand_id, user__isnull=False), CUSTOMER_IS_OURS)
-    return list(scans.order_by("user_id").values_list("user_id", flat=True).distinct())
+def scanned_by(its: Scope) -> list[int]:
+    """The customers whom the brand knows and who scanned one of the codes, by id: each once."""
+    ours = Scan.objects.filter(its.scans_condition(), CUSTOMER_IS_OURS, brand=its.brand, user__isnull=False)
+    return list(ours.order_by("user_id").values_list("user_id", flat=True).distinct())
 
 
-def to_notify(recall: Recall) -> list[int]:
-    """Those of them who were not told of the recall yet; of one that is not stored, all."""
-    known = set(batching.notified_users(brand_id=recall.batch.brand_id, key=key_of(recall))) if recall.pk else set()
-    return [each for each in scanned_by(recall.batch) if each not in known]
+def to_notify(recall: Recall, its: Scope) -> list[int]:
+    """Those of them who were not notified of the recall yet; of one that is not stored, all."""
+    known = set(batching.notified_users(brand_id=its.brand.pk, key=key_of(recall))) if recall.pk else set()
+    return [each for each in scanned_by(its) if each not in known]
+
+
+def not_read(recall: Recall) -> list[int]:
+    """The customers who were notified and have not acknowledged it, by id."""
+    return stats.not_acknowledged(brand_id=recall.brand_id, key=key_of(recall))
 
 
 def chunks(ids: list[int]) -> Iterator[list[int]]:
@@ -103,27 +132,36 @@ def chunks(ids: list[int]) -> Iterator[list[int]]:
         yield ids[begin : begin + AT_ONCE]
 
 
-def notification_of(recall: Recall) -> NotificationRequest:
-    batch = recall.batch
+def notification_of(recall: Recall, its: Scope, reminder: str = "") -> NotificationRequest:
+    """`reminder`: the day of a later one; empty for the first."""
     values = {
-        "product_name": batch.product.title if batch.product else batch.range_name,
+        "product_name": its.title,
         "recall_id": recall.recall_id,
         "contact": recall.contact,
         "message": recall.message,
+        "messages": {language: texts["message"] for language, texts in recall.translations.items()},
     }
-    return NotificationRequest(Template.RECALL, key_of(recall), values)
+    key = f"{key_of(recall)}{batching.REMINDER}{reminder}" if reminder else key_of(recall)
+    return NotificationRequest(Template.RECALL, key, values)
 
 
 def withdraw(recall: Recall, *, at: datetime) -> int:
     """Cancel the notifications that no channel has taken yet. Returns how many customers are not notified."""
-    return batching.withdraw(brand_id=recall.batch.brand_id, key=key_of(recall), at=at)
+    return batching.withdraw(brand_id=recall.brand_id, key=key_of(recall), at=at)
 
 
 def key_of(recall: Recall) -> str:
     return f"recall:{recall.pk}"
 
 
+def jobs_of(recall: Recall) -> "QuerySet[Job]":
+    return Job.objects.filter(brand=recall.brand_id, kind=NOTIFICATION.name, parameters__recall=recall.pk)
+
+
+def reminders_of(recall: Recall) -> "QuerySet[Job]":
+    return jobs_of(recall).filter(parameters__has_key="reminder")
+
+
 def progress_of(recall: Recall) -> Progress:
-    jobs_of = Job.objects.filter(brand=recall.batch.brand_id, kind=NOTIFICATION.name)
-    job = jobs_of.filter(parameters__recall=recall.pk).order_by("-id").first()
-    return Progress(stats.of(brand_id=recall.batch.brand_id, key=key_of(recall)), job)
+    figures = stats.of(brand_id=recall.brand_id, key=key_of(recall))
+    return Progress(figures, jobs_of(recall).order_by("-id").first())

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from authcodes.models.batches import Recall
 from authcodes.recalls import notifications
+from authcodes.recalls.scope import Scope
 from brands.models.people import User
 from brands.models.tenants import Brand
 from loyalty.models.notifications import Channel, Device, Language, NotificationPreference, Template, Topic
@@ -48,12 +49,16 @@ class Preview:
     fingerprint: str  # of all of this: what is confirmed is what was shown
 
 
-def of(recall: Recall) -> Preview:
-    """`recall` need not be stored. Counts customers who were not told yet."""
-    brand, values = recall.batch.brand, notifications.notification_of(recall).values
-    customers = notifications.to_notify(recall)
+def of(recall: Recall, its: Scope) -> Preview:
+    """`recall` need not be stored. Counts customers who were not notified yet."""
+    customers = notifications.to_notify(recall, its)
+    return counted(recall, its, customers=len(customers), channels=reached(its.brand, customers))
+
+
+def counted(recall: Recall, its: Scope, *, customers: int, channels: list[AffectedScope]) -> Preview:
+    """Of customers who are counted already."""
+    brand, values = its.brand, notifications.notification_of(recall, its).values
     own = delivery.settings_of(brand.pk).language
-    channels = reached(brand, customers)
     shorter = [(each.channel, each.label) for each in channels if each.channel != Channel.EMAIL]
     languages = [
         LanguagePreview(
@@ -65,7 +70,7 @@ def of(recall: Recall) -> Preview:
         )
         for each in sorted(Language, key=lambda each: each.value != own)
     ]
-    return Preview(languages, len(customers), channels, fingerprint(values, len(customers)))
+    return Preview(languages, customers, channels, fingerprint(values, customers))
 
 
 def composed(brand: Brand, channel: str, language: str, values: Mapping[str, Any]) -> Composed:

@@ -1,61 +1,122 @@
 """Recalls: the only code that calls batches back, and takes that back."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from authcodes.codes import history
+from authcodes.codes import batches, history
 from authcodes.codes.history import CodeChangeContext
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.code_history import CodeChange
-from authcodes.models.recalls import WithdrawnRecall
-from authcodes.recalls import notifications
+from authcodes.models.recalls import WithdrawnBatch, WithdrawnRecall
+from authcodes.recalls import notifications, scope
+from authcodes.recalls.scope import Part, Scope
 from brands.models.people import User
 from events import publishing
 from loyalty.integrations import webhook_events
 from loyalty.models.webhooks import WebhookType
 
 Kind = CodeChange.Kind
+MAX_NAMED = 5  # batches that stand for many in a message
 
 
 def recall_batch(
     *, batch: BatchRange, recall_id: str, contact: str, message: str, reason: str, at: datetime, by: User | None = None
 ) -> Recall:
-    """Call a batch back, once: from the commit on every scan of it says so and earns nothing.
+    """Call a batch back, once. Raises BatchRejected when it is recalled already."""
+    its = Scope((Part(batch),))
+    return recall(its=its, recall_id=recall_id, contact=contact, message=message, reason=reason, at=at, by=by)
 
-    Raises BatchRejected when it is recalled already.
+
+def recall(
+    *,
+    its: Scope,
+    recall_id: str,
+    contact: str,
+    message: str,
+    reason: str,
+    at: datetime,
+    by: User | None = None,
+    translations: Mapping[str, Mapping[str, str]] | None = None,
+) -> Recall:
+    """Call codes back, once: from the commit on every scan of them says so and earns nothing.
+
+    The batches are locked in the order of their ids: of two recalls that share one, the second finds it recalled.
+    Raises BatchRejected when some of its batches are recalled already; then nothing is.
     """
-    details = {"recall_id": recall_id, "contact": contact, "message": message, "reason": reason}
     with transaction.atomic():
-        recall, new = Recall.objects.get_or_create(
-            batch=batch, defaults={**details, "recalled_by": by, "recalled_at": at}
+        locked = lock([part.batch.pk for part in its.parts])
+        if len(locked) < len(its.parts):
+            raise BatchRejected(_("Some of these batches no longer exist."), details={"field": "batch"})
+        taken = [batch for batch in locked if batch.recall_id is not None]
+        if taken:
+            raise BatchRejected(taken_text(taken), details={"field": "batch"})
+        made = Recall.objects.create(
+            brand_id=locked[0].brand_id,
+            recall_id=recall_id,
+            contact=contact,
+            message=message,
+            reason=reason,
+            recalled_by=by,
+            recalled_at=at,
+            translations=translations or {},
         )
-        if not new:
-            message = _("This batch is already recalled (%(recall)s).") % {"recall": recall.recall_id}
-            raise BatchRejected(message, details={"field": "batch"})
-        history.note_batch(CodeChangeContext(Kind.RECALLED, at, by, reason, detail=recall_id), batch=batch)
-        publish_recall(recall)
-    return recall
+        context = CodeChangeContext(Kind.RECALLED, at, by, reason, detail=recall_id)
+        for part in its.parts:
+            batches.set_recall(batch=part.batch, recall=made, first=part.first, last=part.last)
+            note(context, part)
+        publish_recall(made, its)
+    return made
 
 
-def publish_recall(recall: Recall) -> None:
-    """Tell the brand's webhooks, in the transaction of the recall."""
-    batch, kind = recall.batch, WebhookType.BATCH_RECALLED
-    if not webhook_events.listens(brand_id=batch.brand_id, kind=kind):
+def lock(ids: Sequence[int]) -> list[BatchRange]:
+    rows = BatchRange.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=ids)
+    return list(rows.select_related("recall").order_by("pk"))
+
+
+def taken_text(taken: Sequence[BatchRange]) -> str:
+    """Which batches are recalled already, and by what."""
+    if len(taken) == 1:
+        return _("This batch is already recalled (%(recall)s).") % {"recall": taken[0].recall}
+    named = ", ".join(f"{batch.range_name} ({batch.recall})" for batch in taken[:MAX_NAMED])
+    more = " …" if len(taken) > MAX_NAMED else ""
+    return _("Some batches are already recalled: %(batches)s. Nothing was recalled.") % {"batches": named + more}
+
+
+def note(context: CodeChangeContext, part: Part) -> None:
+    if part.last:
+        history.note_run(context, batch=part.batch, first=part.first, last=part.last, codes=part.codes)
+    else:
+        history.note_batch(context, batch=part.batch)
+
+
+def publish_recall(recall: Recall, its: Scope) -> None:
+    """Tell the brand's webhooks of each batch, in the transaction of the recall."""
+    kind = WebhookType.BATCH_RECALLED
+    if not webhook_events.listens(brand_id=recall.brand_id, kind=kind):
         return
-    data = {
+    events = [
+        webhook_events.webhook_event(kind, event_data(recall, part), brand_id=recall.brand_id, at=recall.recalled_at)
+        for part in its.parts
+    ]
+    publishing.publish(messages=events, brand_id=recall.brand_id, at=recall.recalled_at)
+
+
+def event_data(recall: Recall, part: Part) -> dict[str, object]:
+    batch = part.batch
+    return {
         "recall_id": recall.recall_id,
         "contact": recall.contact,
         "message": recall.message,
         "batch": {"id": batch.pk, "name": batch.range_name, "prefix": batch.prefix, "quantity": batch.quantity},
+        "codes": {"first": part.first, "last": part.last} if part.last else None,
         "product": {"id": str(batch.product_id), "name": batch.product.title, "sku": batch.product.sku}
         if batch.product
         else None,
     }
-    details = webhook_events.webhook_event(kind, data, brand_id=batch.brand_id, at=recall.recalled_at)
-    publishing.publish(messages=[details], brand_id=batch.brand_id, at=recall.recalled_at)
 
 
 def withdraw_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> WithdrawnRecall:
@@ -67,15 +128,19 @@ def withdraw_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> W
         message = _("Enter a reason for withdrawing the recall.")
         raise BatchRejected(message, details={"field": "reason"})
     with transaction.atomic():
-        locked = Recall.objects.select_for_update(of=("self",)).select_related("batch").filter(pk=recall.pk).first()
+        lock(list(recall.batches.values_list("pk", flat=True)))  # first, as a recall does
+        locked = Recall.objects.select_for_update(of=("self",)).filter(pk=recall.pk).first()
         if locked is None:
             message = _("This recall has already been withdrawn.")
             raise BatchRejected(message)
+        its = scope.of_recall(locked)
         withdrawn = WithdrawnRecall.objects.create(
-            batch_id=locked.batch_id,
+            brand_id=locked.brand_id,
+            former_id=locked.pk,
             recall_id=locked.recall_id,
             contact=locked.contact,
             message=locked.message,
+            translations=locked.translations,
             reason=locked.reason,
             recalled_by_id=locked.recalled_by_id,
             recalled_at=locked.recalled_at,
@@ -83,9 +148,16 @@ def withdraw_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> W
             withdrawn_at=at,
             withdrawal_reason=reason,
         )
-        notifications.withdraw(locked, at=at)
-        locked.delete()
-        history.note_batch(
-            CodeChangeContext(Kind.RECALL_WITHDRAWN, at, by, reason, detail=locked.recall_id), batch=locked.batch
+        WithdrawnBatch.objects.bulk_create(
+            WithdrawnBatch(
+                withdrawn_recall=withdrawn, batch=part.batch, recalled_from=part.first, recalled_to=part.last
+            )
+            for part in its.parts
         )
+        notifications.withdraw(locked, at=at)
+        batches.clear_recall(locked)
+        locked.delete()
+        context = CodeChangeContext(Kind.RECALL_WITHDRAWN, at, by, reason, detail=withdrawn.recall_id)
+        for part in its.parts:
+            note(context, part)
     return withdrawn

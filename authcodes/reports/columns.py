@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Case, DateField, Exists, F, Func, OuterRef, Q, Value, When
 from django.db.models.functions import Cast, Now
 
+from authcodes.models.codes import codes_recalled
 from core.spreadsheets.report import Column, Report
 from loyalty.models.accounts import UserPoints
 
@@ -19,7 +20,7 @@ BRANDS_DAY = Cast(
 )
 # The one status that matters most for whoever scans it, in the words of the lists' filter.
 STATUS = Case(
-    When(batch__recall__isnull=False, then=Value("Recalled")),
+    When(codes_recalled(), then=Value("Recalled")),
     When(deactivated_at__isnull=False, then=Value("Deactivated")),
     When(batch__expiration_date__lt=BRANDS_DAY, then=Value("Expired")),
     When(product__isnull=True, then=Value("Not assigned")),

@@ -66,6 +66,7 @@ class CodeSnapshot:
     recall_id: str | None
     recall_contact: str | None
     recall_message: str | None
+    recall_texts: str | None  # the message in other languages, as JSON
     account: int | None
     member_status: str
     reward_type: str | None
@@ -117,8 +118,11 @@ class CodeSnapshot:
         return {"id": str(self.product_id), "name": self.title, "sku": self.sku, **picture}
 
     def recall(self) -> dict[str, Any]:
-        """The recall as customers are told it."""
-        return {"id": self.recall_id, "contact": self.recall_contact, "message": self.recall_message}
+        """The recall as customers read it, in the language of the answer."""
+        message = self.recall_message or ""
+        if self.recall_texts and self.recall_texts != "{}":
+            message = text_of(json.loads(self.recall_texts), "message", message, languages.decide())
+        return {"id": self.recall_id, "contact": self.recall_contact, "message": message}
 
 
 ZERO = Decimal(0)

@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from brands.models.people import User
 from brands.models.tenants import Brand
 from loyalty.models.notifications import Channel, Notification, Topic
-from loyalty.notifications import batching, catalogue, delivery, placeholders, preferences, rendering
+from loyalty.notifications import batching, catalogue, delivery, names, placeholders, preferences, rendering
 from loyalty.notifications.placeholders import Value
 from loyalty.notifications.rendering import ACKNOWLEDGE, OPT_OUT
 
@@ -106,7 +106,7 @@ class Acknowledge(LinkedPage):
 
     def acknowledgement_page(self, request: HttpRequest, notification: Notification) -> HttpResponse:
         brand, language = brand_and_language(notification.brand_id, notification.user_id)
-        payload = notification.payload
+        payload = names.in_language(notification.payload, brand_id=brand.pk, language=language)
         lines = [str(payload.get(name, "")) for name in ("product_name", "message", "recall_id", "contact")]
         done = [self.said(language, "done")] if notification.acknowledged_at else []
         return self.page(request, brand, language, lines=[*done, *lines], is_done=bool(done))

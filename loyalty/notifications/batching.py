@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -23,6 +24,8 @@ from events.models import Event
 from loyalty.models.notifications import Notification, NotificationSettings, Template
 
 SEND, SEND_BROADCAST = "send-notice", "send-broadcast"
+# Between the key of a notification and the day on which customers got it again. It stands for the same.
+REMINDER = ":reminder:"
 KINDS = uuid.UUID("7d3f6f3e-5a0c-4a57-9f29-4a1c4c9f3b11")
 
 
@@ -228,13 +231,22 @@ def notified_users(*, brand_id: int, key: str) -> Iterator[int]:
 
 
 def withdraw(*, brand_id: int, key: str, at: datetime) -> int:
-    """Stop what has not been handed to a channel yet. Returns how many notices that spares customers."""
-    return Notification.objects.filter(brand_id=brand_id, key=key, closed_at__isnull=True).update(closed_at=at)
+    """Stop what has not been handed to a channel yet, reminders too. Returns how many notices that spares customers."""
+    rows = Notification.objects.filter(of_thing(key), brand_id=brand_id, closed_at__isnull=True)
+    return rows.update(closed_at=at)
 
 
 def acknowledge(*, notification: Notification, at: datetime) -> None:
-    """The customer has read it; the first time counts."""
-    Notification.objects.filter(pk=notification.pk, acknowledged_at__isnull=True).update(acknowledged_at=at)
+    """The customer has read it; the first time counts. Whoever reads a reminder knows, and needs no other."""
+    key = notification.key.partition(REMINDER)[0]
+    its = Q(pk=notification.pk) if REMINDER not in notification.key else of_thing(key)
+    same = {name: getattr(notification, name) for name in ("brand_id", "user_id", "template")}
+    Notification.objects.filter(its, **same, acknowledged_at__isnull=True).update(acknowledged_at=at)
+
+
+def of_thing(key: str) -> Q:
+    """The notifications of what `key` names, and the reminders of it."""
+    return Q(key=key) | Q(key__startswith=f"{key}{REMINDER}")
 
 
 def close(*, notification_id: int, at: datetime) -> Notification | None:

@@ -38,7 +38,7 @@ ACTIONS = {
     "campaigns.campaign": gettext_lazy("New campaign"),
     "loyalty.reward": gettext_lazy("New reward"),
     "authcodes.import": gettext_lazy("Import a file of codes"),
-    "authcodes.recall": gettext_lazy("Recall a batch"),
+    "authcodes.recall": gettext_lazy("Recall products"),
     "campaigns.earningrule": gettext_lazy("New earning rule"),
     "loyalty.broadcast": gettext_lazy("New broadcast"),
     "loyalty.segment": gettext_lazy("New segment"),

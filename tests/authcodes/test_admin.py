@@ -295,7 +295,7 @@ def test_batch_is_recalled_once(client: Client, brand: Brand) -> None:
 
     assert list(errors(again)) == ["batch"]
     made = Recall.objects.get()
-    assert (made.recall_id, made.batch, made.recalled_by) == ("R-1", batch, User.objects.get(is_staff=True))
+    assert (made.recall_id, made.batches.get(), made.recalled_by) == ("R-1", batch, User.objects.get(is_staff=True))
     assert client.post(address("authcodes.recall", "change", made.pk), sent).status_code == 403
     assert client.post(address("authcodes.recall", "delete", made.pk), {"post": "yes"}).status_code == 403
 

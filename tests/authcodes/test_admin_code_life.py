@@ -195,7 +195,7 @@ def test_page_costs_the_same_however_long_the_life(client, code, many):
     with CaptureQueriesContext(connection) as asked:
         answer = page(client, code)
 
-    assert len(asked) == 17
+    assert len(asked) == 15
     told = answer.context["life"]
     assert (len(told["moments"]), told["scans"], told["more"]) == (min(many + 1, 30), many, many > 30)
 

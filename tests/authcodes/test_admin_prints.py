@@ -489,7 +489,7 @@ def test_recalled_batch_is_refused_and_offers_no_button(client, batch):
     answer = send(client, batch, "confirm")
 
     assert where(batch) not in links(page)
-    assert "recalled batch" in errors(answer)["__all__"][0]
+    assert "Recalled codes are not printed." in errors(answer)["__all__"][0]
 
 
 # --- Printed before --------------------------------------------------------------------------------------------------
@@ -751,14 +751,15 @@ def test_list_that_cannot_be_leads_back(client):
 # --- Documents -------------------------------------------------------------------------------------------------------
 
 
-def test_cover_sheet_and_recall_notice_are_offered(client, brand, batch):
+def test_cover_sheet_and_the_posters_of_a_recall_are_offered(client, brand, batch):
     run = finished(printed(batch, what="png"))
     words = {"recall_id": "R-77", "contact": "x", "message": "x", "reason": "x"}
     recall = recalls.recall_batch(batch=factories.batch(brand), at=timezone.now(), **words)
     notice = address("authcodes.printrun", "notice", recall.pk)
 
     assert run.first_code in text(client.get(address("authcodes.printrun", "cover", run.pk)))
-    assert notice in links(text(client.get(address("authcodes.recall", "change", recall.pk))))
+    posters = {f"{notice}?language={language}" for language in ("ar", "de", "en")}
+    assert posters <= set(links(text(client.get(address("authcodes.recall", "change", recall.pk)))))
     assert "R-77" in text(client.get(notice))
 
 

@@ -7,6 +7,7 @@ from authcodes.admin.batches.strip import percent_text, span_boxes
 from authcodes.codes import bulk_changes, samples, spans
 from authcodes.codes.spans import Span
 from authcodes.models.codes import AuthCode
+from authcodes.recalls import recalls, scope
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
 from tests.support import factories
@@ -96,6 +97,21 @@ def test_the_page_looks_closer_at_the_codes_that_the_address_names(client, batch
 
     assert (shown["strip"].first, shown["strip"].last, shown["strip"].is_part) == ("AB-0103", "AB-0104", True)
     assert (shown["chosen"].first, shown["chosen"].last) == ("AB-0103", "AB-0104")
+
+
+@pytest.mark.parametrize(("last", "drawn"), [("106", True), ("110", False)])
+def test_a_part_that_is_recalled_has_a_lane(client, batch, last, drawn):
+    words = {"recall_id": "R-1", "contact": "c", "message": "m", "reason": "r"}
+    first = "105" if drawn else "101"
+    recalls.recall(its=scope.of_range(batch=batch, first=first, last=last), at=timezone.now(), **words)
+
+    strip = page(client, batch).context["batch_facts"]["strip"]
+
+    lanes = {lane.name: lane.boxes for lane in strip.lanes}
+    assert ("recalled" in lanes) == bool(drawn)  # of a whole batch its badge says it
+    if drawn:
+        assert [(box.x, box.width) for box in lanes["recalled"]] == [("480.0", "240.0")]
+        assert [row.cells[-1] for row in strip.rows] == [f"{100 if number in {4, 5} else 0} %" for number in range(10)]
 
 
 @pytest.mark.parametrize("first", ["99", "x", "AB-0999", "9" * 80, "<b>"])

@@ -9,7 +9,7 @@ from django.utils import timezone
 from pypdf import PdfReader
 
 from authcodes.models.prints import PrintRun
-from authcodes.printing import documents, selection
+from authcodes.printing import documents, posters, selection
 from authcodes.printing.documents import LibrariesMissing
 from authcodes.printing.labels.presets import DEFAULT_PRESET
 from authcodes.printing.request import PrintRequest
@@ -82,6 +82,10 @@ def recall_of(brand, **words):
     return recalls.recall_batch(batch=batch, at=timezone.now(), **{**said, **words})
 
 
+def notice_of(recall, language="en"):
+    return posters.as_pdf(posters.of_recall(recall), language)
+
+
 def test_cover_sheet_says_what_was_printed(brand):
     said = terms_of(documents.cover_sheet(run_of(brand)))
 
@@ -104,7 +108,7 @@ def test_specimen_is_no_code_and_has_as_many_modules(brand, payload):
 
 
 def test_recall_notice_tells_customers_and_not_the_reason(brand):
-    said = terms_of(documents.recall_notice(recall_of(brand)))
+    said = terms_of(notice_of(recall_of(brand)))
 
     for words in ("R-77", "call 0800", "Do not drink it.", "Tea", "RC-0001", brand.support_email):
         assert words in said
@@ -113,7 +117,7 @@ def test_recall_notice_tells_customers_and_not_the_reason(brand):
 
 @pytest.mark.parametrize("title", ["Čaj žlutý", "Зелёный чай", "Πράσινο τσάι", "شاي أخضر", "תה ירוק"])
 def test_other_scripts_are_drawn_with_the_projects_font(brand, title):
-    reader = PdfReader(io.BytesIO(documents.recall_notice(recall_of(brand, title=title, message=title))))
+    reader = PdfReader(io.BytesIO(notice_of(recall_of(brand, title=title, message=title))))
 
     fonts = {str(font["/BaseFont"]) for page in reader.pages for font in map(dict, fonts_of(page))}
     assert {name.partition("+")[2].replace("-", "") for name in fonts} <= {
@@ -138,7 +142,7 @@ def test_direction_is_that_of_the_first_letter_with_one(text, way):
 
 @pytest.mark.parametrize("text", FETCHING)
 def test_nothing_that_is_written_in_a_document_is_fetched(brand, text, no_socket):
-    notice = documents.recall_notice(recall_of(brand, title=text, message=text, contact=text))
+    notice = notice_of(recall_of(brand, title=text, message=text, contact=text))
     cover = documents.cover_sheet(run_of(brand, product=factories.product(brand, title=text)))
 
     assert packed(text) in packed(terms_of(notice))
@@ -179,4 +183,4 @@ def test_server_without_the_libraries_says_what_to_install(brand, monkeypatch):
     monkeypatch.setitem(sys.modules, "weasyprint", None)
 
     with pytest.raises(LibrariesMissing, match="libpango"):
-        documents.recall_notice(recall)
+        notice_of(recall)

@@ -292,9 +292,7 @@ def test_affected_customers_are_listed_once_per_code():
     scan(two, scanned_at=NOON)
     scan(factories.code(brand), user=bob)
     scan(one, user=factories.customer(factories.brand()), outcome="error", reason="other_brand")
-    recall(batch)
-
-    job = affected.start_affected(batch=batch, file_format=Format.CSV, by=staff(brand))
+    job = affected.start_affected(recall=recall(batch), file_format=Format.CSV, by=staff(brand))
     runner.run(job.pk)
 
     job.refresh_from_db()
@@ -353,16 +351,14 @@ def test_long_exports_outlast_the_statement_timeout():
         assert own.execute("SHOW TimeZone").fetchone() == ("Europe/Berlin",)
 
 
-def test_job_of_a_batch_that_is_gone_fails_with_words():
+def test_job_of_a_recall_that_is_gone_fails_with_words():
     brand = berlin()
-    job = Job.objects.create(
-        brand=brand, kind="export-affected", title="x", parameters={"batch_id": 0, "format": "csv"}
-    )
+    job = Job.objects.create(brand=brand, kind="export-affected", title="x", parameters={"recall": 0, "format": "csv"})
 
     runner.run(job.pk)
 
     job.refresh_from_db()
-    assert (job.status, "batch no longer exists" in job.log) == ("failed", True)
+    assert (job.status, "has been withdrawn" in job.log) == ("failed", True)
 
 
 def recall(batch):

@@ -377,7 +377,7 @@ def unreached_recall(brand: Brand) -> str:
     portal.scan(batch.codes.get(), user=factories.customer(brand))
     text = {"recall_id": "R-7", "contact": "x@example.com", "message": "Bring it back.", "reason": "Found."}
     recalls.recall_batch(batch=batch, at=NOW(), **text)
-    return "Recall R-7: customers who scanned the batch have not been notified."
+    return "Recall R-7: customers who scanned its codes have not been notified."
 
 
 def dead_event(brand: Brand) -> str:
@@ -415,7 +415,7 @@ def test_who_may_not_see_the_rows_is_not_told_of_them(brand: Brand, need: Any) -
 
 def test_a_recall_whose_customers_are_notified_needs_nobody(brand: Brand) -> None:
     unreached_recall(brand)
-    recall = brand.batches.get().recall
+    recall = brand.recalls.get()
     Job.objects.create(brand=brand, kind="notify-recall", title="Notify", parameters={"recall": recall.pk})
 
     assert alerts(home(brand)) == []

@@ -160,7 +160,7 @@ def test_recalled_batch_is_not_printed(brand):
     batch = factories.batch(brand)
     recall(batch)
 
-    with pytest.raises(Invalid, match="recalled"):
+    with pytest.raises(Invalid, match="Recalled codes"):
         start(batch)
 
     assert not PrintRun.objects.exists()
@@ -175,7 +175,7 @@ def test_recall_before_the_worker_comes_stops_it(brand):
     run = finished(run)
 
     assert (run.job.status, run.job.result.name, run.sha256) == ("failed", "", "")
-    assert "recalled" in run.job.log
+    assert "Recalled codes" in run.job.log
 
 
 def test_deactivated_codes_are_told_of(brand):

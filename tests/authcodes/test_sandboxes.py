@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from pypdf import PdfReader
 
-from authcodes.printing import documents, runs, selection
+from authcodes.printing import documents, posters, runs, selection
 from authcodes.printing.labels.presets import PRESETS
 from authcodes.printing.labels.preview import preview
 from authcodes.printing.request import PrintRequest
@@ -108,5 +108,5 @@ def test_documents_are_marked(sandbox, brand):
         told = {"recall_id": "R-1", "contact": "us", "message": "Bring it back.", "reason": "Found."}
         recall = recalls.recall_batch(batch=batch, at=batch.created_at, **told)
 
-        for document in (documents.cover_sheet(run), documents.recall_notice(recall)):
+        for document in (documents.cover_sheet(run), posters.as_pdf(posters.of_recall(recall), "en")):
             assert ["SANDBOX" in page.replace(" ", "") for page in words(document)] == [expected] * len(words(document))

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from authcodes.codes import bulk_changes
 from authcodes.codes.ranges import CodeRange
+from authcodes.models.batches import Recall
 from authcodes.models.code_history import CodeChange
 from authcodes.models.imports import Import
 from brands.models.audit import AuditLogEntry
@@ -188,7 +189,7 @@ def test_recall_and_its_lifting_stand_there_with_their_reasons(client: Client, b
     batch = factories.batch(brand)
     words = {"recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass inside"}
     client.post(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", {**words, "batch": batch.pk})
-    client.post(address("authcodes.recall", "withdraw", batch.recall.pk), {"reason": "Wrong batch"})
+    client.post(address("authcodes.recall", "withdraw", Recall.objects.get().pk), {"reason": "Wrong batch"})
 
     told = AuditLogEntry.objects.order_by("id").values_list("kind", "action", "reason")
     assert sorted(told) == sorted(

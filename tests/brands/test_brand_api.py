@@ -254,7 +254,7 @@ def test_filters_find_their_rows(scenario):
     today = timezone.now().astimezone(scenario.brand.zone).date()
     assert len(ask("brand/scans", **{"from": today.isoformat(), "to": today.isoformat()})) == len(ask("brand/scans"))
     assert ask("brand/scans", **{"from": (today + timedelta(days=1)).isoformat()}) == []
-    assert found("brand/batches", is_recalled="true") == [scenario.recall.batch_id]
+    assert found("brand/batches", is_recalled="true") == [scenario.recall.batches.get().pk]
     assert found("brand/products", id=f"{product.pk},{2**40}") == [product.pk]
     assert [row["user_id"] for row in ask("brand/members", user_id=scenario.customer.pk)] == [scenario.customer.pk]
     assert ask("brand/members", user_id=scenario.stranger.pk) == []

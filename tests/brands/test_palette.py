@@ -132,11 +132,11 @@ def test_points_are_adjusted_of_whom_the_name_means(typed: str, brand: Brand) ->
 def test_sections_of_the_guide_are_found(brand: Brand) -> None:
     [result] = [
         each
-        for each in search(browser(staff(brand, role="printer")), "call a batch back").context["results"]
-        if each.title == "Call a batch back"
+        for each in search(browser(staff(brand, role="printer")), "recall products").context["results"]
+        if each.title == "Recall products"
     ]
 
-    assert result.link == "/admin/help/portal/#call-a-batch-back"
+    assert result.link == "/admin/help/portal/#recall-products"
 
 
 def test_nothing_found_says_what_the_search_knows(brand: Brand) -> None:

@@ -75,6 +75,7 @@ def addresses(rows: dict[str, Any]) -> Iterator[str]:
             "token": "nobody-was-sent-this",
             "key": UUID(int=1),
             "slug": "aardvark-brand",
+            "name": "portal",
             "content_type_id": ContentType.objects.get_for_model(type(row)).pk if row else 1,
         }
         filled = PARAMETER.sub(lambda found, values=values: str(values[found["name"]]), route)

@@ -74,11 +74,11 @@ def play(brand: Brand, owner: User) -> Scene:
     chance = random.Random(7216)
     everybody_scans(brand, chance)
     ready = BatchRange.objects.filter(brand=brand, range_name__startswith="Demo codes").earliest("pk")
-    recalled = Recall.objects.get(batch__brand=brand).batch
+    recalled = Recall.objects.get(brand=brand)
     upload = uploads.upload(
         brand=brand, kind="ranges", product=None, file=ContentFile(MISTAKES.encode()), name="autumn.csv", by=owner
     )
-    export = affected.start_affected(batch=recalled, file_format=Format.CSV, by=owner)
+    export = affected.start_affected(recall=recalled, file_format=Format.CSV, by=owner)
     wanted = BatchSettings(
         "Autumn edition", 25_000, Product.objects.get(brand=brand, sku="AUR-GIFT"), "AUT-", signed=False
     )

@@ -51,6 +51,7 @@ FOREIGN_KEYS_OF_STAFF = {
     "authcodes.WithdrawnRecall",
     "authcodes.PrintRun",
     "authcodes.Recall",
+    "authcodes.RecallReturn",
     "brands.AuditLogEntry",
     "brands.StaffRole",
     "jobs.StagedUpload",

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from authcodes.models.batches import Recall
+from authcodes.recalls import recalls, scope
 from authcodes.recalls.notifications import notification_of
 from brands.models.audit import AuditLogEntry
 from campaigns.models.campaigns import Campaign, Milestone
@@ -283,9 +283,10 @@ def test_a_recall_names_the_product_in_its_language(brand):
     product = factories.product(brand, title="Jacket", translations={"de": {"title": "Jacke"}})
     batch.product = product
     batch.save()
-    recall = Recall.objects.create(batch=batch, recall_id="R-1", contact="+41 31 000 00 00", message="Stop.")
+    words = {"recall_id": "R-1", "contact": "+41 31 000 00 00", "message": "Stop.", "reason": "Glass"}
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **words)
 
-    mail = compose(brand, Template.RECALL, notification_of(recall).values)
+    mail = compose(brand, Template.RECALL, notification_of(recall, scope.of_recall(recall)).values)
 
     assert "Jacke" in mail
     assert "Jacket" not in mail

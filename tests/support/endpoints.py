@@ -207,7 +207,7 @@ class Endpoint:
             event_kind=scenario.event_kind.pk,
             segment=scenario.segment.pk,
             replay=scenario.replay.pk,
-            recalled=scenario.recall.batch_id,
+            recalled=scenario.recall.batches.get().pk,
             event=scenario.event.pk,
             line=LoyaltyTransaction.objects.filter(user_point__user=scenario.customer).earliest("pk").pk,
             scan=Scan.objects.values_list("pk", flat=True).first() or uuid.uuid4(),

@@ -144,7 +144,9 @@ def text(response: Any) -> str:
 
 def errors(response: Any) -> dict[str, list[str]]:
     """What the form of an answered page complains of."""
-    found: dict[str, list[str]] = response.context["adminform"].form.errors
+    context = response.context
+    form = context["adminform"].form if "adminform" in context else context["form"]
+    found: dict[str, list[str]] = form.errors
     return found
 
 

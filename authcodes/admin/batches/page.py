@@ -109,7 +109,6 @@ class BatchPages(TenantAdmin):
 
     def figures_of(self, request: HttpRequest, batch: BatchRange, seen: Sequence[str]) -> dict[str, Any]:
         """Where the batch is, what its codes are, and what may be done with them. `seen`: the tabs that are there."""
-        recall = getattr(batch, "recall", None)
         stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined] # get_queryset says so
         deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
         spans = {"delivered": delivered(batch)}
@@ -122,7 +121,9 @@ class BatchPages(TenantAdmin):
             "batch": batch,
             "state": self.badge_of(batch),
             "protection": badge(*protection_of(batch)),
-            "recall_address": reverse("admin:authcodes_recall_change", args=[recall.pk]) if recall else "",
+            "recall_address": reverse("admin:authcodes_recall_change", args=[batch.recall_id])
+            if batch.recall_id
+            else "",
             "job": self.generation_in(batch),
             "job_address": generation_of(batch),
             "stopped": stopped,
@@ -200,4 +201,6 @@ def strip_for(batch: BatchRange, chosen: ChosenRange, spans: Mapping[str, list[S
     span = span_of(batch, codes.first, codes.last) if codes and not batch.printed_elsewhere else None
     if span is None:
         return None
-    return strip_of(batch, span, spans, is_part=chosen.is_part)
+    recalled = span_of(batch, batch.recalled_from, batch.recalled_to) if batch.is_recalled_in_part else None
+    lanes = {**spans, "recalled": [recalled]} if recalled else spans
+    return strip_of(batch, span, lanes, is_part=chosen.is_part)

@@ -23,8 +23,9 @@ LANES = {
     "delivered": gettext_lazy("In the shops"),
     "scanned": gettext_lazy("Scanned"),
     "deactivated": gettext_lazy("Deactivated"),
+    "recalled": gettext_lazy("Recalled"),
 }
-SPAN_LANES = {"printed", "delivered"}  # known to the code; the others are read from a sample
+SPAN_LANES = {"printed", "delivered", "recalled"}  # known to the code; the others are read from a sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class CodeState:
 def strip_of(batch: BatchRange, span: Span, spans: Mapping[str, Sequence[Span]], *, is_part: bool) -> Strip:
     """Of a code range of a batch with numbers; `is_part`: the batch has more codes. One statement.
 
-    `spans`: what is printed, unless whoever looks may not see that, and what is delivered.
+    `spans`: what is printed, unless whoever looks may not see that, what is delivered, and which part is recalled.
     """
     sampled = sample(batch, span)
     numbering = numbering_of(batch)

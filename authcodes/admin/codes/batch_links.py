@@ -45,7 +45,9 @@ def list_of(model: str, batch: BatchRange, **more: str) -> str:
 
 def prints_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
     """A recalled batch is not printed."""
-    if not (batch.generated_count and may_print(request.user, batch.brand_id)) or hasattr(batch, "recall"):
+    if not (batch.generated_count and may_print(request.user, batch.brand_id)) or (
+        batch.recall_id and not batch.is_recalled_in_part
+    ):
         return []
     address = reverse("admin:authcodes_printrun_batch", args=[batch.pk])
     return [act_of("print", gettext_lazy("Print"), "print", address)]

@@ -138,8 +138,8 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         return self.live(batch, "state", self.badge_of(batch))
 
     def badge_of(self, batch: BatchRange) -> SafeString:
-        if hasattr(batch, "recall"):
-            return badge("danger", _("Recalled"))
+        if batch.recall_id:
+            return badge("danger", _("Recalled in part") if batch.is_recalled_in_part else _("Recalled"))
         if is_expired(batch):
             return badge("warning", _("Expired"))
         if not batch.quantity:

@@ -186,7 +186,7 @@ class AuthCodeAdmin(CodeLife):
 
 def status_of(code: AuthCode) -> str:
     """The one status that matters most for whoever scans it."""
-    if hasattr(code.batch, "recall"):
+    if code.batch.recalls(code.code):
         return "recalled"
     if code.deactivated_at:
         return "deactivated"

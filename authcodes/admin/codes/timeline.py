@@ -167,7 +167,7 @@ def changes_of(code: AuthCode) -> QuerySet[CodeChange]:
 
 def summary_of(request: HttpRequest, code: AuthCode) -> dict[str, Any]:
     """Where the code belongs, and what may be done with it."""
-    recall = getattr(code.batch, "recall", None)
+    recall = code.batch.recall if code.batch.recalls(code.code) else None
     kind = Kind.REACTIVATED if code.deactivated_at else Kind.DEACTIVATED
     actions = []
     if bulk_actions.may_act(request, code.brand_id):

@@ -65,7 +65,7 @@ class Alerts:
     def of_recall(self, row: Need, _brand: Brand) -> Alert:
         link = reverse("admin:authcodes_recall_change", args=[row.row_id])
         if row.number:
-            text = _("Recall %(name)s: customers who scanned the batch have not been notified.")
+            text = _("Recall %(name)s: customers who scanned its codes have not been notified.")
             return Alert(text % {"name": row.name}, link, _("Notify them"), is_urgent=True)
         text = _("Recall %(name)s: some customers could not be reached.")
         return Alert(text % {"name": row.name}, link, _("See who"), is_urgent=True)

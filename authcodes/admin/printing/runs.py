@@ -25,7 +25,7 @@ from authcodes.admin.printing.preview import pdf
 from authcodes.admin.printing.studio import StudioAdmin
 from authcodes.models.batches import Recall
 from authcodes.models.prints import PrintRun
-from authcodes.printing import documents, runs
+from authcodes.printing import documents, posters, runs
 from authcodes.printing.documents import LibrariesMissing
 from brands.models.tenants import Brand
 from brands.tenants.closed_days import local_day
@@ -281,10 +281,12 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         return self.document(request, back, lambda: documents.cover_sheet(run), f"cover-sheet-{run.pk}.pdf")
 
     def warning(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """A recall's notice, for those who may see the recall."""
+        """A recall's poster in the language asked for, for those who may see the recall."""
         recall = self.admin_site.get_model_admin(Recall).get_object(request, str(pk))
         back = redirect("admin:authcodes_recall_change", recall.pk)
-        return self.document(request, back, lambda: documents.recall_notice(recall), f"recall-{recall.pk}.pdf")
+        language = posters.language_of(recall.brand_id, request.GET.get("language", ""))
+        name = f"recall-{recall.pk}-{language}.pdf"
+        return self.document(request, back, lambda: posters.as_pdf(posters.of_recall(recall), language), name)
 
     def document(self, request: HttpRequest, back: HttpResponse, made: Callable[[], bytes], name: str) -> HttpResponse:
         try:

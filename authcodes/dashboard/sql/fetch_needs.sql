@@ -1,16 +1,21 @@
 -- set: Home. What needs somebody, of the brands for which they may see it: each kind has brands of its own. Returns Need, the
 -- most urgent of each kind first, `{most}` of a kind at most; events, reports and requests are counted by brand. Locks nothing.
-(SELECT 'recall' AS kind, b.brand_id, r.id AS row_id, r.recall_id::text AS name,
-        (NOT EXISTS (SELECT 1 FROM jobs_job j WHERE j.brand_id = b.brand_id AND j.kind = 'notify-recall'
+(SELECT 'recall' AS kind, r.brand_id, r.id AS row_id, r.recall_id::text AS name,
+        (NOT EXISTS (SELECT 1 FROM jobs_job j WHERE j.brand_id = r.brand_id AND j.kind = 'notify-recall'
                         AND j.parameters ->> 'recall' = r.id::text))::int::bigint AS number,
         r.recalled_at AS at
-   FROM authcodes_recall r JOIN authcodes_batchrange b ON b.id = r.batch_id
-  WHERE b.brand_id = ANY (%(recalls)s::bigint[]) AND r.recalled_at > %(now)s::timestamptz - interval '90 days'
-    AND EXISTS (SELECT 1 FROM authcodes_scan s WHERE s.batch_id = b.id AND s.user_id IS NOT NULL)
-    AND (NOT EXISTS (SELECT 1 FROM jobs_job j WHERE j.brand_id = b.brand_id AND j.kind = 'notify-recall'
+   FROM authcodes_recall r
+  WHERE r.brand_id = ANY (%(recalls)s::bigint[]) AND r.recalled_at > %(now)s::timestamptz - interval '90 days'
+    AND EXISTS (SELECT 1 FROM authcodes_batchrange b
+                  JOIN authcodes_scan s ON s.batch_id = b.id AND s.user_id IS NOT NULL
+                       AND (b.recalled_to = '' OR EXISTS (
+                           SELECT 1 FROM authcodes_authcode c
+                            WHERE c.id = s.auth_code_id AND c.code BETWEEN b.recalled_from AND b.recalled_to))
+                 WHERE b.recall_id = r.id)
+    AND (NOT EXISTS (SELECT 1 FROM jobs_job j WHERE j.brand_id = r.brand_id AND j.kind = 'notify-recall'
                         AND j.parameters ->> 'recall' = r.id::text)
          OR EXISTS (SELECT 1 FROM (SELECT n.id, n.closed_at FROM loyalty_notification n
-                                    WHERE n.brand_id = b.brand_id AND n.key = 'recall:' || r.id AND n.key <> ''
+                                    WHERE n.brand_id = r.brand_id AND n.key = 'recall:' || r.id AND n.key <> ''
                                     LIMIT 2000) n
                      WHERE n.closed_at IS NOT NULL
                        AND NOT EXISTS (SELECT 1 FROM loyalty_notificationdelivery d
@@ -40,7 +45,7 @@
   WHERE b.brand_id = ANY (%(batches)s::bigint[]) AND b.generated_count > 0
     AND b.expiration_date BETWEEN (%(now)s::timestamptz AT TIME ZONE brand.time_zone)::date
                               AND (%(now)s::timestamptz AT TIME ZONE brand.time_zone)::date + 14
-    AND NOT EXISTS (SELECT 1 FROM authcodes_recall r WHERE r.batch_id = b.id)
+    AND b.recall_id IS NULL
   ORDER BY b.expiration_date, b.id LIMIT {most})
  UNION ALL
 (SELECT 'stock', s.brand_id, s.id, s.name, s.stock, NULL

@@ -14,7 +14,7 @@ SELECT (b.logo_id IS NOT NULL OR b.colour_accent <> '#0b57d0' OR b.colour_backgr
                  WHERE r.brand_id = b.id AND r.generated_count = r.quantity AND NOT r.printed_elsewhere
                    AND (r.expiration_date IS NULL
                         OR r.expiration_date >= (%(now)s::timestamptz AT TIME ZONE b.time_zone)::date)
-                   AND NOT EXISTS (SELECT 1 FROM authcodes_recall x WHERE x.batch_id = r.id)
+                   AND r.recall_id IS NULL
                  ORDER BY r.id DESC LIMIT 5) r
           JOIN authcodes_authcode c ON c.code = r.last_code AND c.batch_id = r.id
          WHERE c.product_id IS NOT NULL AND c.deactivated_at IS NULL AND c.scan_count = 0

@@ -10,7 +10,7 @@ SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS N
        b.scan_limit, b.expiration_date, b.tag_version, b.campaign_id, {campaign_permits} AS campaign_permits,
        p.is_active AS product_active, n.time_zone, n.loyalty_active, n.auto_enroll, n.max_points_per_scan, n.is_sandbox,
        p.sku, p.title, p.translations::text AS product_texts, p.category, p.tags, p.retail_price, p.picture_id,
-       r.recall_id, r.contact AS recall_contact, r.message AS recall_message,
+       r.recall_id, r.contact AS recall_contact, r.message AS recall_message, r.translations::text AS recall_texts,
        m.user_point_id AS account, COALESCE(m.status, '') AS member_status,
        l.scan_reward_type AS reward_type, l.scan_reward_value AS reward_value,
        -- Codes sort by bytes, reasons do not: without the COLLATE this would read all of an account's lines.
@@ -30,7 +30,9 @@ SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS N
   JOIN authcodes_batchrange b ON b.id = c.batch_id
   JOIN brands_brand n ON n.id = c.brand_id
   LEFT JOIN authcodes_product p ON p.id = c.product_id
-  LEFT JOIN authcodes_recall r ON r.batch_id = b.id
+  -- Of most batches this is null, and nothing is looked up.
+  LEFT JOIN authcodes_recall r ON r.id = b.recall_id
+       AND (b.recalled_to = '' OR c.code BETWEEN b.recalled_from AND b.recalled_to)
   LEFT JOIN campaigns_campaign g ON g.campaign_id = b.campaign_id
   LEFT JOIN brands_user u ON u.id = {user_id} AND u.is_active AND {stands}
   LEFT JOIN user_points m ON m.brand_id = c.brand_id AND m.user_id = {user_id}

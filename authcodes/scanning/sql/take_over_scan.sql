@@ -13,7 +13,7 @@ WITH slot AS (
                FOR UPDATE) AS reservation
      WHERE c.id = %(code_id)s::bigint AND b.id = c.batch_id AND c.deactivated_at IS NULL
        AND (b.scan_limit IS NULL OR c.scan_count - c.slots_returned <= b.scan_limit)
-       AND NOT EXISTS (SELECT 1 FROM authcodes_recall r WHERE r.batch_id = b.id)
+       AND (b.recall_id IS NULL OR b.recalled_to > '' AND c.code NOT BETWEEN b.recalled_from AND b.recalled_to)
     RETURNING c.scan_count
 ), lapsed AS (
     UPDATE authcodes_scan s SET points_status = 'lapsed' FROM slot WHERE s.scan_id = %(reservation_id)s::uuid

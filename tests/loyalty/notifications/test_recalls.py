@@ -10,12 +10,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from authcodes.models.batches import Recall
-from authcodes.recalls import notifications, recalls
+from authcodes.recalls import notifications, recalls, scope
+from brands.models.people import User
 from brands.tenants import contacts
 from events.models import Event
 from jobs import runner
 from jobs.models import Job
 from loyalty.models.notifications import Notification, NotificationDelivery, NotificationSettings
+from loyalty.models.programme.addresses import SuppressedAddress
 from loyalty.notifications import batching, catalogue, preferences
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
@@ -134,7 +136,7 @@ def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypat
     batching.notify_many(  # what a worker did before it was killed
         brand_id=brand.pk,
         user_ids=sorted(customer.pk for customer in customers)[:3],
-        notification=notifications.notification_of(recall),
+        notification=notifications.notification_of(recall, scope.of_recall(recall)),
         at=timezone.now(),
     )
 
@@ -191,7 +193,7 @@ def form(brand, batch):
     def send(its, **told):
         answer = client.post(its, told)
         context = answer.context or {}
-        return answer, (context["adminform"].form if "adminform" in context else context.get("form"))
+        return answer, context.get("form")
 
     return send
 
@@ -355,11 +357,13 @@ def test_a_test_goes_to_whoever_writes_the_recall_and_recalls_nothing(brand, cus
     assert (Recall.objects.count(), Job.objects.count()) == (0, 0)
 
 
-def test_a_test_of_a_recall_that_nobody_hears_of_recalls_nothing_either(batch, form, box, work):
+def test_a_test_of_a_recall_that_nobody_hears_of_goes_to_its_writer_and_recalls_nothing(batch, form, box, work):
     form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **WORDS, send_test="en")
 
     work()
-    assert (box.mails, Recall.objects.count()) == ([], 0)
+    [mail] = box.mails
+    assert User.objects.get(email=mail["To"]).is_staff
+    assert (Recall.objects.count(), Job.objects.count()) == (0, 0)
 
 
 def test_the_page_counts_on_until_everybody_is_reached(brand, customer, batch, box, work):
@@ -388,3 +392,107 @@ def test_somebody_who_tries_too_often_must_wait(customer, batch, form, settings)
     answers = [text(form(its, **told)[0]) for _time in range(2)]
 
     assert ["Test sent to" in answer for answer in answers] == [True, False]
+
+
+def acknowledge(mail):
+    link = re.search(r"http://[^/]+(/notices/acknowledge/\S+)", mail.get_body(("plain",)).get_content())
+    Client().post(link[1])
+
+
+def test_a_reminder_goes_to_who_has_not_confirmed_and_confirming_it_confirms_the_recall(brand, batch, box, work):
+    read, unread = factories.customer(brand), factories.customer(brand)
+    scanned(batch, read, unread)
+    recall = recall_it(batch)
+    work()
+    acknowledge(next(mail for mail in box.mails if mail["To"] == read.email))
+
+    job = notifications.start_reminder(recall=recall, by=None, at=timezone.now())
+    runner.run(job.pk)
+    work()
+
+    assert box.recipients[2:] == [unread.email]
+    assert figures(recall) == (2, 2, 0, 1)
+    acknowledge(box.mails[-1])
+    assert figures(recall) == (2, 2, 0, 2)
+    assert notifications.not_read(recall) == []
+
+
+def test_whom_only_the_reminder_reached_is_reached(brand, customer, batch, box, work):
+    box.refusals[customer.email] = "550 no"
+    scanned(batch, customer)
+    recall = recall_it(batch)
+    work()
+    assert figures(recall) == (1, 0, 1, 0)
+
+    del box.refusals[customer.email]
+    SuppressedAddress.objects.all().delete()
+    runner.run(notifications.start_reminder(recall=recall, by=None, at=timezone.now()).pk)
+    work()
+
+    assert figures(recall) == (1, 1, 0, 0)
+
+
+def test_withdrawing_stops_a_reminder_too(brand, customer, batch, box, work):
+    scanned(batch, customer)
+    recall = recall_it(batch)
+    work()
+    runner.run(notifications.start_reminder(recall=recall, by=None, at=timezone.now()).pk)
+
+    recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(brand))
+    work()
+
+    assert len(box.mails) == 1
+
+
+def test_the_reminders_button_asks_first_and_says_when_it_was_sent_today(brand, customer, batch, box, work):
+    scanned(batch, customer)
+    recall = recall_it(batch)
+    work()
+    client, its = browser(staff(brand)), address("authcodes.recall", "remind", recall.pk)
+    assert its in text(client.get(address("authcodes.recall", "change", recall.pk)))
+
+    assert "1 customers were notified and have not confirmed" in text(client.get(its))
+    assert client.post(its, {"reason": "Nobody came back"}).status_code == 302
+    again = client.post(its, {"reason": "Once more"})
+
+    assert "reminded today" in text(again)
+    assert Job.objects.filter(parameters__has_key="reminder").count() == 1
+
+
+def test_whom_nobody_reached_is_listed_with_a_phone_number_and_exported(brand, customer, batch, box, work):
+    preferences.change(customer.pk, brand.pk, phone="+41791234567", at=timezone.now())
+    other = factories.customer(brand)
+    box.refusals[customer.email] = "550 no"
+    scanned(batch, customer, other)
+    recall = recall_it(batch)
+    work()
+    client, page = browser(staff(brand)), address("authcodes.recall", "change", recall.pk)
+
+    shown = client.get(page)
+    answer = client.post(address("authcodes.recall", "to-call", recall.pk), {"format": "csv"})
+
+    assert [(row["email"], row["phone"]) for row in shown.context["to_call"]] == [(customer.email, "+41791234567")]
+    job = Job.objects.get(kind="export-to-call")
+    assert answer["Location"] == address("jobs.job", "change", job.pk)
+    runner.run(job.pk)
+    job.refresh_from_db()
+    with job.result.open() as file:
+        lines = file.read().decode("utf-8-sig").splitlines()
+    assert lines[0].split(",")[:4] == ["first_name", "last_name", "phone", "customer_email"]
+    assert len(lines) == 2
+    assert "+41791234567" in lines[1]
+    assert customer.email in lines[1]
+
+
+def test_who_may_not_see_customers_sees_no_list_of_whom_to_call(brand, customer, batch, box, work):
+    box.refusals[customer.email] = "550 no"
+    scanned(batch, customer)
+    recall = recall_it(batch)
+    work()
+    client = browser(staff(brand, role="printer"))
+
+    assert customer.email not in text(client.get(address("authcodes.recall", "change", recall.pk)))
+    assert client.post(address("authcodes.recall", "to-call", recall.pk), {"format": "csv"}).status_code == 403
+    foreign = browser(staff(factories.brand()))
+    assert foreign.post(address("authcodes.recall", "to-call", recall.pk), {"format": "csv"}).status_code == 404
+    assert foreign.post(address("authcodes.recall", "remind", recall.pk), {"reason": "x"}).status_code == 404

@@ -1,0 +1,56 @@
+"""What shops and phones will show of a recall, drawn for the page on which its words are typed."""
+
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils import translation
+
+from authcodes.models.batches import Recall
+from authcodes.printing import posters
+from authcodes.printing.posters import Poster, PosterRow
+from authcodes.recalls.scope import Scope
+from brands.tenants import contacts
+from core.translations import text_of
+from loyalty.models.notifications import Language
+from loyalty.notifications import catalogue
+
+MAX_CODES = 1000  # of a large batch the page draws what these say; the file reads all
+PHONE = "admin/authcodes/recall/phone.html"
+
+
+def poster_of(recall: Recall, its: Scope, *, max_codes: int | None = None) -> Poster:
+    """`max_codes`: how many are read for the products of batches that are of none; None reads them all."""
+    rows = [PosterRow(part.batch, *part.ends) for part in its.parts]
+    return Poster(its.brand, recall, rows, posters.products_of(rows, max_codes=max_codes))
+
+
+def drawings(recall: Recall, its: Scope) -> list[dict[str, Any]]:
+    """In each language the poster, and what a scan shows; the brand's own language first."""
+    own = posters.language_of(its.brand.pk)
+    poster = poster_of(recall, its, max_codes=MAX_CODES)
+    return [
+        {
+            "language": each.value,
+            "label": str(each.label),
+            "poster": posters.as_html(poster, each.value),
+            "phone": phone(recall, its, each.value),
+        }
+        for each in sorted(Language, key=lambda each: each.value != own)
+    ]
+
+
+def phone(recall: Recall, its: Scope, language: str) -> str:
+    """The page behind one of the codes, in the words of that page."""
+    product = its.products[0] if its.products else None
+    name = text_of(product.translations, "title", product.title, language) if product else ""
+    message = text_of(recall.translations, "message", recall.message, language)
+    recall_context = {"id": recall.recall_id, "contact": recall.contact, "message": message}
+    context = {
+        "brand": its.brand,
+        "language": language,
+        "direction": catalogue.direction(language),
+        "scan": {"recall": recall_context, "product": {"name": name} if product else None},
+        "contact_link": contacts.link(recall.contact),
+    }
+    with translation.override(language):
+        return render_to_string(PHONE, context)

@@ -1,0 +1,336 @@
+"""Page: what is called back, who knows, and what came back. Only an owner takes a recall back."""
+
+from datetime import date
+from functools import partial
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
+
+from authcodes.admin.recalls import summary
+from authcodes.admin.recalls.forms import RecallMailForm, ReturnForm, WithdrawForm, unconfirmed
+from authcodes.admin.recalls.wizard import RecallWizard
+from authcodes.errors import BatchRejected
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.scans import Scan
+from authcodes.recalls import affected, notifications, recalls, returns, scope
+from authcodes.recalls import preview as recall_preview
+from authcodes.recalls.notifications import Progress
+from brands.identity.roles import ACT, ADD
+from core.errors import DomainError
+from core.spreadsheets.report import Format
+from core.translations import NAMES
+from loyalty.models.notifications import Language, NotificationPreference
+from portal.base.confirmation import ConfirmedAction
+from portal.base.sidebar import SCANS_AND_SAFETY, SidebarEntry
+from portal.base.tenant_scope import staff_user
+from portal.import_export.exportable import within
+from portal.lists.filters import DayFilter
+from portal.unfold import display
+
+MAX_TO_CALL = 50  # customers that the page names; the file has all
+
+
+@admin.register(Recall)
+class RecallAdmin(RecallWizard):
+    role_permissions: ClassVar = {"owner": "view add act", "manager": "view add", "printer": "view", "support": "view"}
+    sidebar = SidebarEntry(SCANS_AND_SAFETY, 2, "report")
+    live_columns = ("notified",)
+    list_display = ("recall_id", "what", "recalled_at", "recalled_by")
+    list_filter = (("recalled_at", DayFilter),)
+    list_select_related = ("recalled_by", "brand")
+    search_fields = ("recall_id", "batches__range_name", "batches__product__title")
+    search_help_text = gettext_lazy("A recall number, or part of a batch's or product's name.")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Recall]:
+        """With the first of its batches, and how many there are."""
+        its = BatchRange.objects.filter(recall=OuterRef("pk")).order_by("pk")
+        count = its.order_by().values("recall").annotate(count=Count("pk")).values("count")
+        rows: QuerySet[Recall] = super().get_queryset(request)
+        return rows.annotate(
+            batch_count=Subquery(count),
+            **{name: Subquery(its.values(name)[:1]) for name in ("range_name", "recalled_from", "recalled_to")},
+        )
+
+    @display(description=gettext_lazy("what"))
+    def what(self, recall: Recall) -> str:
+        row: Any = recall  # as get_queryset has it
+        if row.batch_count > 1:
+            more = {"name": row.range_name, "count": row.batch_count - 1}
+            return (
+                ngettext("%(name)s and %(count)d more batch", "%(name)s and %(count)d more batches", more["count"])
+                % more
+            )
+        return f"{row.range_name}: {row.recalled_from} … {row.recalled_to}" if row.recalled_to else row.range_name
+
+    def get_urls(self) -> list[Any]:
+        views = {
+            "withdraw": self.withdraw,
+            "affected": self.export_affected,
+            "to-call": self.export_to_call,
+            "tell": self.notify_customers,
+            "remind": self.remind,
+            "returns": self.enter_return,
+        }
+        own = [
+            path(f"<id:pk>/{name}/", self.admin_site.admin_view(view), name=f"authcodes_recall_{name}")
+            for name, view in views.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    # --- The page of a recall
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",  # noqa: ARG002 - Django's
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002 - Django's
+    ) -> HttpResponse:
+        recall = self.get_object(request, object_id)
+        if request.method == "POST":  # a recall is never edited
+            raise PermissionDenied
+        return self.recall_page(request, recall, ReturnForm(initial=self.today_of(recall)))
+
+    def today_of(self, recall: Recall) -> dict[str, Any]:
+        today: date = timezone.now().astimezone(recall.brand.zone).date()
+        return {"returned_on": today.isoformat()}
+
+    def recall_page(self, request: HttpRequest, recall: Recall, form: ReturnForm) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Recall %(recall)s") % {"recall": recall},
+            "original": recall,
+            "recall": recall,
+            "return_form": form,
+            **self.about(request, recall),
+        }
+        with timezone.override(recall.brand.zone):
+            return TemplateResponse(request, "admin/authcodes/recall/page.html", context).render()
+
+    def about(self, request: HttpRequest, recall: Recall) -> dict[str, Any]:
+        """What came of a recall, and what may be done about it."""
+        its = scope.of_recall(recall)
+        codes = its.scans_condition()
+        since = Scan.objects.filter(codes, brand=recall.brand_id, scanned_at__gte=recall.recalled_at)
+        query = {"reason__exact": Scan.Reason.RECALLED.value}
+        if len(its.parts) == 1:
+            query["batch__id__exact"] = str(its.batches[0].pk)
+        log = urlencode({"notification__key": notifications.key_of(recall)})
+        sees_customers = recall.brand_id in within(request.user, "authcodes.scan")
+        progress = notifications.progress_of(recall)
+        may_add = self.may(request, ADD, recall)
+        figures = progress.figures
+        return {
+            "facts": summary.of_scope(its),
+            "recalled_scans": since.filter(reason=Scan.Reason.RECALLED).count(),
+            "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{urlencode(query)}",
+            "withdraw_address": self.address("withdraw", recall) if self.may(request, ACT, recall) else "",
+            "notice_address": reverse("admin:authcodes_printrun_notice", args=[recall.pk]),
+            "languages": [(each.value, each.label) for each in Language],
+            "progress": progress,
+            "notified": drawn(recall, progress),
+            "notifications_address": f"{reverse('admin:loyalty_notificationdelivery_changelist')}?{log}",
+            "tell_address": self.address("tell", recall) if may_add else "",
+            "remind_address": self.address("remind", recall)
+            if may_add and figures.notified > figures.acknowledged
+            else "",
+            "affected_address": self.address("affected", recall) if sees_customers else "",
+            "call_address": self.address("to-call", recall) if sees_customers else "",
+            "to_call": self.to_call(recall) if sees_customers else [],
+            "returns": returns.of(recall),
+            "returns_address": self.address("returns", recall) if may_add else "",
+            "formats": Format.choices,
+            "translated": [(NAMES[language], texts["message"]) for language, texts in recall.translations.items()],
+        }
+
+    def to_call(self, recall: Recall) -> list[dict[str, Any]]:
+        """The first customers whom no message reached, with their phone numbers. Two queries."""
+        rows = list(affected.to_call(recall)[:MAX_TO_CALL])
+        users = [row.user_id for row in rows]
+        known = NotificationPreference.objects.filter(brand=recall.brand_id, user__in=users)
+        phones = dict(known.values_list("user_id", "phone"))
+        return [
+            {
+                "name": row.user.get_full_name() or row.user.email,
+                "email": row.user.email,
+                "phone": phones.get(row.user_id, ""),
+            }
+            for row in rows
+        ]
+
+    def is_changing(self, obj: Recall) -> bool:
+        return is_notifying(notifications.progress_of(obj))
+
+    def notified(self, obj: Recall) -> SafeString:
+        """How many customers know, kept current on the recall's page."""
+        return drawn(obj, notifications.progress_of(obj))
+
+    def address(self, name: str, recall: Recall) -> str:
+        return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])
+
+    # --- Who is notified
+
+    def notify_customers(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Notify those who were not yet: all of them, or those who came to be known since. First it shows how."""
+        recall = self.acted_on(request, pk)
+        preview = recall_preview.of(recall, scope.of_recall(recall))
+        form = RecallMailForm(request.POST if request.method == "POST" else None)
+        if request.method == "POST" and form.is_valid():
+            if complaint := unconfirmed(preview, form.cleaned_data):
+                form.add_error("confirmation", complaint)
+            else:
+                return self.start_notifications(request, recall)
+        if form.data.get("previewed") != preview.fingerprint:
+            form = RecallMailForm(initial={"previewed": preview.fingerprint})
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": _("Notify customers of recall %(recall)s?") % {"recall": recall},
+            "original": recall,
+            "recall": recall,
+            "preview": preview,
+            "form": form,
+        }
+        return TemplateResponse(request, "admin/authcodes/recall/tell.html", context)
+
+    def start_notifications(self, request: HttpRequest, recall: Recall) -> HttpResponse:
+        with transaction.atomic():
+            notifications.start(recall=recall, by=staff_user(request))
+            self.note(request, [recall], gettext_noop("Customer notifications"))
+        self.message_user(request, _("Sending e-mails. This page shows how many customers have been notified."))
+        return redirect("admin:authcodes_recall_change", recall.pk)
+
+    def remind(self, request: HttpRequest, pk: int) -> HttpResponse:
+        recall = self.acted_on(request, pk)
+        unread = len(notifications.not_read(recall))
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=recall,
+            title=_("Remind customers of recall %(recall)s?") % {"recall": recall},
+            paragraphs=[
+                _("%(customers)d customers were notified and have not confirmed that they read it.")
+                % {"customers": unread},
+                _("Each of them receives the same message once more. Customers are reminded once a day at most."),
+            ],
+            button=_("Send the reminder"),
+        )
+        return action.respond(partial(self.reminded, request, recall))
+
+    def reminded(self, request: HttpRequest, recall: Recall, answers: dict[str, Any]) -> HttpResponse:
+        notifications.start_reminder(recall=recall, by=staff_user(request), at=timezone.now())
+        self.note(request, [recall], gettext_noop("Reminder sent"), reason=answers["reason"])
+        self.message_user(request, _("Sending the reminder."))
+        return redirect("admin:authcodes_recall_change", recall.pk)
+
+    # --- What comes back
+
+    def enter_return(self, request: HttpRequest, pk: int) -> HttpResponse:
+        recall = self.acted_on(request, pk)
+        if request.method != "POST":
+            return redirect("admin:authcodes_recall_change", recall.pk)
+        form = ReturnForm(request.POST)
+        if form.is_valid():
+            try:
+                with transaction.atomic():
+                    line = returns.enter(recall=recall, by=staff_user(request), at=timezone.now(), **form.cleaned_data)
+                    self.note(request, [recall], gettext_noop("Returned: %(line)s") % {"line": line}, reason=line.note)
+            except BatchRejected as error:
+                place = error.details.get("field")
+                form.add_error(place if place in form.fields else None, error.message)
+            else:
+                self.message_user(request, _("Returned pieces entered."), messages.SUCCESS)
+                return redirect(f"{reverse('admin:authcodes_recall_change', args=[recall.pk])}#returned")
+        return self.recall_page(request, recall, form)
+
+    def acted_on(self, request: HttpRequest, pk: int) -> Recall:
+        """Raises PermissionDenied for who may not recall at its brand."""
+        recall: Recall = self.get_object(request, str(pk))
+        if not self.may(request, ADD, recall):
+            raise PermissionDenied
+        return recall
+
+    # --- Taking it back
+
+    def withdraw(self, request: HttpRequest, pk: int) -> HttpResponse:
+        recall = self.get_object(request, str(pk))
+        if not self.may(request, ACT, recall):
+            raise PermissionDenied
+        action = ConfirmedAction(
+            page=self,
+            request=request,
+            row=recall,
+            title=_("Withdraw recall %(recall)s?") % {"recall": recall},
+            paragraphs=[_("These codes will scan and earn points as before. Customers will no longer be warned.")],
+            form=WithdrawForm,
+            button=_("Withdraw recall"),
+            dangerous=True,
+            template="admin/authcodes/recall/withdraw.html",
+            context={"facts": summary.of_scope(scope.of_recall(recall))},
+        )
+        return action.respond(partial(self.withdrawn, request, recall))
+
+    def withdrawn(self, request: HttpRequest, recall: Recall, answers: dict[str, Any]) -> HttpResponse:
+        reason, text, its = answers["reason"], str(recall), scope.of_recall(recall)
+        try:
+            with transaction.atomic():
+                recalls.withdraw_recall(recall=recall, reason=reason, at=timezone.now(), by=staff_user(request))
+                self.note(request, [recall], gettext_noop("Withdrawn"), reason=reason)
+                self.note_on_batches(
+                    request, its, gettext_noop("Recall withdrawn: %(recall)s") % {"recall": text}, reason
+                )
+        except BatchRejected as error:  # a colleague was faster: there is no recall whose page could say so
+            self.message_user(request, error.message, messages.ERROR)
+        else:
+            self.message_user(request, _("Recall withdrawn. The codes scan as before."))
+        return redirect("admin:authcodes_recall_changelist")
+
+    # --- Files
+
+    def export_affected(self, request: HttpRequest, pk: int) -> HttpResponse:
+        return self.export_customers(request, pk, affected.start_affected)
+
+    def export_to_call(self, request: HttpRequest, pk: int) -> HttpResponse:
+        return self.export_customers(request, pk, affected.start_to_call)
+
+    def export_customers(self, request: HttpRequest, pk: int, start: Any) -> HttpResponse:
+        recall = self.get_object(request, str(pk))
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if recall.brand_id not in within(request.user, "authcodes.scan"):
+            raise PermissionDenied
+        file_format = Format.XLSX if request.POST.get("format") == Format.XLSX else Format.CSV
+        try:
+            with transaction.atomic():
+                job = start(recall=recall, file_format=file_format, by=staff_user(request))
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+            return redirect("admin:authcodes_recall_change", recall.pk)
+        return redirect("admin:jobs_job_change", job.pk)
+
+
+def is_notifying(progress: Progress) -> bool:
+    """Whether not all customers that will be are counted, or not all were reached yet."""
+    figures = progress.figures
+    is_counting = progress.job is not None and progress.job.is_unfinished
+    return is_counting or figures.delivered + figures.failed < figures.notified
+
+
+def drawn(recall: Recall, progress: Progress) -> SafeString:
+    live_address = reverse("admin:authcodes_recall_live") if is_notifying(progress) else ""
+    context = {"recall": recall, "figures": progress.figures, "live_address": live_address}
+    return render_to_string("admin/authcodes/recall/progress.html", context)

@@ -1,0 +1,72 @@
+"""What a recall is about, in numbers, and where its codes were scanned."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Q
+
+from authcodes.admin.overview import scan_map
+from authcodes.admin.overview.scan_map import ScanMap
+from authcodes.dashboard import figures
+from authcodes.dashboard.figures import Top
+from authcodes.dashboard.filters import Filters
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from authcodes.models.scans import Scan
+from authcodes.recalls.scope import Part, Scope
+
+MAX_NAMED = 10  # batches that a page names
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSummary:
+    """The codes of a recall, how many were scanned so far, by how many customers, and where most."""
+
+    scope: Scope
+    codes: int
+    scanned: int
+    customers: int
+    places: Sequence[Top]
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        return self.scope.parts[:MAX_NAMED]
+
+    @property
+    def more(self) -> int:
+        return max(len(self.scope.parts) - MAX_NAMED, 0)
+
+    @property
+    def map(self) -> ScanMap:
+        return scan_map.drawn(self.places, place_link=lambda _top: "", scans_link=lambda _top: None)
+
+
+def of_scope(its: Scope) -> RecallSummary:
+    """Of whole batches counted as the dashboard does, which reads neither all codes nor all scans; of a part, the scans
+    of its batch are read.
+    """
+    if its.is_whole:
+        brands, ids = [its.brand], Filters(batch_ids=tuple(its.whole_ids))
+        codes = figures.codes(brands=brands, filters=ids)
+        scans = figures.scans(brands=brands, filters=ids, max_places=scan_map.MAX_PLACES)
+        return RecallSummary(its, its.codes, codes.scanned, scans.unique_scanners, scans.places)
+    rows = Scan.objects.filter(its.scans_condition(), brand=its.brand)
+    customers = rows.aggregate(customers=Count("user", distinct=True))["customers"]
+    accepted = rows.filter(~Q(location=""), outcome=Scan.Outcome.SUCCESS).order_by()
+    places = accepted.values("location").annotate(scans=Count("pk")).order_by("-scans", "location")
+    tops = [Top(row["location"], row["location"], row["scans"]) for row in places[: scan_map.MAX_PLACES]]
+    scanned = AuthCode.objects.filter(its.codes_condition()).scanned().count()
+    return RecallSummary(its, its.codes, scanned, customers, tops)
+
+
+def batches_of(product: Product) -> Q:
+    """Batches that hold codes of a product: those made for it, and those whose codes were given to it."""
+    codes = AuthCode.objects.filter(product=product).order_by()
+    return Q(product=product) | Q(pk__in=codes.values("batch").distinct())
+
+
+def mixed(its: Scope, product: Product) -> list[str]:
+    """The batches, by name, that have codes of other products too."""
+    other_codes = AuthCode.objects.filter(batch__in=its.whole_ids, product__isnull=False).exclude(product=product)
+    names = other_codes.order_by().values_list("batch__range_name", flat=True).distinct()
+    return sorted(names)[:MAX_NAMED]

@@ -1,0 +1,243 @@
+"""The steps of a new recall: what is called back, with which words, and the number that confirms it."""
+
+from dataclasses import replace
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, QueryDict
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from authcodes.admin.recalls import drawings, summary
+from authcodes.admin.recalls.forms import SEND_TEST, MessageForm, WhatForm, language_named, unsaved_recall
+from authcodes.errors import BatchRejected
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.products import Product
+from authcodes.printing import posters
+from authcodes.printing.documents import LibrariesMissing
+from authcodes.recalls import notifications, recalls
+from authcodes.recalls import preview as recall_preview
+from authcodes.recalls.scope import Scope
+from brands import audit_log
+from brands.audit_log import AuditedChange
+from brands.identity.roles import ADD
+from core.errors import DomainError
+from loyalty.models.notifications import Channel, Template
+from loyalty.notifications import test_sends
+from portal.base.audit_mixin import audit_context
+from portal.base.tenant_admin import page_of
+from portal.base.tenant_scope import staff_user
+from portal.lists.live import LiveAdmin
+
+MAX_DIGITS = 12
+QUERY_FIELDS = ("what", "product", "batches", "batch", "first", "last")
+
+
+class RecallWizard(LiveAdmin):
+    """Part of the page of recalls."""
+
+    def get_urls(self) -> list[Any]:
+        views = {"preview": self.preview_view, "poster": self.poster_view}
+        own = [
+            path(f"add/{name}/", self.admin_site.admin_view(view), name=f"authcodes_recall_{name}")
+            for name, view in views.items()
+        ]
+        return [*own, *super().get_urls()]
+
+    def add_view(
+        self,
+        request: HttpRequest,
+        form_url: str = "",  # noqa: ARG002 - Django's
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002 - Django's
+    ) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        what = self.what_form(request)
+        if not what.is_valid() or what.scope is None or (request.method == "GET" and "again" in request.GET):
+            if request.method == "POST" and (twin := made_before(request, what)):
+                return redirect("admin:authcodes_recall_change", twin.pk)
+            if request.method == "POST":
+                text = _("Nothing has been recalled yet. Choose what to recall first.")
+                self.message_user(request, text, messages.ERROR)
+            return self.page(request, "admin/authcodes/recall/what.html", {"form": what, "chosen": what.what_chosen})
+        form = MessageForm(request.POST if request.method == "POST" else None, its=what.scope)
+        if request.method == "POST" and SEND_TEST in request.POST:
+            self.send_test(request, form)
+        elif request.method == "POST" and form.is_valid():
+            response = self.recalled(request, form, what.scope)
+            if response is not None:
+                return response
+        return self.message_page(request, what, form)
+
+    # --- Step 1: what
+
+    def what_form(self, request: HttpRequest) -> WhatForm:
+        """Bound once the address says something."""
+        within = self.brand_scope(request, ADD)
+        batches = self.admin_site.get_model_admin(BatchRange).choices(request, within)
+        return WhatForm(
+            chosen(request.GET) if set(QUERY_FIELDS) & set(request.GET) else None,
+            products=self.admin_site.get_model_admin(Product).choices(request, within),
+            batches=batches.select_related("brand", "product", "recall"),
+            admin_site=self.admin_site,
+        )
+
+    # --- Step 2: words, and step 3: the number
+
+    def message_page(self, request: HttpRequest, what: WhatForm, form: MessageForm) -> HttpResponse:
+        assert what.scope is not None  # noqa: S101 - the caller asked
+        query = chosen(request.GET).urlencode()
+        context = {
+            "form": form,
+            "what": what,
+            "facts": summary.of_scope(what.scope),
+            "preview": form.preview,
+            "drawings": drawings.drawings(form.unsaved(), what.scope),
+            "test_address": staff_user(request).email,
+            "preview_address": f"{reverse('admin:authcodes_recall_preview')}?{query}",
+            "poster_address": f"{reverse('admin:authcodes_recall_poster')}?{query}",
+            "back": f"{reverse('admin:authcodes_recall_add')}?{query}&again=1",
+        }
+        return self.page(request, "admin/authcodes/recall/words.html", context)
+
+    def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+        shared = {**self.admin_site.each_context(request), "opts": self.opts, "title": _("New recall")}
+        return TemplateResponse(request, template, {**shared, **context}).render()
+
+    def requested(self, request: HttpRequest) -> tuple[Scope, Recall]:
+        """What is called back, and the words as they are typed so far. Raises PermissionDenied or BatchRejected."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        what = self.what_form(request)
+        if not what.is_valid() or what.scope is None:
+            raise BatchRejected(_("Nothing has been recalled yet. Choose what to recall first."))
+        return what.scope, unsaved_recall(what.scope, request.POST.dict())
+
+    def preview_view(self, request: HttpRequest) -> HttpResponse:
+        """What customers would get, while the words are typed. Nobody is counted again: the page says who."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        try:
+            its, recall = self.requested(request)
+        except BatchRejected as error:
+            return HttpResponse(error.message, status=409, content_type="text/plain; charset=utf-8")
+        known = recall_preview.AffectedScope
+        reached = [
+            known(channel.value, str(channel.label), customers)
+            for channel in Channel
+            if (customers := number_in(request, f"by_{channel.value}")) is not None
+        ]
+        preview = recall_preview.counted(recall, its, customers=number_in(request, "customers") or 0, channels=reached)
+        context = {
+            "preview": preview,
+            "drawings": drawings.drawings(recall, its),
+            "test_address": staff_user(request).email,
+            "poster_address": f"{reverse('admin:authcodes_recall_poster')}?{chosen(request.GET).urlencode()}",
+        }
+        return TemplateResponse(request, "admin/authcodes/recall/preview.html", context).render()
+
+    def poster_view(self, request: HttpRequest) -> HttpResponse:
+        """The poster with the words as they are typed so far."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        try:
+            its, recall = self.requested(request)
+            language = posters.language_of(its.brand.pk, request.POST.get("poster", ""))
+            made = posters.as_pdf(drawings.poster_of(recall, its), language)
+        except (BatchRejected, LibrariesMissing) as error:
+            self.message_user(request, error.message, messages.ERROR)
+            return redirect(f"{reverse('admin:authcodes_recall_add')}?{chosen(request.GET).urlencode()}")
+        response = HttpResponse(made, content_type="application/pdf")
+        response["Content-Disposition"] = f'inline; filename="recall-poster-{language}.pdf"'
+        return response
+
+    def send_test(self, request: HttpRequest, form: MessageForm) -> None:
+        """Mail what customers would get to whoever writes it. The page then shows the form again."""
+        if not form.is_valid():
+            return
+        by, its = staff_user(request), form.its
+        try:
+            test_sends.send(
+                brand=its.brand,
+                to=by,
+                template=Template.RECALL.value,
+                channel=Channel.EMAIL.value,
+                language=language_named(request.POST[SEND_TEST]),
+                more=notifications.notification_of(form.unsaved(), its).values,
+                at=timezone.now(),
+            )
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+        else:
+            text = _("Test sent to %(address)s. Nothing has been recalled yet.")
+            self.message_user(request, text % {"address": by.email}, messages.SUCCESS)
+
+    def recalled(self, request: HttpRequest, form: MessageForm, its: Scope) -> HttpResponse | None:
+        """Call it back, and on to the page that counts who knows. None where somebody was faster."""
+        cleaned = {name: form.cleaned_data[name] for name in ("recall_id", "contact", "message", "reason")}
+        by = staff_user(request)
+        try:
+            with transaction.atomic():
+                texts = {**cleaned, "translations": form.unsaved().translations}
+                made = recalls.recall(its=its, at=timezone.now(), by=by, **texts)
+                self.note_new(request, made, its)
+                if form.cleaned_data["notify_customers"]:
+                    notifications.start(recall=made, by=by)
+        except BatchRejected as error:
+            twin = same_recall(its, cleaned["recall_id"])
+            if twin is not None:  # a button that was pressed twice
+                return redirect("admin:authcodes_recall_change", twin.pk)
+            form.add_error(None, error.message)
+            return None
+        text = _("Codes recalled. This page shows how many customers have been notified.")
+        self.message_user(request, text, messages.SUCCESS)
+        return redirect("admin:authcodes_recall_change", made.pk)
+
+    def note_new(self, request: HttpRequest, made: Recall, its: Scope) -> None:
+        """In the recall's history and in those of its batches: the recall's own page goes when it is withdrawn."""
+        context = replace(audit_context(request), reason=made.reason)
+        named = ", ".join(batch.range_name for batch in its.batches[: summary.MAX_NAMED])
+        changes = {**audit_log.changes(None, made), "batches": (None, named), "codes": (None, str(its.codes))}
+        row = AuditedChange(made, made.brand_id, changes)
+        audit_log.record(audit_context=context, action=audit_log.ADDED, rows=[row])
+        self.note_on_batches(request, its, gettext_noop("Recalled: %(recall)s") % {"recall": made}, made.reason)
+
+    def note_on_batches(self, request: HttpRequest, its: Scope, text: str, reason: str) -> None:
+        page_of(its.batches[0], self.admin_site).note(request, its.batches, text, reason=reason)
+
+
+def chosen(query: QueryDict) -> QueryDict:
+    """What an address says of the recall, without what else stands there."""
+    result = QueryDict(mutable=True)
+    for name in QUERY_FIELDS:
+        if name in query:
+            result.setlist(name, [text.strip() for text in query.getlist(name)])
+    return result
+
+
+def number_in(request: HttpRequest, name: str) -> int | None:
+    """What the page counted, as it sent it along; None for what can be no such number."""
+    text = request.POST.get(name, "")
+    return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else None
+
+
+def made_before(request: HttpRequest, what: WhatForm) -> Recall | None:
+    """The recall that the same page made when it was sent before."""
+    made = {batch.recall for batch in what.left_out}
+    recall = made.pop() if len(made) == 1 else None
+    return recall if recall is not None and recall.recall_id == request.POST.get("recall_id", "").strip() else None
+
+
+def same_recall(its: Scope, recall_id: str) -> Recall | None:
+    """A recall of this number that has just these codes."""
+    recalled_codes = {part.batch.pk: (part.first, part.last) for part in its.parts}
+    rows = BatchRange.objects.filter(pk__in=recalled_codes, recall__recall_id=recall_id).select_related("recall")
+    its_codes = {row.pk: (row.recalled_from, row.recalled_to) for row in rows}
+    recall = rows[0].recall if its_codes == recalled_codes else None
+    return recall if recall is not None and recall.batches.count() == len(recalled_codes) else None

@@ -1,0 +1,89 @@
+"""Pieces of recalled products that came back: the only code that writes RecallReturn."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Sum
+from django.utils.translation import gettext as _
+
+from authcodes.errors import BatchRejected
+from authcodes.models.batches import Recall
+from authcodes.models.recalls import RecallReturn
+from brands.identity.user_mentions import Mentions, without
+from brands.models.people import User
+
+MAX_LINES = 20
+# The trigger lets a note change while the transaction says that it erases a person, and nothing else ever.
+ERASING = "SELECT set_config('codes.erasing', %s, true)"
+
+
+@dataclass(frozen=True, slots=True)
+class Returns:
+    """How many pieces came back, and the latest lines that say so."""
+
+    pieces: int
+    lines: list[RecallReturn]
+
+
+def enter(
+    *, recall: Recall, pieces: int, returned_on: date, note: str, form_id: UUID, by: User, at: datetime
+) -> RecallReturn:
+    """Add pieces that came back on a day; a number below zero corrects earlier lines. Sent twice it is one line.
+
+    Raises BatchRejected for a day after today or before the recall, and for more taken off than there is.
+    """
+    if returned_on > at.astimezone(recall.brand.zone).date():
+        raise BatchRejected(_("Enter a day that is not in the future."), details={"field": "returned_on"})
+    if returned_on < recall.recalled_at.astimezone(recall.brand.zone).date():
+        message = _("Enter a day since the recall: %(day)s or later.")
+        day = recall.recalled_at.astimezone(recall.brand.zone).date().isoformat()
+        raise BatchRejected(message % {"day": day}, details={"field": "returned_on"})
+    try:
+        with transaction.atomic():
+            # One after the other, so that corrections cannot take off more than there is.
+            locked = Recall.objects.select_for_update(of=("self",), no_key=True).filter(pk=recall.pk).first()
+            if locked is None:
+                raise BatchRejected(_("This recall has been withdrawn."))
+            if known := RecallReturn.objects.filter(brand=recall.brand_id, form_id=form_id).first():
+                return known
+            before = pieces_of(recall)
+            if not pieces or before + pieces < 0:
+                message = _("Enter a number of pieces other than 0. At most %(pieces)d can be taken off again.")
+                raise BatchRejected(message % {"pieces": before}, details={"field": "pieces"})
+            return RecallReturn.objects.create(
+                brand_id=recall.brand_id,
+                recall=recall,
+                pieces=pieces,
+                returned_on=returned_on,
+                note=note,
+                entered_by=by,
+                entered_at=at,
+                form_id=form_id,
+            )
+    except IntegrityError:
+        return RecallReturn.objects.get(brand=recall.brand_id, form_id=form_id)
+
+
+def pieces_of(recall: Recall) -> int:
+    total: int | None = RecallReturn.objects.filter(recall=recall).aggregate(total=Sum("pieces"))["total"]
+    return total or 0
+
+
+def of(recall: Recall) -> Returns:
+    """Two queries."""
+    lines = RecallReturn.objects.filter(recall=recall).select_related("entered_by").order_by("-id")[:MAX_LINES]
+    return Returns(pieces_of(recall), list(lines))
+
+
+def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
+    """For the erasure of a person's data: no note that staff wrote names them any more."""
+    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # as PostgreSQL spells the edge of a word
+    rows = list(RecallReturn.objects.filter(brand_id=brand_id, note__iregex=pattern))
+    for row in rows:
+        row.note = without(row.note, mentions.anywhere, pseudonym)[:500]
+    with connection.cursor() as cursor:
+        cursor.execute(ERASING, ["on"])
+        RecallReturn.objects.bulk_update(rows, ["note"], batch_size=500)
+        cursor.execute(ERASING, ["off"])

@@ -1,0 +1,115 @@
+"""What a recall is about: whole batches, or a part of one from a first to a last code."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from authcodes.codes import ranges
+from authcodes.errors import BatchRejected
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.products import Product
+from brands.models.tenants import Brand
+
+MAX_BATCHES = 2000  # of one recall
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A batch, or its codes from `first` to `last`; both are empty where all of them are meant."""
+
+    batch: BatchRange
+    first: str = ""
+    last: str = ""
+
+    @property
+    def codes(self) -> int:
+        """How many codes there are by now."""
+        if not self.last:
+            return self.batch.generated_count
+        return ranges.resolve_range(batch=self.batch, first=self.first, last=self.last).size
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        return (self.first, self.last) if self.last else (self.batch.first_code, self.batch.last_code)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The parts of a recall, at least one and all of one brand."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def brand(self) -> Brand:
+        return self.parts[0].batch.brand
+
+    @property
+    def batches(self) -> list[BatchRange]:
+        return [part.batch for part in self.parts]
+
+    @property
+    def codes(self) -> int:
+        return sum(part.codes for part in self.parts)
+
+    @property
+    def whole_ids(self) -> list[int]:
+        return [part.batch.pk for part in self.parts if not part.last]
+
+    @property
+    def is_whole(self) -> bool:
+        return all(not part.last for part in self.parts)
+
+    @property
+    def products(self) -> list[Product]:
+        """Those that its batches are of, each once."""
+        products = {product.pk: product for part in self.parts if (product := part.batch.product)}
+        return [products[key] for key in sorted(products)]
+
+    @property
+    def title(self) -> str:
+        """What customers know it by: its products, else its batches."""
+        named = [product.title for product in self.products] or [batch.range_name for batch in self.batches]
+        return ", ".join(named[:3]) + (" …" if len(named) > 3 else "")
+
+    def codes_condition(self, code: str = "code") -> Q:
+        """Its codes, in the table of codes; `code` is where another one that knows the batch has them."""
+        condition = Q(batch__in=self.whole_ids)
+        for part in self.parts:
+            if part.last:
+                condition |= Q(**{"batch": part.batch, f"{code}__range": (part.first, part.last)})
+        return condition
+
+    def scans_condition(self) -> Q:
+        """The scans of its codes."""
+        return self.codes_condition("auth_code__code")
+
+
+def of_recall(recall: Recall) -> Scope:
+    """What a recall that is in force has. One query."""
+    rows = recall.batches.select_related("brand", "product").order_by("pk")
+    return Scope(tuple(Part(row, row.recalled_from, row.recalled_to) for row in rows))
+
+
+def of_batches(batches: Sequence[BatchRange]) -> Scope:
+    """Raises BatchRejected for none, too many, or those of several brands."""
+    if not batches:
+        raise BatchRejected(_("Choose at least one batch."), details={"field": "batches"})
+    if len(batches) > MAX_BATCHES:
+        message = _("A recall has %(most)s batches at most. Recall these in several steps.") % {"most": MAX_BATCHES}
+        raise BatchRejected(message, details={"field": "batches"})
+    if len({batch.brand_id for batch in batches}) > 1:
+        raise BatchRejected(_("Choose batches of one brand."), details={"field": "batches"})
+    return Scope(tuple(Part(batch) for batch in sorted(batches, key=lambda batch: batch.pk)))
+
+
+def of_range(*, batch: BatchRange, first: str, last: str) -> Scope:
+    """Each code is written in full, without leading zeros, or as its number alone. All codes: the whole batch.
+
+    Raises BatchRejected naming the field `first` or `last`.
+    """
+    chosen = ranges.resolve_range(batch=batch, first=first, last=last)
+    if (chosen.first, chosen.last) == (batch.first_code, batch.last_code):
+        return Scope((Part(batch),))
+    return Scope((Part(batch, chosen.first, chosen.last),))

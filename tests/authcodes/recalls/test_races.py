@@ -1,0 +1,97 @@
+"""Colleagues who recall at once, on parallel connections; with a control that shows the race without the lock."""
+
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from authcodes.errors import BatchRejected
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.recalls import RecallReturn
+from authcodes.recalls import recalls, returns
+from authcodes.recalls.scope import Part, Scope
+from tests.support import factories
+from tests.support.concurrency import at_once, at_once_behind
+from tests.support.portal import address, browser, staff
+
+pytestmark = pytest.mark.django_db(transaction=True)
+THE_BATCH = "SELECT 1 FROM authcodes_batchrange WHERE id = %s FOR UPDATE"
+WORDS = {"contact": "call us", "message": "Stop.", "reason": "Glass"}
+
+
+@pytest.fixture
+def batches(brand):
+    return [factories.batch(brand, quantity=1) for _ in range(3)]
+
+
+def recall_all(batches):
+    """What colleagues do whose recalls all have the second batch."""
+
+    def work(number):
+        parts = tuple(Part(BatchRange.objects.get(pk=batch.pk)) for batch in (batches[number % 2 * 2], batches[1]))
+        return recalls.recall(its=Scope(parts), recall_id=f"R-{number}", at=timezone.now(), **WORDS)
+
+    return work
+
+
+def test_of_recalls_that_share_a_batch_one_is_made_whole(brand, batches):
+    results = at_once_behind(THE_BATCH, [batches[1].pk], recall_all(batches), range(4))
+
+    [made] = [each for each in results if isinstance(each, Recall)]
+    assert all(isinstance(each, BatchRejected) for each in results if each is not made)
+    assert Recall.objects.get() == made
+    assert sorted(BatchRange.objects.filter(recall=made).values_list("pk", flat=True)) in (
+        sorted([batches[0].pk, batches[1].pk]),
+        sorted([batches[2].pk, batches[1].pk]),
+    )
+    assert BatchRange.objects.filter(recall=None).count() == 1
+
+
+def test_control_without_the_lock_several_are_made(brand, batches, monkeypatch):
+    def unlocked(ids):
+        return list(BatchRange.objects.select_related("recall").filter(pk__in=ids).order_by("pk"))
+
+    monkeypatch.setattr(recalls, "lock", unlocked)
+
+    at_once_behind(THE_BATCH, [batches[1].pk], recall_all(batches), range(4))
+
+    assert Recall.objects.count() > 1
+
+
+def test_a_button_that_is_pressed_twice_recalls_once(brand, batches):
+    owner = staff(brand)
+    where = address("authcodes.recall", "add") + "?" + "&".join(f"batches={batch.pk}" for batch in batches)
+
+    answers = at_once(lambda _n: browser(owner).post(where, {**WORDS, "recall_id": "R-1"}), range(3))
+
+    recall = Recall.objects.get()
+    assert {answer["Location"] for answer in answers} == {address("authcodes.recall", "change", recall.pk)}
+    assert recall.batches.count() == 3
+
+
+def test_a_return_that_is_sent_many_times_at_once_is_one_line(brand, batches):
+    made = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **WORDS)
+    day, form_id, owner = timezone.now().astimezone(brand.zone).date(), uuid.uuid4(), staff(brand)
+
+    def enter(_number):
+        about = {"recall": made, "pieces": 3, "returned_on": day, "note": "", "form_id": form_id}
+        return returns.enter(by=owner, at=timezone.now(), **about)
+
+    results = at_once(enter, range(6))
+
+    assert {each.pk for each in results} == {RecallReturn.objects.get().pk}
+
+
+def test_corrections_at_once_take_off_no_more_than_there_is(brand, batches):
+    made = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **WORDS)
+    day, owner = timezone.now().astimezone(brand.zone).date(), staff(brand)
+
+    def enter(pieces):
+        about = {"recall": made, "pieces": pieces, "returned_on": day, "note": "", "form_id": uuid.uuid4()}
+        return returns.enter(by=owner, at=timezone.now(), **about)
+
+    enter(3)
+    results = at_once(enter, [-2] * 4)
+
+    assert [isinstance(each, RecallReturn) for each in results].count(True) == 1
+    assert returns.pieces_of(made) == 1

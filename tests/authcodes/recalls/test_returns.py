@@ -1,0 +1,142 @@
+"""Pieces that came back: entered by hand, never changed, counted together."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.utils import ProgrammingError
+from django.utils import timezone
+
+from authcodes.errors import BatchRejected
+from authcodes.models.recalls import RecallReturn
+from authcodes.recalls import recalls, returns
+from brands.audit_log import AuditContext
+from loyalty.members import erasure
+from tests.support import factories
+from tests.support.portal import address, browser, staff, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def recall(brand):
+    words = {"recall_id": "R-7", "contact": "call us", "message": "Stop.", "reason": "Glass"}
+    return recalls.recall_batch(batch=factories.batch(brand), at=timezone.now() - timedelta(days=3), **words)
+
+
+@pytest.fixture
+def client(brand):
+    return browser(staff(brand))
+
+
+def today(brand):
+    return timezone.now().astimezone(brand.zone).date()
+
+
+def enter(recall, pieces, **more):
+    values = {"returned_on": today(recall.brand), "note": "", "form_id": uuid.uuid4(), **more}
+    return returns.enter(recall=recall, pieces=pieces, by=staff(recall.brand), at=timezone.now(), **values)
+
+
+def test_lines_are_counted_together_and_corrected_by_another(recall):
+    enter(recall, 12)
+    enter(recall, 5)
+    enter(recall, -2, note="Counted twice")
+
+    assert returns.of(recall).pieces == 15
+    assert [line.pieces for line in returns.of(recall).lines] == [-2, 5, 12]
+
+
+def test_no_more_is_taken_off_than_there_is(recall):
+    enter(recall, 3)
+
+    with pytest.raises(BatchRejected, match="At most 3") as refused:
+        enter(recall, -4)
+
+    assert refused.value.details["field"] == "pieces"
+
+
+def test_days_to_come_and_before_the_recall_are_refused(recall):
+    for days in (1, -4):
+        with pytest.raises(BatchRejected) as refused:
+            enter(recall, 1, returned_on=today(recall.brand) + timedelta(days=days))
+        assert refused.value.details["field"] == "returned_on"
+
+
+def test_a_page_that_is_sent_twice_is_one_line(client, recall):
+    sent = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": uuid.uuid4()}
+
+    for _time in range(2):
+        assert client.post(address("authcodes.recall", "returns", recall.pk), sent).status_code == 302
+
+    assert RecallReturn.objects.get().pieces == 4
+    assert "4 pieces came back" in text(client.get(address("authcodes.recall", "change", recall.pk)))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("pieces", "x"),
+        ("pieces", "0"),
+        ("pieces", "9" * 40),
+        ("pieces", "٣"),
+        ("returned_on", "yesterday"),
+        ("returned_on", "9999-99-99"),
+        ("note", "x" * 501),
+    ],
+)
+def test_bad_input_is_said_at_its_field_and_loses_nothing(client, recall, field, value):
+    sent = {"pieces": "4", "returned_on": str(today(recall.brand)), "note": "Bern", "form_id": str(uuid.uuid4())}
+
+    answer = client.post(address("authcodes.recall", "returns", recall.pk), {**sent, field: value})
+
+    form = answer.context["return_form"]
+    assert list(form.errors) == [field]
+    assert {name: form[name].value() for name in sent} == {**sent, field: value}
+    assert not RecallReturn.objects.exists()
+
+
+@pytest.mark.parametrize(("role", "status"), [("owner", 302), ("manager", 302), ("support", 403), ("printer", 403)])
+def test_who_may_recall_enters_them(brand, recall, role, status):
+    sent = {"pieces": 4, "returned_on": today(brand), "form_id": uuid.uuid4()}
+
+    answer = browser(staff(brand, role=role)).post(address("authcodes.recall", "returns", recall.pk), sent)
+
+    assert (answer.status_code, RecallReturn.objects.count()) == (status, int(status == 302))
+
+
+def test_another_brands_recall_does_not_exist(recall):
+    sent = {"pieces": 4, "returned_on": today(recall.brand), "form_id": uuid.uuid4()}
+    client = browser(staff(factories.brand()))
+
+    assert client.post(address("authcodes.recall", "returns", recall.pk), sent).status_code == 404
+
+
+@pytest.mark.parametrize("statement", ["UPDATE {} SET pieces = 1", "DELETE FROM {}"])
+def test_lines_stay_as_they_are(recall, statement):
+    enter(recall, 3)
+
+    with connection.as_owner(), pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement.format("authcodes_recallreturn"))
+    with pytest.raises(ProgrammingError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement.format("authcodes_recallreturn"))
+
+
+def test_they_outlive_the_recall(client, recall):
+    enter(recall, 3)
+    kept = recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(recall.brand))
+
+    page = text(client.get(address("authcodes.withdrawnrecall", "change", kept.pk)))
+
+    assert RecallReturn.objects.get().pieces == 3
+    assert "eturned pieces" in page
+
+
+def test_an_erased_person_is_no_longer_named_in_a_note(brand, recall):
+    customer = factories.customer(brand, email="wilma@example.com")
+    enter(recall, 3, note="From wilma@example.com")
+
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
+
+    assert "wilma" not in RecallReturn.objects.get().note

@@ -1,0 +1,16 @@
+"""A batch always has the attribute `recall`: whoever asks whether it is there is told yes of every batch."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+ASKED = re.compile(r"""hasattr\([^()]*,\s*["']recall["']\)""")
+
+
+def test_nobody_asks_whether_a_batch_has_the_attribute():
+    apps = ["authcodes", "bench", "campaigns", "config", "loyalty", "portal"]
+    sources = [path for app in apps for path in (ROOT / app).rglob("*.py")]
+
+    assert len(sources) > 300
+    assert [str(path.relative_to(ROOT)) for path in sources if ASKED.search(path.read_text())] == []
+    assert ASKED.search('if hasattr(batch, "recall"):')

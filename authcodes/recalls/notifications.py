@@ -23,7 +23,7 @@ from jobs import queue, runner
 from jobs.kinds import JobKind
 from jobs.models import Job
 from loyalty.models.notifications import Template
-from loyalty.notifications import batching, stats
+from loyalty.notifications import batching, delivery, stats
 from loyalty.notifications.batching import NotificationRequest
 from loyalty.notifications.stats import Figures
 
@@ -82,11 +82,12 @@ def run(run: runner.Run) -> None:
     run.progress(0, len(customers))
     notified = done = 0
     for chunk in chunks(customers):
-        if not Recall.objects.filter(pk=recall.pk).exists():
-            break
-        notified += batching.notify_many(
-            brand_id=recall.brand_id, user_ids=chunk, notification=notification, at=timezone.now()
-        )
+        with transaction.atomic():  # a withdrawal waits for these, and stops them
+            if not Recall.objects.select_for_update(of=("self",), no_key=True).filter(pk=recall.pk):
+                break
+            notified += batching.notify_many(
+                brand_id=recall.brand_id, user_ids=chunk, notification=notification, at=timezone.now()
+            )
         done += len(chunk)
         (run.progress if done < len(customers) else run.note_progress)(done, len(customers))
     summary = gettext_noop("%(notified)s customers notified; %(before)s had been notified before.")
@@ -146,8 +147,12 @@ def notification_of(recall: Recall, its: Scope, reminder: str = "") -> Notificat
 
 
 def withdraw(recall: Recall, *, at: datetime) -> int:
-    """Cancel the notifications that no channel has taken yet. Returns how many customers are not notified."""
-    return batching.withdraw(brand_id=recall.brand_id, key=key_of(recall), at=at)
+    """Cancel the notifications that no channel has taken yet, also those that wait for another try.
+
+    Returns how many notices that spares customers.
+    """
+    spared = batching.withdraw(brand_id=recall.brand_id, key=key_of(recall), at=at)
+    return spared + delivery.withdraw(brand_id=recall.brand_id, key=key_of(recall), at=at)
 
 
 def key_of(recall: Recall) -> str:

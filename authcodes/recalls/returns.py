@@ -47,7 +47,7 @@ def enter(
             if locked is None:
                 raise BatchRejected(_("This recall has been withdrawn."))
             if known := RecallReturn.objects.filter(brand=recall.brand_id, form_id=form_id).first():
-                return known
+                return same_line(known, recall=recall, pieces=pieces, returned_on=returned_on, note=note)
             before = pieces_of(recall)
             if not pieces or before + pieces < 0:
                 message = _("Enter a number of pieces other than 0. At most %(pieces)d can be taken off again.")
@@ -63,7 +63,16 @@ def enter(
                 form_id=form_id,
             )
     except IntegrityError:
-        return RecallReturn.objects.get(brand=recall.brand_id, form_id=form_id)
+        known = RecallReturn.objects.get(brand=recall.brand_id, form_id=form_id)
+        return same_line(known, recall=recall, pieces=pieces, returned_on=returned_on, note=note)
+
+
+def same_line(known: RecallReturn, *, recall: Recall, pieces: int, returned_on: date, note: str) -> RecallReturn:
+    """The line that a form has entered already. Raises BatchRejected where the form says something else by now."""
+    if (known.recall_id, known.pieces, known.returned_on, known.note) != (recall.pk, pieces, returned_on, note):
+        message = _("These pieces were entered already: %(line)s. To correct them, enter another line.")
+        raise BatchRejected(message % {"line": known})
+    return known
 
 
 def pieces_of(recall: Recall) -> int:

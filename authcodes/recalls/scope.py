@@ -1,5 +1,6 @@
 """What a recall is about: whole batches, or a part of one from a first to a last code."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -50,6 +51,12 @@ class Scope:
         return [part.batch for part in self.parts]
 
     @property
+    def fingerprint(self) -> str:
+        """Another one where other codes are meant: what is confirmed is what was shown."""
+        ends = [(part.batch.pk, part.first, part.last) for part in self.parts]
+        return hashlib.sha256(repr(ends).encode()).hexdigest()[:24]
+
+    @property
     def codes(self) -> int:
         return sum(part.codes for part in self.parts)
 
@@ -87,8 +94,10 @@ class Scope:
 
 
 def of_recall(recall: Recall) -> Scope:
-    """What a recall that is in force has. One query."""
-    rows = recall.batches.select_related("brand", "product").order_by("pk")
+    """What a recall that is in force has. One query. Raises BatchRejected for one that was withdrawn just now."""
+    rows = list(recall.batches.select_related("brand", "product").order_by("pk"))
+    if not rows:
+        raise BatchRejected(_("This recall has been withdrawn."))
     return Scope(tuple(Part(row, row.recalled_from, row.recalled_to) for row in rows))
 
 

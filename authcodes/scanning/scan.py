@@ -31,8 +31,8 @@ RENEW_RESERVATION = command("authcodes/scanning/sql/renew_reservation.sql")
 def scan(*, scanned: str, about: ScanContext, scan_id: uuid.UUID | None = None) -> ScanResult:
     """Judge a scan, record it with its true reason and, if it earns, publish its scan-auth event: one commit.
 
-    `scan_id` given (from an Idempotency-Key): the same scan again gets the same answer; raises
-    IdempotencyKeyReused if it was another scan's.
+    `scan_id` given (from an Idempotency-Key): the same scan again gets the same answer, unless a recall of the code
+    began or ended since. Raises IdempotencyKeyReused if it was another scan's.
     """
     about = replace(about, place=about.place.named())
     if scan_id is None:
@@ -119,10 +119,23 @@ def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
         snapshot=snapshot,
         scanned_at=earlier.scanned_at,
     )
+    if snapshot and (snapshot.recall_id is not None) != (answered.reason == Reason.RECALLED):
+        return judged_anew(answered, snapshot, scanned, about)
     withheld = (answered.reason, earlier.points_status) == (Reason.LIMIT_REACHED, PointsStatus.LIMITED)
     if snapshot is None or not withheld:
         return answered
     return about_earlier(answered, snapshot, about, points=earlier.points_promised) or answered
+
+
+def judged_anew(answered: ScanResult, snapshot: CodeSnapshot, scanned: str, about: ScanContext) -> ScanResult:
+    """The answer to a scan whose code was recalled since, or whose recall was withdrawn: safety comes before sameness.
+
+    What the scan earned, or did not, stays: an accrual refuses a recalled code, and a withdrawal brings nothing back.
+    """
+    reason = evaluate_scan(snapshot=snapshot, reading=read(scanned), about=about)
+    now = build_result(answered.scan_id, snapshot, reason, about)
+    status = now.points_status if reason == Reason.RECALLED else answered.points_status
+    return replace(answered, outcome=now.outcome, reason=now.reason, points_status=status)
 
 
 def _status_again(earlier: Scan, snapshot: CodeSnapshot | None) -> Scan.PointsStatus:

@@ -6,6 +6,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from authcodes.admin.codes.batches import BatchAdmin
+from authcodes.codes import batches
 from authcodes.codes.spans import Span
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
@@ -108,6 +110,25 @@ def test_scans_of_the_batch_are_counted_by_day_and_place(client, brand, batch):
 
     assert scans["total"] == "2"
     assert scans["charted"].rows[0].cells == ("2", "0", "0")
+
+
+def test_a_batch_whose_job_ends_while_its_page_is_made_is_ready(client, brand, monkeypatch):
+    batch = factories.batch(brand, quantity=4)
+    BatchRange.objects.filter(pk=batch.pk).update(generated_count=1)
+    batch.refresh_from_db()
+    batches.start_generation(batch=batch, by=None)
+    asked = BatchAdmin.generation_in
+
+    def ended(self, row):
+        Job.objects.update(status="done")
+        BatchRange.objects.filter(pk=row.pk).update(generated_count=4)
+        return asked(self, row)
+
+    monkeypatch.setattr(BatchAdmin, "generation_in", ended)
+    shown = text(client.get(address("authcodes.batchrange", "change", batch.pk)))
+
+    assert "Ready" in shown
+    assert "data-job=" not in shown
 
 
 def test_a_batch_in_the_making_is_followed_until_it_is_made(client, brand):

@@ -19,6 +19,7 @@ from loyalty.models.accounts import UserPoints
 from tests.support import factories
 from tests.support.api import error, somewhere
 from tests.support.locks import holding, impatient
+from tests.support.portal import staff
 
 WRONG = ["unknown", "expired", "deactivated", "unassigned", "other_brand", "bad_tag"]
 
@@ -364,6 +365,33 @@ def test_same_key_and_scan_get_the_same_bytes(api, mine, brand, reason):
     assert first.json()["reason"] == reason
     assert again.content == first.content
     assert Scan.objects.filter(reason=reason).count() == 1
+
+
+@pytest.mark.parametrize("is_customer", [True, False], ids=["customer", "guest"])
+def test_a_scan_that_is_asked_for_again_says_that_its_code_was_recalled_since(api, mine, brand, is_customer):
+    app, code = (mine if is_customer else api).having(idempotency_key="k1"), factories.code(brand)
+    assert scan(app, code).json()["reason"] == "accepted"
+    made = recall(code)
+
+    again = scan(app, code).json()
+
+    assert (again["status"], again["reason"], again["message"]) == ("warning", "recalled", "Bring it back.")
+    assert again["recall"]["contact"] == "0800 123"
+    recalls.withdraw_recall(recall=made, reason="Safe", at=timezone.now(), by=staff(brand))
+    assert scan(app, code).json()["reason"] == "accepted"
+    assert Scan.objects.get().reason == "accepted", "what was recorded stays"
+
+
+def test_a_recalled_scan_that_is_asked_for_again_after_the_withdrawal_is_judged_anew(mine, brand):
+    app, code = mine.having(idempotency_key="k1"), factories.code(brand)
+    made = recall(code)
+    assert scan(app, code).json()["reason"] == "recalled"
+    recalls.withdraw_recall(recall=made, reason="Safe", at=timezone.now(), by=staff(brand))
+
+    again = scan(app, code)
+
+    assert (again.status_code, again.json()["reason"]) == (200, "accepted")
+    assert again.json()["points_status"] == "not_eligible", "a scan that earned nothing earns nothing later"
 
 
 def test_key_belongs_to_its_scan(mine, brand):

@@ -222,9 +222,10 @@ def test_somebody_else_at_the_same_device_begins_with_no_list(window, take):
     page.evaluate(f"localStorage.setItem('till codes', JSON.stringify({theirs}))")
     page.reload()
 
-    page.wait_for_function("() => JSON.parse(localStorage.getItem('till codes')).person !== '0'")
+    saved = "JSON.parse(localStorage.getItem('till codes'))"
+    page.wait_for_function(f"() => {saved}.person !== '0' && {saved}.codes.length")
 
-    kept = page.evaluate("JSON.parse(localStorage.getItem('till codes'))")
+    kept = page.evaluate(saved)
     assert (len(kept["codes"]), kept["seen"]) == (1, [])
 
 

@@ -109,6 +109,9 @@ class BatchPages(TenantAdmin):
 
     def figures_of(self, request: HttpRequest, batch: BatchRange, seen: Sequence[str]) -> dict[str, Any]:
         """Where the batch is, what its codes are, and what may be done with them. `seen`: the tabs that are there."""
+        job = self.generation_in(batch)
+        if job is None and not batch.is_generated:  # it may have ended since the batch was read
+            batch = self.get_queryset(request).get(pk=batch.pk)
         stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined] # get_queryset says so
         deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
         spans = {"delivered": delivered(batch)}
@@ -124,7 +127,7 @@ class BatchPages(TenantAdmin):
             "recall_address": reverse("admin:authcodes_recall_change", args=[batch.recall_id])
             if batch.recall_id
             else "",
-            "job": self.generation_in(batch),
+            "job": job,
             "job_address": generation_of(batch),
             "stopped": stopped,
             "printed_note": printed_note(batch),

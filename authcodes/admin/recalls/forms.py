@@ -119,10 +119,23 @@ class WhatForm(AsciiDigits, forms.Form):
         free = [batch for batch in its if not batch.recall_id]
         if not free:
             text = _("All batches of this product are recalled already.") if its else _("This product has no batches.")
-            raise BatchRejected(text, details={"field": "product"})
+            raise BatchRejected(" ".join([str(text), self.partly_recalled]).strip(), details={"field": "product"})
         result = scope.of_batches(free)
         self.mixed = summary.mixed(result, product)
         return result
+
+    @property
+    def partly_recalled(self) -> str:
+        """What stays genuine because an earlier recall has only a part of a batch; empty where none has."""
+        partly = [batch for batch in self.left_out if batch.is_recalled_in_part]
+        if not partly:
+            return ""
+        named = [f"{batch.range_name}: {batch.recalled_from} … {batch.recalled_to}" for batch in partly]
+        message = _(
+            "Of these batches only a part is recalled, and their other codes still scan as genuine: %(batches)s. To "
+            "recall all of such a batch, an owner withdraws its recall first."
+        )
+        return message % {"batches": ", ".join(named[: summary.MAX_NAMED])}
 
     def _of_batches(self, cleaned: Mapping[str, Any]) -> Scope:
         chosen = list(cleaned.get("batches") or ())
@@ -247,6 +260,7 @@ class MessageForm(AsciiDigits, forms.ModelForm):  # type: ignore[type-arg] # gen
     )
     confirmation = confirmation_field()
     previewed = forms.CharField(required=False, widget=forms.HiddenInput)
+    shown_scope = forms.CharField(required=False, widget=forms.HiddenInput)
 
     class Meta:
         model = Recall
@@ -270,7 +284,7 @@ class MessageForm(AsciiDigits, forms.ModelForm):  # type: ignore[type-arg] # gen
             self.fields[name] = message_field(label, name.rpartition("_")[2])
         # Counted once for a page, whatever is asked of it.
         self.preview: Preview = recall_preview.of(self.unsaved(), its)
-        self.initial["previewed"] = self.preview.fingerprint
+        self.initial["previewed"], self.initial["shown_scope"] = self.preview.fingerprint, its.fingerprint
         if not self.preview.customers:
             self.fields["confirmation"].widget = forms.HiddenInput()
 
@@ -286,6 +300,14 @@ class MessageForm(AsciiDigits, forms.ModelForm):  # type: ignore[type-arg] # gen
     def clean(self) -> dict[str, Any]:
         """First what is sent is looked at, then its number of customers typed."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if cleaned.get("shown_scope") not in {"", self.its.fingerprint}:
+            shown = self.data.copy()  # type: ignore[attr-defined] # a QueryDict
+            shown["shown_scope"] = self.its.fingerprint
+            self.data = shown
+            text = _(
+                "The codes to recall have changed since this page was opened. Check them above, then recall again."
+            )
+            self.add_error(None, text)
         if not self.errors and cleaned.get("notify_customers") and SEND_TEST not in self.data:
             complaint = unconfirmed(self.preview, cleaned)
             if complaint:

@@ -246,9 +246,12 @@ class RecallAdmin(RecallWizard):
         form = ReturnForm(request.POST)
         if form.is_valid():
             try:
+                by, now = staff_user(request), timezone.now()
                 with transaction.atomic():
-                    line = returns.enter(recall=recall, by=staff_user(request), at=timezone.now(), **form.cleaned_data)
-                    self.note(request, [recall], gettext_noop("Returned: %(line)s") % {"line": line}, reason=line.note)
+                    line = returns.enter(recall=recall, by=by, at=now, **form.cleaned_data)
+                    if line.entered_at == now:  # and not what a second press has sent again
+                        text = gettext_noop("Returned: %(line)s") % {"line": line}
+                        self.note(request, [recall], text, reason=line.note)
             except BatchRejected as error:
                 place = error.details.get("field")
                 form.add_error(place if place in form.fields else None, error.message)

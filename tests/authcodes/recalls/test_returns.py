@@ -12,6 +12,7 @@ from authcodes.errors import BatchRejected
 from authcodes.models.recalls import RecallReturn
 from authcodes.recalls import recalls, returns
 from brands.audit_log import AuditContext
+from brands.models.audit import AuditLogEntry
 from loyalty.members import erasure
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
@@ -72,6 +73,20 @@ def test_a_page_that_is_sent_twice_is_one_line(client, recall):
 
     assert RecallReturn.objects.get().pieces == 4
     assert "4 pieces came back" in text(client.get(address("authcodes.recall", "change", recall.pk)))
+
+
+def test_a_page_that_is_sent_again_with_other_pieces_says_that_the_first_were_entered(client, recall):
+    where, form_id = address("authcodes.recall", "returns", recall.pk), uuid.uuid4()
+    sent = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": form_id}
+    client.post(where, sent)
+    noted = AuditLogEntry.objects.count()
+    client.post(where, sent)
+    assert AuditLogEntry.objects.count() == noted, "what was sent twice happened once"
+
+    answer = client.post(where, {**sent, "pieces": 6})
+
+    assert "These pieces were entered already" in text(answer)
+    assert RecallReturn.objects.get().pieces == 4
 
 
 @pytest.mark.parametrize(

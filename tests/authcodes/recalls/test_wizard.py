@@ -8,7 +8,7 @@ from django.utils import timezone, translation
 from authcodes.models.batches import Recall
 from authcodes.models.codes import AuthCode
 from authcodes.recalls import preview as recall_preview
-from authcodes.recalls import recalls
+from authcodes.recalls import recalls, scope
 from jobs.models import Job
 from loyalty.notifications import preferences
 from tests.support import factories
@@ -65,6 +65,38 @@ def test_batches_of_the_product_that_are_recalled_already_are_left_out_and_said(
 
     assert scope_of(page) == [("Free", "", "")]
     assert "1 batch of this product is recalled already and is left out." in text(page)
+
+
+def test_of_a_batch_that_is_recalled_in_part_the_page_says_that_the_rest_is_genuine(client, brand, product):
+    batch = factories.batch(brand, product=product, range_name="Mixed", prefix="NW-", quantity=10)
+    its = scope.of_range(batch=batch, first="4", last="6")
+    recalls.recall(its=its, at=timezone.now(), **WORDS)
+    says = f"Mixed: {its.parts[0].first} … {its.parts[0].last}"
+
+    alone = text(step(client, what="product", product=product.pk))
+    factories.batch(brand, product=product, range_name="Free")
+    beside = text(step(client, what="product", product=product.pk))
+
+    for page in (alone, beside):
+        assert "their other codes still scan as genuine" in page
+        assert says in page
+
+
+def test_what_was_looked_at_is_what_is_recalled(client, brand, product):
+    kept = factories.batch(brand, product=product, range_name="One")
+    page = step(client, what="product", product=product.pk)
+    shown = {**WORDS, "shown_scope": page.context["form"].initial["shown_scope"]}
+    factories.batch(brand, product=product, range_name="Two")  # a colleague makes more codes of it
+    where = f"{address(ADD, 'add')}?what=product&product={product.pk}"
+
+    refused = client.post(where, shown)
+
+    assert "The codes to recall have changed since this page was opened" in text(refused)
+    assert not Recall.objects.exists()
+    again = {**WORDS, "shown_scope": refused.context["form"].data["shown_scope"]}
+    assert client.post(where, again).status_code == 302
+    assert Recall.objects.get().batches.count() == 2
+    assert kept.pk in Recall.objects.get().batches.values_list("pk", flat=True)
 
 
 def test_a_page_of_a_product_leads_here(client, brand, product):

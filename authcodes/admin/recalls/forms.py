@@ -260,7 +260,7 @@ class MessageForm(AsciiDigits, forms.ModelForm):  # type: ignore[type-arg] # gen
     )
     confirmation = confirmation_field()
     previewed = forms.CharField(required=False, widget=forms.HiddenInput)
-    shown_scope = forms.CharField(required=False, widget=forms.HiddenInput)
+    confirmed_scope = forms.CharField(required=False, widget=forms.HiddenInput)
 
     class Meta:
         model = Recall
@@ -284,7 +284,7 @@ class MessageForm(AsciiDigits, forms.ModelForm):  # type: ignore[type-arg] # gen
             self.fields[name] = message_field(label, name.rpartition("_")[2])
         # Counted once for a page, whatever is asked of it.
         self.preview: Preview = recall_preview.of(self.unsaved(), its)
-        self.initial["previewed"], self.initial["shown_scope"] = self.preview.fingerprint, its.fingerprint
+        self.initial["previewed"], self.initial["confirmed_scope"] = self.preview.fingerprint, its.fingerprint
         if not self.preview.customers:
             self.fields["confirmation"].widget = forms.HiddenInput()
 
@@ -300,10 +300,10 @@ class MessageForm(AsciiDigits, forms.ModelForm):  # type: ignore[type-arg] # gen
     def clean(self) -> dict[str, Any]:
         """First what is sent is looked at, then its number of customers typed."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if cleaned.get("shown_scope") not in {"", self.its.fingerprint}:
-            shown = self.data.copy()  # type: ignore[attr-defined] # a QueryDict
-            shown["shown_scope"] = self.its.fingerprint
-            self.data = shown
+        if cleaned.get("confirmed_scope") not in {"", self.its.fingerprint}:
+            data = self.data.copy()  # type: ignore[attr-defined] # a QueryDict
+            data["confirmed_scope"] = self.its.fingerprint
+            self.data = data
             text = _(
                 "The codes to recall have changed since this page was opened. Check them above, then recall again."
             )

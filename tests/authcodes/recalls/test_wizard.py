@@ -85,7 +85,7 @@ def test_of_a_batch_that_is_recalled_in_part_the_page_says_that_the_rest_is_genu
 def test_what_was_looked_at_is_what_is_recalled(client, brand, product):
     kept = factories.batch(brand, product=product, range_name="One")
     page = step(client, what="product", product=product.pk)
-    shown = {**WORDS, "shown_scope": page.context["form"].initial["shown_scope"]}
+    shown = {**WORDS, "confirmed_scope": page.context["form"].initial["confirmed_scope"]}
     factories.batch(brand, product=product, range_name="Two")  # a colleague makes more codes of it
     where = f"{address(ADD, 'add')}?what=product&product={product.pk}"
 
@@ -93,7 +93,7 @@ def test_what_was_looked_at_is_what_is_recalled(client, brand, product):
 
     assert "The codes to recall have changed since this page was opened" in text(refused)
     assert not Recall.objects.exists()
-    again = {**WORDS, "shown_scope": refused.context["form"].data["shown_scope"]}
+    again = {**WORDS, "confirmed_scope": refused.context["form"].data["confirmed_scope"]}
     assert client.post(where, again).status_code == 302
     assert Recall.objects.get().batches.count() == 2
     assert kept.pk in Recall.objects.get().batches.values_list("pk", flat=True)

@@ -120,14 +120,14 @@ def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
         scanned_at=earlier.scanned_at,
     )
     if snapshot and (snapshot.recall_id is not None) != (answered.reason == Reason.RECALLED):
-        return judge_again(answered, snapshot, scanned, about)
+        return evaluate_again(answered, snapshot, scanned, about)
     withheld = (answered.reason, earlier.points_status) == (Reason.LIMIT_REACHED, PointsStatus.LIMITED)
     if snapshot is None or not withheld:
         return answered
     return about_earlier(answered, snapshot, about, points=earlier.points_promised) or answered
 
 
-def judge_again(answered: ScanResult, snapshot: CodeSnapshot, scanned: str, about: ScanContext) -> ScanResult:
+def evaluate_again(answered: ScanResult, snapshot: CodeSnapshot, scanned: str, about: ScanContext) -> ScanResult:
     """The answer to a scan whose code was recalled since, or whose recall was withdrawn: safety comes before sameness.
 
     What the scan earned, or did not, stays: an accrual refuses a recalled code, and a withdrawal brings nothing back.

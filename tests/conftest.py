@@ -106,14 +106,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     measured = measured_as_slow()
     for item in items:
-        if (
-            is_slow(item.path.relative_to(TESTS), getattr(item, "fixturenames", ()))
-            or function_of(item.nodeid) in measured
-        ):
+        waits = is_slow(item.path.relative_to(TESTS), getattr(item, "fixturenames", ()))
+        if waits or function_of(item.nodeid) in measured:
             item.add_marker(pytest.mark.slow)
+        # Not all tests: the plug-in asks another process about each that has the mark, 30 ms a test.
         if item.name.startswith("test_control_"):
             item.add_marker(pytest.mark.flaky(reruns=2))
-        else:
+        elif waits:
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=OUT_OF_TIME))
     # Before -m and -k leave some out.
     lanes = Counter(lane({mark.name for mark in item.iter_markers()}) for item in items)

@@ -15,7 +15,7 @@ from authcodes.scanning.record import accept, note_attempt
 from authcodes.scanning.scan_points import points_by_rules
 from authcodes.scanning.snapshot import code_of_payload, find, snapshot_of
 from authcodes.scanning.types import CodeSnapshot, Outcome, PointsStatus, Reason, ScanContext, ScanResult
-from brands.scanned import read
+from brands.scanned import ParsedCode, read
 from core.db.statements import command
 from core.db.uuid7 import time_ordered_id
 from core.errors import IdempotencyKeyReused
@@ -97,8 +97,8 @@ def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
     """
     reading = read(scanned)
     code = reading.code if reading else ""
-    if earlier.auth_code_id and code != earlier.code:  # the payload of one that was printed elsewhere
-        code = code_of_payload(scanned) or code
+    if earlier.auth_code_id and code != earlier.code and (printed := code_of_payload(scanned)):
+        reading, code = ParsedCode(printed, ""), printed  # as `find` reads what was printed elsewhere
     places = {(None, None), (earlier.latitude, earlier.longitude)}
     same = (
         earlier.code == (code if code and earlier.auth_code_id else scanned[:64])
@@ -120,19 +120,21 @@ def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
         scanned_at=earlier.scanned_at,
     )
     if snapshot and (snapshot.recall_id is not None) != (answered.reason == Reason.RECALLED):
-        return evaluate_again(answered, snapshot, scanned, about)
+        return evaluate_again(answered, snapshot, reading, about)
     withheld = (answered.reason, earlier.points_status) == (Reason.LIMIT_REACHED, PointsStatus.LIMITED)
     if snapshot is None or not withheld:
         return answered
     return about_earlier(answered, snapshot, about, points=earlier.points_promised) or answered
 
 
-def evaluate_again(answered: ScanResult, snapshot: CodeSnapshot, scanned: str, about: ScanContext) -> ScanResult:
+def evaluate_again(
+    answered: ScanResult, snapshot: CodeSnapshot, reading: ParsedCode | None, about: ScanContext
+) -> ScanResult:
     """The answer to a scan whose code was recalled since, or whose recall was withdrawn: safety comes before sameness.
 
     What the scan earned, or did not, stays: an accrual refuses a recalled code, and a withdrawal brings nothing back.
     """
-    reason = evaluate_scan(snapshot=snapshot, reading=read(scanned), about=about)
+    reason = evaluate_scan(snapshot=snapshot, reading=reading, about=about)
     now = build_result(answered.scan_id, snapshot, reason, about)
     status = now.points_status if reason == Reason.RECALLED else answered.points_status
     return replace(answered, outcome=now.outcome, reason=now.reason, points_status=status)

@@ -1,6 +1,7 @@
 """Codes that another company printed: they become a batch, scan like any others, and no brand takes another's."""
 
 from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
 
 import pytest
 from django.core.files.base import ContentFile
@@ -16,6 +17,7 @@ from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import, ImportRow
 from authcodes.printing.selection import longest_of
+from authcodes.recalls import recalls
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
 from brands.models.audit import AuditLogEntry
@@ -162,6 +164,17 @@ def test_the_same_scan_by_payload_again_gets_the_same_answer(brand, customer):
 
     assert (first.scan_id, first.reason) == (again.scan_id, again.reason)
     assert AuthCode.objects.get().scan_count == 1
+
+
+def test_the_same_scan_by_payload_again_says_that_its_code_was_recalled_since(brand, customer):
+    committed(uploaded(brand, f"K7F3,{OLD},,"))
+    about = ScanContext(at=timezone.now(), user_id=customer.pk)
+    key = UUID(int=7)
+    assert scan.scan(scanned=OLD, about=about, scan_id=key).reason == "accepted"
+    told = {"recall_id": "R-7", "contact": "call us", "message": "Stop.", "reason": "Glass"}
+    recalls.recall_batch(batch=BatchRange.objects.get(), at=timezone.now(), **told)
+
+    assert scan.scan(scanned=OLD, about=about, scan_id=key).reason == "recalled"
 
 
 def test_a_scan_of_a_code_of_ours_never_looks_for_a_payload(brand, customer, django_assert_num_queries):

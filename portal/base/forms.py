@@ -1,15 +1,19 @@
 """Forms whose choices belong to the brand of the row."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+from django import forms
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.db.models import Model
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from core import moments
 from core.errors import DomainError
 from core.forms.digits import AsciiDigits
 from portal.base.stale_forms import VersionedForm
+from portal.unfold import TextWidget
 
 
 class TenantForm(AsciiDigits, VersionedForm):
@@ -33,6 +37,18 @@ class TenantForm(AsciiDigits, VersionedForm):
         """A row stays with its brand, but what must be unique there may change: else only the database would object."""
         excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc] # missing in the stubs
         return excluded - {"brand"} if self.instance.pk else excluded
+
+
+class DayField(forms.DateField):
+    """A day, in the browser's own calendar."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {
+        "invalid": gettext_lazy("Enter the date as YYYY-MM-DD, such as 2026-12-31.")
+    }
+
+    def __init__(self, **options: Any) -> None:
+        calendar = TextWidget(attrs={"type": "date"})
+        super().__init__(widget=calendar, input_formats=["%Y-%m-%d"], validators=[moments.check], **options)
 
 
 class Lookup(AutocompleteSelect):

@@ -21,7 +21,7 @@ from authcodes.codes.ranges import CodeRange, resolve_range
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
-from core import moments
+from portal.base.forms import DayField
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.unfold import TextWidget
@@ -32,14 +32,7 @@ Kind = CodeChange.Kind
 class DeliveryForm(CodeRangeForm):
     """Which codes were handed over, when and to whom."""
 
-    day = forms.DateField(
-        label=gettext_lazy("Day"),
-        validators=[moments.check],
-        widget=TextWidget(attrs={"type": "date"}),
-        input_formats=["%Y-%m-%d"],
-        error_messages={"invalid": gettext_lazy("Enter the date as YYYY-MM-DD, such as 2026-12-31.")},
-        help_text=gettext_lazy("When the products left for the shops."),
-    )
+    day = DayField(label=gettext_lazy("Day"), help_text=gettext_lazy("When the products left for the shops."))
     place = forms.CharField(
         label=gettext_lazy("Shop or region"),
         required=False,

@@ -23,8 +23,8 @@ from authcodes.printing.qr import images
 from authcodes.printing.request import MAX_NOTE_LENGTH, PrintRequest
 from brands.models.tenants import Brand
 from brands.tenants.closed_days import local_day
-from core import moments
 from core.errors import DomainError
+from portal.base.forms import DayField
 from portal.unfold import NumberWidget, SelectWidget, SwitchWidget, TextWidget
 
 CUSTOM = "custom"
@@ -42,10 +42,6 @@ SIZES = {
 ON_LABELS = ("start", "by_column", "cut_marks", "title", "sku", "expiry", "logo", "note")
 SAME = ("what", "payload", "level", *ON_LABELS)
 MAX_ORDER_NOTE_LENGTH = 200
-DAY_CLASSES = (
-    "border border-base-200 bg-white font-medium min-w-20 rounded-default shadow-xs text-font-default-light text-sm "
-    "dark:bg-base-900 dark:border-base-700 dark:text-font-default-dark dark:scheme-dark px-3 py-2 w-full max-w-2xl"
-)
 
 
 def has_gtin(brands: Iterable[Any]) -> bool:
@@ -143,14 +139,7 @@ class PrintForm(LayoutForm):
         help_text=gettext_lazy("Applies the printer's offset and scale correction."),
     )
 
-    due_on = forms.DateField(
-        label=gettext_lazy("Needed by"),
-        required=False,
-        validators=[moments.check],
-        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date", "class": DAY_CLASSES}),
-        input_formats=["%Y-%m-%d"],
-        error_messages={"invalid": gettext_lazy("Enter the date as YYYY-MM-DD, such as 2026-12-31.")},
-    )
+    due_on = DayField(label=gettext_lazy("Needed by"), required=False)
     order_note = forms.CharField(
         label=gettext_lazy("Note to the print shop"),
         required=False,

@@ -23,6 +23,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from authcodes.admin.codes.bulk_actions import named_in_address
 from authcodes.admin.printing import saved_layouts
 from authcodes.admin.printing.access import may_print, needs_confirmation
 from authcodes.admin.printing.forms import (
@@ -47,7 +48,6 @@ from authcodes.printing.request import PrintRequest
 from authcodes.printing.selection import Selection
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
-from brands.scanned import MAX_CODE_LENGTH
 from core.errors import DomainError
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import staff_user
@@ -90,9 +90,12 @@ class StudioAdmin(TenantAdmin):
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
             return redirect("admin:authcodes_batchrange_change", batch.pk)
-        named = {name: request.GET.get(name, "")[:MAX_CODE_LENGTH].strip() for name in ("first", "last")}
-        chosen = {name: code for name, code in named.items() if code}
-        initial = {**self.initial_values(request, [batch.brand]), "first": so_far.first, "last": so_far.last, **chosen}
+        first, last = named_in_address(request)
+        initial = {
+            **self.initial_values(request, [batch.brand]),
+            "first": first or so_far.first,
+            "last": last or so_far.last,
+        }
         form = BatchPrintForm(request.POST if request.method == "POST" else initial)
         form.offer(brand_queryset(batch))
         return self.respond(

@@ -28,29 +28,13 @@ from campaigns.admin.wizard.milestone_rows import (
 )
 from campaigns.earning import choices
 from campaigns.models.campaigns import Campaign, Milestone
-from core import moments
 from core.forms.digits import AsciiDigits
 from core.translations import NAMES, TRANSLATION_LANGUAGES
+from portal.base.forms import DayField
 from portal.lists.ids import is_id
 from portal.unfold import CheckboxesWidget, NumberWidget, RadioWidget, SelectWidget, SwitchWidget, TextWidget
 
 MAX_CHOICES = 100  # products and batches that are offered; the campaign's own form finds any
-DAY_CLASSES = (
-    "border border-base-200 bg-white font-medium min-w-20 rounded-default shadow-xs text-font-default-light text-sm "
-    "dark:bg-base-900 dark:border-base-700 dark:text-font-default-dark dark:scheme-dark px-3 py-2 w-full max-w-2xl"
-)
-
-
-def day_field(label: Any, help_text: Any) -> forms.DateField:
-    return forms.DateField(
-        label=label,
-        required=False,
-        help_text=help_text,
-        validators=[moments.check],
-        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date", "class": DAY_CLASSES}),
-        input_formats=["%Y-%m-%d"],
-        error_messages={"invalid": _("Enter the date as YYYY-MM-DD, such as 2026-12-31.")},
-    )
 
 
 def checkboxes(label: Any, help_text: Any = "") -> forms.MultipleChoiceField:
@@ -95,8 +79,14 @@ class WizardForm(AsciiDigits, forms.Form):
     is_repeatable = forms.BooleanField(
         label=gettext_lazy("Members who reach the goal begin again"), required=False, widget=SwitchWidget
     )
-    starts_on = day_field(gettext_lazy("First day"), gettext_lazy("Leave empty to begin when you launch it."))
-    ends_on = day_field(gettext_lazy("Last day"), gettext_lazy("Leave empty to run until you end it."))
+    starts_on = DayField(
+        label=gettext_lazy("First day"),
+        required=False,
+        help_text=gettext_lazy("Leave empty to begin when you launch it."),
+    )
+    ends_on = DayField(
+        label=gettext_lazy("Last day"), required=False, help_text=gettext_lazy("Leave empty to run until you end it.")
+    )
     budget = forms.DecimalField(
         label=gettext_lazy("Budget in points"),
         required=False,

@@ -102,7 +102,7 @@ def test_opening_the_export_page_starts_nothing(client):
     assert not Job.objects.exists()
 
 
-def test_filter_that_cannot_be_leads_back_to_the_list(client):
+def test_filter_that_cannot_be_can_be_undone_to_the_list(client):
     answer = client.get(export_address("authcodes.scan", "?batch__id__exact=x"))
 
     assert answer.headers["Location"] == address("authcodes.scan") + "?e=1"

@@ -742,7 +742,7 @@ def test_product_and_list_lead_to_printing_their_codes(client, batch):
     assert f'href="{address("authcodes.printrun", "codes")}?status=unscanned"' in codes
 
 
-def test_list_that_cannot_be_leads_back(client):
+def test_list_that_cannot_be_can_be_undone(client):
     answer = client.get(address("authcodes.printrun", "codes") + "?product__id__exact=x")
 
     assert answer["Location"] == address("authcodes.authcode") + "?e=1"

@@ -158,7 +158,7 @@ def test_a_batch_without_codes_has_no_strip_and_no_actions(client, brand):
     assert "Its codes appear here once they are generated." in text(answer)
 
 
-def test_saving_the_settings_leads_back_to_the_batch_and_errors_stay_on_their_tab(client, batch):
+def test_saving_the_settings_can_be_undone_to_the_batch_and_errors_stay_on_their_tab(client, batch):
     its = address("authcodes.batchrange", "change", batch.pk)
     settings = page(client, batch, tab="settings")
     assert 'id="batchrange_form"' in text(settings)

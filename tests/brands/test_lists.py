@@ -123,7 +123,7 @@ def test_lists_say_when_their_count_is_an_estimate(brand: Brand, monkeypatch: py
         assert "about " in text(client.get(address(label)))
 
 
-def test_a_list_that_is_limited_says_so_and_leads_back(brand: Brand) -> None:
+def test_a_list_that_is_limited_says_so_and_can_be_undone(brand: Brand) -> None:
     event(brand, status="dead")
     event(brand)
     client = browser(staff(brand))

@@ -290,7 +290,7 @@ def saved_for_later(client, **fields):
     return Campaign.objects.get()
 
 
-def test_saved_for_later_is_a_draft_that_the_page_leads_back_to(client, brand):
+def test_saved_for_later_is_a_draft_that_the_page_can_be_undone_to(client, brand):
     made = saved_for_later(client, places="Berlin")
 
     assert not made.is_active

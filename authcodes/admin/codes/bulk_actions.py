@@ -187,7 +187,7 @@ def _carried_out(page: TenantAdmin, request: HttpRequest, codes: CodeRange, orde
     batch, by, action = codes.batch, staff_user(request), uuid4()
     with transaction.atomic():
         bulk_changes.take_turn(batch.brand_id, waits=False)
-        is_undoable = leads_back(order, codes.codes)
+        is_undoable = can_be_undone(order, codes.codes)
         now = timezone.now()
         changed = bulk_changes.change(codes=codes, order=order, by=by, at=now, action_id=action, waits=False)
     text = count_text(texts.done, changed)
@@ -200,7 +200,7 @@ def _carried_out(page: TenantAdmin, request: HttpRequest, codes: CodeRange, orde
     return redirect("admin:authcodes_batchrange_change", codes.batch.pk)
 
 
-def leads_back(order: CodeChangeRequest, codes: QuerySet[AuthCode]) -> bool:
+def can_be_undone(order: CodeChangeRequest, codes: QuerySet[AuthCode]) -> bool:
     """Whether undoing it would leave each of the codes as it is now, if all of them change."""
     if order.assignment:
         return not order.assignment.summary and not codes.filter(product__isnull=False).exists()
@@ -260,7 +260,7 @@ def _typed_done(
     order = CodeChangeRequest(Kind.ASSIGNED, assignment=assignment)
     with transaction.atomic():
         bulk_changes.take_turn(assignment.product.brand_id, waits=False)
-        codes, is_undoable, now = list(named), leads_back(order, named), timezone.now()
+        codes, is_undoable, now = list(named), can_be_undone(order, named), timezone.now()
         changed = bulk_changes.change_codes(codes=codes, order=order, by=by, at=now, action_id=action, waits=False)
     _report_change(page, request, codes, order.kind, changed, action if is_undoable else None)
     if len(codes) == 1:

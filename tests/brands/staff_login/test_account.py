@@ -49,7 +49,7 @@ def test_changes_of_factors_ask_for_the_password_again(inside, path, sent):
     assert response.headers["Location"].startswith("/admin/account/confirm/?next=")
 
 
-def test_the_right_password_leads_back_and_a_wrong_one_does_not(inside):
+def test_the_right_password_can_be_undone_and_a_wrong_one_does_not(inside):
     grown_old(inside)
     confirm = inside.get("/admin/account/factors/add/").headers["Location"]
 

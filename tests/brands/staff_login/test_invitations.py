@@ -92,7 +92,7 @@ def test_a_colleague_of_another_brand_logs_in_to_accept_and_keeps_the_password(b
     assert person.check_password(factories.PASSWORD)
 
 
-def test_the_login_leads_back_to_the_invitation(brand, owner, window):
+def test_the_login_can_be_undone_to_the_invitation(brand, owner, window):
     person = staff(factories.brand(), email=EMAIL, password=factories.PASSWORD)
     link = invited(owner, brand)
 

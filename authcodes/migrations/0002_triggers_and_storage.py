@@ -1,10 +1,10 @@
-"""Adds what models cannot say: prefixes of codes belong to one brand each, the history of codes is append-only."""
+"""Adds what models cannot say: prefixes of codes belong to one brand each, histories are append-only."""
 
 from django.db import migrations
 
 # A change passes only where an erased person's name is replaced in a reason.
 HISTORY_IS_APPEND_ONLY = """
-CREATE OR REPLACE FUNCTION refuse_code_change_change() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION refuse_code_change_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' AND current_setting('codes.erasing', true) = 'on' THEN
         IF to_jsonb(OLD) - 'reason' = to_jsonb(NEW) - 'reason' THEN
@@ -18,12 +18,38 @@ CREATE TRIGGER code_change_is_append_only BEFORE UPDATE OR DELETE ON authcodes_c
 CREATE TRIGGER code_change_not_truncated BEFORE TRUNCATE ON authcodes_codechange
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_code_change_change();
 """
+# A change passes only where an erased person's name is replaced in a note.
+RETURNS_ARE_APPEND_ONLY = """
+CREATE FUNCTION refuse_recall_return_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND current_setting('codes.erasing', true) = 'on' THEN
+        IF to_jsonb(OLD) - 'note' = to_jsonb(NEW) - 'note' THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'authcodes_recallreturn is append-only: % refused', TG_OP USING ERRCODE = 'restrict_violation';
+END $$;
+CREATE TRIGGER recall_return_is_append_only BEFORE UPDATE OR DELETE ON authcodes_recallreturn
+    FOR EACH ROW EXECUTE FUNCTION refuse_recall_return_change();
+CREATE TRIGGER recall_return_not_truncated BEFORE TRUNCATE ON authcodes_recallreturn
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_recall_return_change();
+"""
+# Not the transaction's moment: many rows that one statement changes are then told apart.
+PRODUCT_CHANGES = """
+CREATE FUNCTION note_product_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.updated_at := clock_timestamp();
+    RETURN NEW;
+END $$;
+CREATE TRIGGER product_change_is_noted BEFORE UPDATE ON authcodes_product
+    FOR EACH ROW EXECUTE FUNCTION note_product_change();
+"""
 # Codes are a prefix and 1 to 18 digits, so two prefixes can write the same code exactly if one is the other with digits
 # added, 17 at most. `prefix_is_taken` says whether another brand has such a prefix, `range_is_taken` whether another brand
 # has some of these codes (possible only where an operator moved a prefix). Both read rows of all brands, whoever calls
 # them, and answer yes or no.
 CODE_PREFIXES = """
-CREATE OR REPLACE FUNCTION prefixes_collide(one text, other text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION prefixes_collide(one text, other text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT abs(length(one) - length(other)) < 18
        AND CASE WHEN length(one) < length(other)
                 THEN left(other, length(one)) = one AND substr(other, length(one) + 1) ~ '^[0-9]+$'
@@ -31,27 +57,34 @@ CREATE OR REPLACE FUNCTION prefixes_collide(one text, other text) RETURNS boolea
 $$;
 
 -- Whoever reserves or uses prefixes that differ in their last digits only takes turns.
-CREATE OR REPLACE FUNCTION lock_prefix(wanted text) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION lock_prefix(wanted text) RETURNS void LANGUAGE sql AS $$
     SELECT pg_advisory_xact_lock(hashtextextended(rtrim(wanted, '0123456789'), 7216005))
 $$;
 
-CREATE OR REPLACE FUNCTION prefix_is_taken(for_brand bigint, wanted text, own_id bigint DEFAULT 0) RETURNS boolean
+CREATE FUNCTION prefix_is_taken(for_brand bigint, wanted text, own_id bigint DEFAULT 0) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
     SELECT EXISTS (SELECT 1 FROM authcodes_codeprefix p
                     WHERE rtrim(p.prefix, '0123456789') = rtrim(wanted, '0123456789')
                       AND p.brand_id <> for_brand AND p.id <> own_id AND prefixes_collide(p.prefix, wanted))
 $$;
 
-CREATE OR REPLACE FUNCTION range_is_taken(for_brand bigint, wanted text, first text, last text) RETURNS boolean
+CREATE FUNCTION range_is_taken(for_brand bigint, wanted text, first text, last text) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
     SELECT EXISTS (SELECT 1 FROM authcodes_batchrange b
                     WHERE b.first_code <= last COLLATE "C" AND b.last_code >= first COLLATE "C"
-                      AND length(b.first_code) = length(first) AND b.brand_id <> for_brand
+                      AND length(b.first_code) = length(first) AND b.brand_id <> for_brand AND NOT b.printed_elsewhere
                       AND rtrim(b.prefix, '0123456789') = rtrim(wanted, '0123456789'))
+        OR EXISTS (SELECT 1 FROM authcodes_authcode c
+                    WHERE c.code BETWEEN (first COLLATE "C") AND (last COLLATE "C") AND c.payload IS NOT NULL
+                      AND length(c.code) = length(first) AND c.brand_id <> for_brand)
+        OR EXISTS (SELECT 1 FROM authcodes_authcode c
+                    WHERE c.payload BETWEEN (first COLLATE "C") AND (last COLLATE "C")
+                      AND length(c.payload) = length(first) AND c.brand_id <> for_brand)
 $$;
 
-CREATE OR REPLACE FUNCTION refuse_taken_prefix() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+CREATE FUNCTION refuse_taken_prefix() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
+    PERFORM pg_advisory_xact_lock_shared(7216006);
     PERFORM lock_prefix(NEW.prefix);
     IF prefix_is_taken(NEW.brand_id, NEW.prefix, NEW.id) THEN
         RAISE EXCEPTION 'this prefix is taken' USING ERRCODE = 'exclusion_violation', CONSTRAINT = 'code_prefix_taken';
@@ -62,13 +95,17 @@ CREATE TRIGGER code_prefix_taken BEFORE INSERT OR UPDATE OF prefix, brand_id ON 
     FOR EACH ROW EXECUTE FUNCTION refuse_taken_prefix();
 
 -- The share lock lets nobody move or free the prefix until the batch is committed.
-CREATE OR REPLACE FUNCTION refuse_unreserved_batch() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+CREATE FUNCTION refuse_unreserved_batch() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
+    IF NEW.printed_elsewhere THEN
+        RETURN NEW;
+    END IF;
     PERFORM 1 FROM authcodes_codeprefix WHERE prefix = NEW.prefix AND brand_id = NEW.brand_id FOR SHARE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'this brand has not reserved this prefix'
               USING ERRCODE = 'exclusion_violation', CONSTRAINT = 'batch_prefix_reserved';
     END IF;
+    PERFORM pg_advisory_xact_lock_shared(7216006);
     PERFORM lock_prefix(NEW.prefix);
     IF range_is_taken(NEW.brand_id, NEW.prefix, NEW.first_code, NEW.last_code) THEN
         RAISE EXCEPTION 'some of these codes are taken'
@@ -92,6 +129,52 @@ END $$;
 
 CREATE INDEX code_prefix_stem ON authcodes_codeprefix (rtrim(prefix, '0123456789'));
 """
+# A code that was printed elsewhere could be another brand's: it has that code, or a prefix that could write it, or the
+# payload is another's, or holds a code of another's, or is an address on another's host. And what is to be generated must
+# not be what some other brand brought in. These read rows of all brands, whoever calls them, and answer yes or no. Whoever
+# stores a batch shares a lock that an import of codes takes alone before its last look, so neither misses the other.
+PRINTED_ELSEWHERE = """
+CREATE FUNCTION code_is_reserved(for_brand bigint, wanted text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
+    SELECT EXISTS (SELECT 1 FROM authcodes_codeprefix p
+                    WHERE rtrim(p.prefix, '0123456789') = rtrim(wanted, '0123456789') AND p.brand_id <> for_brand
+                      AND left(wanted, length(p.prefix)) = p.prefix
+                      AND substr(wanted, length(p.prefix) + 1) ~ '^[0-9]{1,18}$')
+$$;
+
+CREATE FUNCTION printed_code_is_taken(
+    for_brand bigint, wanted text, printed text, inside text, host text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
+    SELECT EXISTS (SELECT 1 FROM authcodes_authcode c
+                    WHERE c.code IN (wanted COLLATE "C", inside COLLATE "C") AND c.brand_id <> for_brand)
+        OR EXISTS (SELECT 1 FROM authcodes_authcode c
+                    WHERE c.payload IN (wanted COLLATE "C", printed COLLATE "C") AND c.brand_id <> for_brand)
+        OR code_is_reserved(for_brand, wanted) OR (inside <> '' AND code_is_reserved(for_brand, inside))
+        OR (host <> '' AND EXISTS (
+               SELECT 1 FROM brands_brandhostname h
+                WHERE h.hostname IN (host, split_part(host, ':', 1)) AND h.brand_id <> for_brand))
+$$;
+
+-- As code_is_reserved, of all good rows of an upload at once.
+CREATE FUNCTION upload_is_reserved(for_brand bigint, upload bigint) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
+    SELECT EXISTS (SELECT 1 FROM authcodes_importrow r
+                     JOIN authcodes_codeprefix p ON rtrim(p.prefix, '0123456789') = rtrim(r.code, '0123456789')
+                    WHERE r.upload_id = upload AND r.error = '' AND p.brand_id <> for_brand
+                      AND left(r.code, length(p.prefix)) = p.prefix
+                      AND substr(r.code, length(p.prefix) + 1) ~ '^[0-9]{1,18}$')
+$$;
+
+-- Functions that run as their owner must find its tables, not those of a caller's temporary schema.
+DO $$
+DECLARE name text;
+BEGIN
+    FOREACH name IN ARRAY ARRAY['code_is_reserved(bigint, text)', 'upload_is_reserved(bigint, bigint)',
+                                'printed_code_is_taken(bigint, text, text, text, text)'] LOOP
+        EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', name, current_schema());
+    END LOOP;
+END $$;
+"""
 # See the function's migration in loyalty.
 POINTS_ABOVE_CEILING = """
 CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF points_per_scan ON authcodes_batchrange
@@ -106,6 +189,11 @@ ALTER TABLE authcodes_authcode SET (fillfactor = 85);
 CREATE INDEX auth_code_unassigned ON authcodes_authcode (brand_id, batch_id) WHERE product_id IS NULL;
 CREATE INDEX auth_code_deactivated ON authcodes_authcode (brand_id, batch_id, id) WHERE deactivated_at IS NOT NULL;
 """
+# The planner knows nothing of expressions by itself: how often a scan's city and region occur.
+PLACES_OF_SCANS = """
+CREATE STATISTICS scan_cities ON (lower(trim(split_part(location, ',', 1)))) FROM authcodes_scan;
+CREATE STATISTICS scan_regions ON (lower(trim(split_part(location, ',', 2)))) FROM authcodes_scan;
+"""
 
 
 class Migration(migrations.Migration):
@@ -116,7 +204,11 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL(HISTORY_IS_APPEND_ONLY, migrations.RunSQL.noop),
+        migrations.RunSQL(RETURNS_ARE_APPEND_ONLY, migrations.RunSQL.noop),
+        migrations.RunSQL(PRODUCT_CHANGES, migrations.RunSQL.noop),
         migrations.RunSQL(CODE_PREFIXES, migrations.RunSQL.noop),
+        migrations.RunSQL(PRINTED_ELSEWHERE, migrations.RunSQL.noop),
         migrations.RunSQL(POINTS_ABOVE_CEILING, migrations.RunSQL.noop),
         migrations.RunSQL(STORAGE, migrations.RunSQL.noop),
+        migrations.RunSQL(PLACES_OF_SCANS, migrations.RunSQL.noop),
     ]

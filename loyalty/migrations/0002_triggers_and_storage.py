@@ -4,7 +4,7 @@ from django.db import migrations
 
 # A wrong entry is corrected by another one. A change passes only where an erased person's name is replaced in a note.
 LEDGER_IS_APPEND_ONLY = """
-CREATE OR REPLACE FUNCTION refuse_ledger_change() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION refuse_ledger_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     before jsonb;
     after jsonb;
@@ -23,15 +23,29 @@ CREATE TRIGGER ledger_is_append_only BEFORE UPDATE OR DELETE ON loyalty_transact
 CREATE TRIGGER ledger_not_truncated BEFORE TRUNCATE ON loyalty_transaction
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
 """
+# Accruals, which are most of the entries, name the brand of the account that they have locked.
+BRAND_OF_ENTRY = """
+CREATE FUNCTION fill_brand_of_entry() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    SELECT brand_id INTO NEW.brand_id FROM user_points WHERE user_point_id = NEW.user_point_id;
+    RETURN NEW;
+END $$;
+DO $$ BEGIN
+    EXECUTE format('ALTER FUNCTION fill_brand_of_entry() SET search_path = %I, pg_temp', current_schema());
+END $$;
+CREATE TRIGGER brand_of_entry BEFORE INSERT ON loyalty_transaction
+    FOR EACH ROW WHEN (NEW.brand_id IS NULL) EXECUTE FUNCTION fill_brand_of_entry();
+"""
 # Accounts change with every accrual: free space in their pages lets such an update touch no index.
 ROOM_FOR_UPDATES = """
 ALTER TABLE user_points SET (fillfactor = 80);
 """
 # A value may stay or fall; above the brand's ceiling it may rise only in the transaction that carries out an approval,
-# which a second person gave. The tables that have such values name their brand in `brand_id`.
+# which a second person gave. The tables that have such values name their brand in `brand_id`. What multiplies points has a
+# ceiling of its own.
 POINTS_ABOVE_CEILING = """
 -- Arguments: the model's label, the column, and the column that says whether it is a percentage, or nothing.
-CREATE OR REPLACE FUNCTION refuse_points_above_ceiling() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+CREATE FUNCTION refuse_points_above_ceiling() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     fresh jsonb := to_jsonb(NEW);
     old jsonb := CASE WHEN TG_OP = 'UPDATE' THEN to_jsonb(OLD) END;
@@ -44,6 +58,8 @@ BEGIN
     END IF;
     IF TG_ARGV[2] <> '' AND fresh ->> TG_ARGV[2] = 'percentage' THEN
         most := 100;
+    ELSIF TG_ARGV[2] <> '' AND fresh ->> TG_ARGV[2] = 'multiplier' THEN
+        most := 10;
     ELSE
         SELECT max_points_per_scan INTO most FROM brands_brand WHERE id = NEW.brand_id;
     END IF;
@@ -69,14 +85,14 @@ CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF scan_reward_value
 # both. So the later transaction sees what the other has done, and no word outlives a name. A brand finds a customer by
 # the name that it uses, which its staff may have corrected.
 CUSTOMER_WORDS = r"""
-CREATE OR REPLACE FUNCTION customer_words(text) RETURNS SETOF text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+CREATE FUNCTION customer_words(text) RETURNS SETOF text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT DISTINCT left(word, 64) FROM regexp_split_to_table(
         replace(lower(regexp_replace(normalize($1, NFKD), U&'[\0300-\036F]', '', 'g')), U&'\00DF', 'ss'),
         '[\x01-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f\s]+') AS word
      WHERE word <> ''
 $$;
 
-CREATE OR REPLACE FUNCTION write_words_of_user() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+CREATE FUNCTION write_words_of_user() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
         PERFORM FROM brands_user WHERE id = NEW.id FOR UPDATE;
@@ -93,13 +109,16 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE OR REPLACE FUNCTION write_words_of_account() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+CREATE FUNCTION write_words_of_account() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     person bigint;
 BEGIN
     IF TG_OP = 'INSERT' THEN
         PERFORM FROM brands_user WHERE id = NEW.user_id FOR KEY SHARE;
-        IF NOT EXISTS (SELECT FROM brands_customerword WHERE user_id = NEW.user_id AND brand_id = NEW.brand_id) THEN
+        -- By the person's words, which are few: without the + 0 a table of which PostgreSQL has no counts yet is read by
+        -- the brand's, and an import of many members by all of them for each.
+        IF NOT EXISTS (SELECT FROM brands_customerword
+                        WHERE user_id = NEW.user_id AND brand_id + 0 = NEW.brand_id) THEN
             INSERT INTO brands_customerword (brand_id, user_id, word)
             SELECT NEW.brand_id, u.id, w.word
               FROM brands_user u,
@@ -148,6 +167,10 @@ CREATE TRIGGER words_of_new_account AFTER INSERT ON user_points
 CREATE TRIGGER words_of_account AFTER UPDATE OF user_id, brand_id, first_name, last_name OR DELETE ON user_points
     FOR EACH ROW EXECUTE FUNCTION write_words_of_account();
 """
+# Up to when the list of members is up to date: nobody is a member yet.
+LISTED_MEMBERS = """
+INSERT INTO loyalty_listedmembersmark (id, until) VALUES (1, now());
+"""
 
 
 class Migration(migrations.Migration):
@@ -158,7 +181,9 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL(LEDGER_IS_APPEND_ONLY, migrations.RunSQL.noop),
+        migrations.RunSQL(BRAND_OF_ENTRY, migrations.RunSQL.noop),
         migrations.RunSQL(ROOM_FOR_UPDATES, migrations.RunSQL.noop),
         migrations.RunSQL(POINTS_ABOVE_CEILING, migrations.RunSQL.noop),
         migrations.RunSQL(CUSTOMER_WORDS, migrations.RunSQL.noop),
+        migrations.RunSQL(LISTED_MEMBERS, migrations.RunSQL.noop),
     ]

@@ -8,9 +8,10 @@ from django.db.migrations.recorder import MigrationRecorder
 pytestmark = pytest.mark.django_db
 
 
-def test_a_database_of_a_version_before_the_first_release_is_left_as_it_is():
+@pytest.mark.parametrize("name", ["0001_people_and_tenants", "0003_api_key_scopes"])
+def test_a_database_of_a_version_before_the_first_release_is_left_as_it_is(name):
     with connection.as_owner():
-        MigrationRecorder(connection).record_applied("brands", "0001_people_and_tenants")
+        MigrationRecorder(connection).record_applied("brands", name)
 
     with pytest.raises(CommandError, match="Use an empty database"):
         call_command("migrate", verbosity=0)

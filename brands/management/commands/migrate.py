@@ -11,8 +11,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from brands.isolation import database_roles
 from core.db.postgresql.base import DatabaseWrapper
 
-# The first migration of the versions before the first release.
-UNRELEASED = ("brands", "0001_people_and_tenants")
+# Migrations that only versions before the first release had.
+UNRELEASED = {("brands", "0001_people_and_tenants"), ("brands", "0003_api_key_scopes")}
 
 
 class Command(migrate.Command):
@@ -40,7 +40,7 @@ class Command(migrate.Command):
 
 def reject_unreleased_schema(connection: DatabaseWrapper) -> None:
     """Raise CommandError for a database that a version before the first release has made: its migrations are gone."""
-    if UNRELEASED in MigrationRecorder(connection).applied_migrations():
+    if not UNRELEASED.isdisjoint(MigrationRecorder(connection).applied_migrations()):
         message = (
             "This database was made by a version before the first release and cannot be migrated. "
             "Use an empty database, or with bin/run another DATA_DIR; keep the old one for the version that made it."

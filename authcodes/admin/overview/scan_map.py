@@ -55,33 +55,33 @@ class ScanMap:
 def drawn(places: Sequence[Top], *, place_link: Callable[[Top], str], scans_link: LinkOf) -> ScanMap:
     """The busiest first; a circle's area is its share. `place_link`: where a press on a place leads."""
     most = places[0].scans if places else 1
-    located = [(top, position_of(str(top.id))) for top in places]
+    located = [(top, position_of(str(top.id)), place_link(top)) for top in places]
     spots = [
-        (top, (position.longitude - WEST) * UNITS, (NORTH - position.latitude) * UNITS)
-        for top, position in located
+        (top, link, (position.longitude - WEST) * UNITS, (NORTH - position.latitude) * UNITS)
+        for top, position, link in located
         if position
     ]
-    left, upper, width, height = window([(x, y) for _top, x, y in spots])
+    left, upper, width, height = window([(x, y) for _top, _link, x, y in spots])
     circles = tuple(
         Circle(
             f"{names.short(top.name)}: {number(top.scans)}",
             f"{x:.1f}",
             f"{y:.1f}",
             f"{max(MIN_RADIUS, MAX_RADIUS * sqrt(top.scans / most)) * width:.1f}",
-            place_link(top),
+            link,
         )
-        for top, x, y in spots
+        for top, link, x, y in spots
     )
     rows = tuple(
         Row(
             names.short(top.name),
             number(top.scans),
             share(top.scans, most),
-            place_link(top),
+            link,
             scans_link(top),
             position is not None,
         )
-        for top, position in located
+        for top, position, link in located
     )
     return ScanMap(circles, rows, f"{left:.0f} {upper:.0f} {width:.0f} {height:.0f}")
 

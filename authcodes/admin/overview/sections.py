@@ -9,13 +9,14 @@ from django.utils.dates import WEEKDAYS
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from authcodes.admin.overview.tiles import ScanDays, TableRow
+from authcodes.admin.overview.tiles import ScanDays
 from authcodes.dashboard.figures import Codes, Day
 from authcodes.dashboard.home import Funnel, Hour
 from loyalty.programme.home import ZERO, Home
 from portal.figures import drawings
 from portal.figures.cards import share
 from portal.figures.drawings import Box, Chart
+from portal.figures.tables import TableRow
 from portal.lists.local_time import day_and_month
 from portal.lists.number_columns import format_number
 

@@ -37,12 +37,6 @@ class Tile:
     link: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    title: str
-    cells: tuple[str, ...]
-
-
 def change_of(now: Number, before: Number) -> Change | None:
     """In percent; None where there is nothing to compare with."""
     if not before:

@@ -11,8 +11,8 @@ WITH brand AS MATERIALIZED (
      WHERE r.day < b.since
      GROUP BY 1, 2, 3
      UNION ALL
-    SELECT p.brand_id, (t."createdAt" AT TIME ZONE b.zone)::date AS day, {movement} AS movement, sum({amount})
-      FROM brand b JOIN user_points p ON p.brand_id = b.id JOIN loyalty_transaction t USING (user_point_id)
+    SELECT t.brand_id, (t."createdAt" AT TIME ZONE b.zone)::date AS day, {movement} AS movement, sum({amount})
+      FROM brand b JOIN loyalty_transaction t ON t.brand_id = b.id
      WHERE t."createdAt" >= %(moment)s::timestamptz
        AND t."createdAt" >= b.since::timestamp AT TIME ZONE b.zone
      GROUP BY 1, 2, 3

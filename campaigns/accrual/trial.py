@@ -80,18 +80,21 @@ def _state(action: QualifyingAction, rule_set: RuleSet) -> AccrualSnapshot:
 MemberState = tuple[str, Sequence[LevelRow] | None, Sequence[UseRow] | None]
 
 
+ENOUGH = frozenset({Needs.NOTHING, Needs.CATALOGUE})
+
+
 @dataclass(frozen=True, slots=True)
 class KnownMember:
-    """What whoever asks has read of the member already."""
+    """What whoever scans has read of the member already."""
 
     zone: ZoneInfo
     state: MemberState
 
     def is_enough_for(self, candidates: Iterable[Candidate]) -> bool:
-        """Whether these rules ask neither for the member's past and segments nor for budgets."""
+        """Whether these rules ask neither for the member's past and segments nor for budgets. A scan's action says
+        itself what the catalogue does of its product."""
         return all(
-            each.needs is Needs.NOTHING and all(limit.per == MEMBER for limit in each.rule.limits)
-            for each in candidates
+            each.needs in ENOUGH and all(limit.per == MEMBER for limit in each.rule.limits) for each in candidates
         )
 
     def points(self, action: QualifyingAction, rule_set: RuleSet) -> Decimal:

@@ -421,6 +421,15 @@ def test_a_promise_reads_the_members_past_and_budgets_only_where_a_rule_asks(bra
     assert statements == usual + 1
 
 
+def test_a_rule_about_the_product_costs_a_promise_no_statement(brand, customer):
+    _promised, _earned, usual = promise(brand, customer)
+    serum = factories.product(brand, category="Serums")
+    rule(brand, value=5, all_of=[row("category", "in", ["Serums"])])
+    promise(brand, customer)  # reads the rules, which this process does not know yet
+
+    assert promise(brand, customer, factories.code(brand, product=serum)) == (5, 5, usual)
+
+
 @pytest.mark.parametrize("moved", [timedelta(days=-1), timedelta(0)], ids=["yesterday", "today"])
 def test_a_promise_knows_when_the_period_of_a_limit_began(brand, customer, moved):
     rule(brand, value=4, limits=[limit(period="day", most=2)])

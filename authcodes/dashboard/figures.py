@@ -212,8 +212,9 @@ def _first_scans(group: Group, filters: Filters, parameters: Parameters, batches
     """How many codes of `batches` were first scanned there in this period."""
     source = Sources(group, filters, parameters)
     parts = [*source.rolled(["batch_id"]), *source.single(["batch_id"])]
+    # As an array, which is made once: the planner expects one batch and would read all scans again for each of them.
     return f"""
-        (SELECT COALESCE(sum(first_scans), 0)::bigint FROM ({_union(parts)}) f WHERE f.batch_id IN ({batches}))
+        (SELECT COALESCE(sum(first_scans), 0)::bigint FROM ({_union(parts)}) f WHERE f.batch_id = ANY(ARRAY({batches})))
     """
 
 

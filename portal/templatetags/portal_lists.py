@@ -1,13 +1,16 @@
 """What lists show around their rows: the filters that limit them and, while they are empty, how to begin."""
 
+import re
 from typing import Any
 
 from django import template
+from django.utils.safestring import SafeString, mark_safe
 
 from portal.lists.chips import chips_of
 from portal.shell import first_steps
 
 register = template.Library()
+HEADING = re.compile(r'(?<= data-label=")\w')
 
 
 @register.inclusion_tag("admin/portal/filter_chips.html", takes_context=True)
@@ -23,3 +26,9 @@ def first_step(context: Any, label: str) -> first_steps.Button | None:
 @register.simple_tag
 def illustration_of(label: str) -> str:
     return first_steps.illustration(label)
+
+
+@register.filter
+def with_heading(cell: SafeString) -> SafeString:
+    """A cell of a list whose heading, which a phone shows beside it, begins as headings do: with a capital."""
+    return mark_safe(HEADING.sub(lambda first: first[0].upper(), cell, count=1))  # noqa: S308 - as safe as it was

@@ -13,6 +13,7 @@ from brands.identity import login_throttle, tokens
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from brands.staff_login import invitations, sessions
+from core import languages
 from core.db import row_guard
 from core.errors import Invalid
 
@@ -131,3 +132,13 @@ def lock_ownership() -> None:
 def set_language(*, user: User, language: str) -> None:
     """The person reads the portal in this language, at whatever machine."""
     User.objects.filter(pk=user.pk).update(portal_language=language)
+
+
+def language_of(user: User | None, *, brand_id: int | None = None) -> str:
+    """In which language to write to a member of staff: the one they chose for the portal, else that of `brand_id`, or
+    of the first brand that they work for, else the installation's."""
+    if user is not None and (chosen := languages.supported(user.portal_language)):
+        return chosen
+    if user is not None and brand_id is None:
+        brand_id = user.staff_roles.order_by("pk").values_list("brand_id", flat=True).first()
+    return settings.LANGUAGE_CODE if brand_id is None else languages.reader()(brand_id, None)

@@ -2,7 +2,6 @@
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 from django.views.decorators.debug import sensitive_variables
 
 from brands import audit_log
@@ -48,10 +47,13 @@ def join(
             staff_role = _give_role(
                 invitation, user, AuditContext(user, audit_context.at, audit_context.request_id), password=password
             )
-            message = gettext_noop("You now work for %(brand)s, and your password is set.") % {
-                "brand": invitation.brand
-            }
-            mails.write(user=user, kind=StaffMail.Kind.NOTIFICATION, origin=origin, text=message)
+            mails.write(
+                user=user,
+                kind=StaffMail.Kind.NOTIFICATION,
+                origin=origin,
+                text=lambda: _("You now work for %(brand)s, and your password is set.") % {"brand": invitation.brand},
+                brand_id=invitation.brand_id,
+            )
     except IntegrityError:
         raise Invalid(_("The account has changed in the meantime. Open the link in the e-mail again.")) from None
     return user, staff_role
@@ -67,8 +69,13 @@ def accept(invitation: Invitation, *, user: User, origin: str, audit_context: Au
     with transaction.atomic():
         invitations.use(invitation, at=audit_context.at)
         staff_role = _give_role(invitation, user, audit_context)
-        message = gettext_noop("You now work for %(brand)s.") % {"brand": invitation.brand}
-        mails.write(user=user, kind=StaffMail.Kind.NOTIFICATION, origin=origin, text=message)
+        mails.write(
+            user=user,
+            kind=StaffMail.Kind.NOTIFICATION,
+            origin=origin,
+            text=lambda: _("You now work for %(brand)s.") % {"brand": invitation.brand},
+            brand_id=invitation.brand_id,
+        )
     return staff_role
 
 

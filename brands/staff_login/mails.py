@@ -1,6 +1,10 @@
-"""Mails to staff about sign-in, quotas and reports: the only code that writes, sends and reads StaffMail."""
+"""Mails to staff about sign-in, quotas and reports: the only code that writes, sends and reads StaffMail.
+
+Each is in its receiver's language (staff.language_of); one that was composed when it was written keeps that one.
+"""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,21 +12,23 @@ from typing import Any
 from celery import current_app
 from django.conf import settings
 from django.core import signing
-from django.core.mail import EmailMessage
+from django.core.mail import EmailMultiAlternatives
 from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import get_language_bidi
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
-from brands.identity import tokens
+from brands.identity import staff, tokens
 from brands.models.people import User
 from brands.staff_login import invitations
 from brands.staff_login.models import MAX_ATTEMPTS, Invitation, StaffMail
 from brands.tenants.hostnames import brand_for_hostname
+from core import languages
 from core.errors import Invalid
 
 logger = logging.getLogger(__name__)
@@ -33,6 +39,7 @@ PAGES = {StaffMail.Kind.PASSWORD_LINK: "admin:new_password", StaffMail.Kind.FACT
 SALT = "staff mail"
 AT_ONCE = 20
 RETENTION = timedelta(days=7)
+MAX_TEXT_LENGTH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +68,24 @@ def origin_or_none(request: HttpRequest) -> str:
         return ""
 
 
-def write(*, user: User | None, kind: str, origin: str, text: str = "", path: str = "") -> StaffMail:
-    """Have a mail sent once the transaction is committed. `user` None: nobody gets one. `path`: of the page that a
-    link without a secret opens."""
-    mail = StaffMail.objects.create(user=user, kind=kind, origin=origin, text=text, path=path)
+def write(
+    *,
+    user: User | None,
+    kind: str,
+    origin: str,
+    text: Callable[[], str] | None = None,
+    path: str = "",
+    brand_id: int | None = None,
+) -> StaffMail:
+    """Have a mail sent once the transaction is committed. `user` None: nobody gets one. `text` is called while the
+    receiver's language is spoken. `path`: of the page that a link without a secret opens. `brand_id`: whom it concerns.
+    """
+    language = composed = ""
+    if text is not None:
+        language = staff.language_of(user, brand_id=brand_id)
+        with languages.spoken(language):
+            composed = text()[:MAX_TEXT_LENGTH]
+    mail = StaffMail.objects.create(user=user, kind=kind, origin=origin, text=composed, language=language, path=path)
     transaction.on_commit(call_worker)
     return mail
 
@@ -122,7 +143,9 @@ def _is_done(mail: StaffMail, at: datetime) -> bool:
         if not token:
             return True
         link = mail.origin + reverse("admin:accept_invitation", args=[token])
-        taken = _deliver(mail, mail.invitation.email, {"invitation": mail.invitation, "link": link})
+        colleague = User.objects.filter(email=mail.invitation.email, is_staff=True).first()
+        language = staff.language_of(colleague, brand_id=mail.invitation.brand_id)
+        taken = _deliver(mail, mail.invitation.email, language, {"invitation": mail.invitation, "link": link})
         if taken:
             invitations.mark_mailed(invitation_id=mail.invitation.pk, at=at)
         else:
@@ -130,19 +153,37 @@ def _is_done(mail: StaffMail, at: datetime) -> bool:
         return taken
     if mail.user is None or not mail.user.is_active:
         return True
-    return _deliver(mail, mail.user.email, {"user": mail.user, "link": link_of(mail, mail.user)})
+    language = mail.language or staff.language_of(mail.user)
+    return _deliver(mail, mail.user.email, language, {"user": mail.user, "link": link_of(mail, mail.user)})
 
 
-def _deliver(mail: StaffMail, email: str, context: dict[str, Any]) -> bool:
+def _deliver(mail: StaffMail, email: str, language: str, context: dict[str, Any]) -> bool:
     """Whether the mail server took it."""
-    template = f"staff_login/mail/{mail.kind}.txt"
-    subject, _newline, body = render_to_string(template, {"mail": mail, **context}).partition("\n")
+    with languages.spoken(language):
+        message = _message_of(mail, email, language, {"mail": mail, **context})
     try:
-        EmailMessage(subject.strip(), body.strip() + "\n", settings.DEFAULT_FROM_EMAIL, [email]).send()
+        message.send()
     except OSError as error:  # smtplib's errors are OSErrors too
         logger.warning("A mail to staff was not taken: %s", type(error).__name__)
         return False
     return True
+
+
+def _message_of(mail: StaffMail, email: str, language: str, context: dict[str, Any]) -> EmailMultiAlternatives:
+    """In the language that is spoken: the kind's template as plain text, and the same lines as HTML."""
+    rendered = render_to_string(f"staff_login/mail/{mail.kind}.txt", context)
+    subject, _newline, body = (part.strip() for part in rendered.partition("\n"))
+    headers = {"Auto-Submitted": "auto-generated", "Content-Language": language}
+    message = EmailMultiAlternatives(subject, f"{body}\n", settings.DEFAULT_FROM_EMAIL, [email], headers=headers)
+    page = {
+        "language": language,
+        "direction": "rtl" if get_language_bidi() else "ltr",
+        "subject": subject,
+        "paragraphs": [part.strip().splitlines() for part in body.split("\n\n") if part.strip()],
+        "addresses": [context["link"], mail.origin],  # what else a line may look like is no link of ours
+    }
+    message.attach_alternative(render_to_string("staff_login/mail/mail.html", page), "text/html")
+    return message
 
 
 def link_of(mail: StaffMail, user: User) -> str:

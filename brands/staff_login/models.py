@@ -211,7 +211,15 @@ class StaffMail(models.Model):
     )
     kind = models.CharField(max_length=20, choices=Kind.choices)
     origin = models.CharField(_("origin"), max_length=300, help_text=_("Of the portal, as links begin."))
-    text = models.CharField(_("text"), max_length=300, blank=True)
+    text = models.CharField(_("text"), max_length=1000, blank=True, help_text=_("In the receiver's language."))
+    language = models.CharField(
+        _("language"),
+        max_length=7,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Of the text. Without one, the language is decided when the mail is sent."),
+    )
     path = models.CharField(
         _("path"), max_length=200, blank=True, db_default="", help_text=_("Of the portal's page that the link opens.")
     )

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext as _
 
 from brands.models.people import StaffRole
 from brands.models.quotas import QuotaMail
@@ -52,7 +52,7 @@ def _warn(usage: Usage, at: datetime) -> int:
     if QuotaMail.objects.filter(**about, percent__gte=percent, day__gt=since).exists():
         return 0
     with transaction.atomic():
-        _mail, is_new = QuotaMail.objects.get_or_create(**about, percent=percent, day=today)
+        _noted, is_new = QuotaMail.objects.get_or_create(**about, percent=percent, day=today)
         if not is_new:
             return 0
         return len([mail(owner, usage) for owner in owners_of(usage.brand)])
@@ -64,11 +64,17 @@ def owners_of(brand: Brand) -> "QuerySet[StaffRole]":
 
 
 def mail(owner: StaffRole, usage: Usage) -> StaffMail:
-    message = gettext_noop("%(brand)s uses %(percent)d %% of a quota. %(quota)s: %(used)s of %(limit)s.") % {
+    kind, brand_id = StaffMail.Kind.QUOTA, usage.brand.pk
+    return mails.write(
+        user=owner.user, kind=kind, origin=settings.PORTAL_URL, text=lambda: text_of(usage), brand_id=brand_id
+    )
+
+
+def text_of(usage: Usage) -> str:
+    return _("%(brand)s uses %(percent)d %% of a quota. %(quota)s: %(used)s of %(limit)s.") % {
         "brand": usage.brand,
         "percent": usage.percent or 0,
         "quota": usage.name,
         "used": usage.used_text,
         "limit": usage.limit_text,
     }
-    return mails.write(user=owner.user, kind=StaffMail.Kind.QUOTA, origin=settings.PORTAL_URL, text=message[:300])

@@ -3,7 +3,7 @@
 Counted by write_accruals.sql alone; here they are locked, and owners hear when one is used up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from django.conf import settings
@@ -17,6 +17,7 @@ from brands.staff_login import mails, quota_mails
 from brands.staff_login.models import StaffMail
 from campaigns.models.campaigns import Campaign, CampaignBudget
 from campaigns.models.earning_rules import EarningRule, EarningRuleBudget
+from core.numbers import grouped
 
 AT_ONCE = 200
 
@@ -60,13 +61,17 @@ def _notify_of(campaign_id: int, at: datetime) -> int:
         if not CampaignBudget.objects.filter(campaign=campaign_id, notified_at__isnull=True).update(notified_at=at):
             return 0
         campaign = Campaign.objects.select_related("brand", "spent").get(pk=campaign_id)
-        message = _("%(brand)s: the campaign “%(campaign)s” has paid %(points)s points, and its budget is used up.") % {
-            "brand": campaign.brand,
-            "campaign": campaign,
-            "points": f"{campaign.spent.points:,}",
-        }
-        _mail(campaign.brand, message, reverse("admin:campaigns_campaign_change", args=[campaign_id]))
+        path = reverse("admin:campaigns_campaign_change", args=[campaign_id])
+        _mail(campaign.brand, lambda: _text_of_campaign(campaign), path)
     return 1
+
+
+def _text_of_campaign(campaign: Campaign) -> str:
+    return _("%(brand)s: the campaign “%(campaign)s” has paid %(points)s points, and its budget is used up.") % {
+        "brand": campaign.brand,
+        "campaign": campaign,
+        "points": grouped(campaign.spent.points.normalize()),
+    }
 
 
 def _notify(rule_id: int, at: datetime) -> int:
@@ -75,18 +80,21 @@ def _notify(rule_id: int, at: datetime) -> int:
         if not EarningRuleBudget.objects.filter(rule=rule_id, notified_at__isnull=True).update(notified_at=at):
             return 0
         rule = EarningRule.objects.select_related("brand", "budget").get(pk=rule_id)
-        message = _("%(brand)s: the rule “%(rule)s” has given %(points)s points, %(events)s times.") % {
-            "brand": rule.brand,
-            "rule": rule,
-            "points": f"{rule.budget.points:,}",
-            "events": f"{rule.budget.events:,}",
-        }
         path = reverse("admin:campaigns_earningrule_change", args=[rule.pk])
-        _mail(rule.brand, message, path)
+        _mail(rule.brand, lambda: _text_of_rule(rule), path)
     return 1
 
 
-def _mail(brand: Brand, message: str, path: str) -> None:
+def _text_of_rule(rule: EarningRule) -> str:
+    return _("%(brand)s: the rule “%(rule)s” has given %(points)s points, %(events)s times.") % {
+        "brand": rule.brand,
+        "rule": rule,
+        "points": grouped(rule.budget.points.normalize()),
+        "events": grouped(rule.budget.events),
+    }
+
+
+def _mail(brand: Brand, text: Callable[[], str], path: str) -> None:
     for owner in quota_mails.owners_of(brand):
-        kind = StaffMail.Kind.BUDGET
-        mails.write(user=owner.user, kind=kind, origin=settings.PORTAL_URL, text=message[:300], path=path)
+        kind, origin = StaffMail.Kind.BUDGET, settings.PORTAL_URL
+        mails.write(user=owner.user, kind=kind, origin=origin, text=text, path=path, brand_id=brand.pk)

@@ -18,6 +18,7 @@ from brands.audit_log import Changes
 from brands.identity.roles import DELETE, STOP, VIEW, brand_scope
 from brands.models.people import User
 from brands.models.saved_lists import SavedList
+from core import languages
 from jobs.models import ReportRecipient, ReportSchedule
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
@@ -104,7 +105,7 @@ class ReportScheduleAdmin(TenantAdmin):
         (None, {"fields": ("brand", "saved_list", *fields_of_form, "is_paused")}),
         (
             gettext_lazy("History"),
-            {"fields": ("owner", ("next_at", "last_run_at"), "last_job", ("failures", "last_error"))},
+            {"fields": ("owner", ("next_at", "last_run_at"), "last_job", ("failures", "last_problem"))},
         ),
     )
     add_fieldsets = ((None, {"fields": fields_of_form}),)
@@ -115,7 +116,7 @@ class ReportScheduleAdmin(TenantAdmin):
         "last_run_at",
         "last_job",
         "failures",
-        "last_error",
+        "last_problem",
         "recipient_emails",
     )
 
@@ -239,6 +240,10 @@ class ReportScheduleAdmin(TenantAdmin):
         if schedule.job is None:
             return "—"
         return format_html(LINK, reverse("admin:jobs_job_change", args=[schedule.job_id]), schedule.job)
+
+    @display(description=gettext_lazy("last error"))
+    def last_problem(self, schedule: ReportSchedule) -> str:
+        return languages.again(schedule.last_error) or "—"
 
 
 def emails(users: Any) -> str:

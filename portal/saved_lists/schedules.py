@@ -14,10 +14,12 @@ from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
+from brands.identity import staff
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from brands.staff_login import mails, quota_mails
 from brands.staff_login.models import StaffMail
+from core import languages
 from core.db import row_guard
 from core.db.outages import is_outage
 from core.errors import DomainError, Invalid
@@ -91,8 +93,10 @@ def _follow_time_zones(at: datetime) -> None:
 def _start(schedule: ReportSchedule, at: datetime) -> None:
     plan(schedule, after=at)
     schedule.last_run_at, schedule.job = at, None
+    language = staff.language_of(schedule.owner, brand_id=schedule.brand_id)
+    guard = row_guard.within([schedule.brand_id], user_id=schedule.owner_id)
     try:
-        with transaction.atomic(), row_guard.within([schedule.brand_id], user_id=schedule.owner_id):
+        with languages.spoken(language), transaction.atomic(), guard:
             schedule.job, schedule.is_running = start_job(schedule), True
     except DomainError as error:
         _fail(schedule, error.message, at)
@@ -100,7 +104,7 @@ def _start(schedule: ReportSchedule, at: datetime) -> None:
         if is_outage(error):
             raise
         logger.exception("scheduled report %s could not be started", schedule.pk)
-        _fail(schedule, _("The export could not be started."), at)
+        _fail(schedule, gettext_noop("The export could not be started."), at)
     schedule.save()
 
 
@@ -120,6 +124,8 @@ def start_job(schedule: ReportSchedule) -> Job:
         called = queries.filter_names(owner, page, names)
         raise Invalid(_("These filters no longer work: %(filters)s.") % {"filters": called})
     query = queries.address_query(saved.query)
+    with languages.in_english():
+        title = gettext_noop("%(list)s: %(name)s") % {"list": page.export_name(query), "name": saved.name}
     return start_export(
         page,
         query=query,
@@ -127,7 +133,7 @@ def start_job(schedule: ReportSchedule) -> Job:
         file_format=schedule.file_format,
         time_zone=schedule.brand.time_zone,
         by=owner,
-        title=gettext_noop("%(list)s: %(name)s") % {"list": page.export_name(query), "name": saved.name},
+        title=title,
     )
 
 
@@ -135,9 +141,9 @@ def _report(schedule: ReportSchedule, at: datetime) -> None:
     schedule.is_running = False
     job = schedule.job
     if job is None or job.status == Job.Status.CANCELLED:
-        _fail(schedule, _("The export was cancelled."), at)
+        _fail(schedule, gettext_noop("The export was cancelled."), at)
     elif job.status == Job.Status.FAILED:
-        _fail(schedule, _("The export failed; its job says why."), at)
+        _fail(schedule, gettext_noop("The export failed; its job says why."), at)
     else:
         schedule.failures, schedule.last_error = 0, ""
         _mail_recipients(schedule, job)
@@ -145,12 +151,11 @@ def _report(schedule: ReportSchedule, at: datetime) -> None:
 
 
 def _mail_recipients(schedule: ReportSchedule, job: Job) -> None:
-    text = gettext_noop("The report “%(list)s” of %(brand)s is ready.") % names_of(schedule)
     path = reverse("admin:jobs_job_change", args=[job.pk])
     label = schedule.saved_list.model_label if schedule.saved_list else ""
     for recipient in ReportRecipient.objects.filter(schedule=schedule).select_related("user"):
         if may_receive(recipient.user, schedule.brand, label):
-            _mail(recipient.user, StaffMail.Kind.REPORT, text, path)
+            _mail(schedule, recipient.user, StaffMail.Kind.REPORT, ready_text, path)
 
 
 def may_receive(user: User, brand: Brand, label: str) -> bool:
@@ -160,19 +165,31 @@ def may_receive(user: User, brand: Brand, label: str) -> bool:
 
 
 def _fail(schedule: ReportSchedule, reason: str, at: datetime) -> None:
-    """Write down why there is no report, and tell the owner; the third time in a row pauses the schedule."""
+    """Write down why there is no report, and tell the owner; the third time in a row pauses the schedule.
+
+    `reason`: in the owner's language, or marked with gettext_noop.
+    """
     schedule.failures += 1
     schedule.last_error = reason[:500]
-    text = gettext_noop("The report “%(list)s” of %(brand)s was not sent.") % names_of(schedule)
     if schedule.failures >= MAX_FAILURES:
         schedule.is_paused = True
-        text += " " + _("It failed %(number)d times in a row and is now paused.") % {"number": schedule.failures}
         change = AuditedChange(schedule, schedule.brand_id, {"is_paused": (False, True)})
         audit_log.record(audit_context=AuditContext(None, at), action=audit_log.CHANGED, rows=[change])
-    text += f" {reason}"
     path = reverse("admin:jobs_reportschedule_change", args=[schedule.pk])
     for user in failure_recipients(schedule):
-        _mail(user, StaffMail.Kind.REPORT_FAILED, text, path)
+        _mail(schedule, user, StaffMail.Kind.REPORT_FAILED, failure_text, path)
+
+
+def ready_text(schedule: ReportSchedule) -> str:
+    return _("The report “%(list)s” of %(brand)s is ready.") % names_of(schedule)
+
+
+def failure_text(schedule: ReportSchedule) -> str:
+    parts = [_("The report “%(list)s” of %(brand)s was not sent.") % names_of(schedule)]
+    if schedule.is_paused:
+        message = _("It failed %(number)d times in a row and is now paused.")
+        parts.append(message % {"number": schedule.failures})
+    return " ".join([*parts, languages.again(schedule.last_error)])
 
 
 def failure_recipients(schedule: ReportSchedule) -> list[User]:
@@ -189,5 +206,14 @@ def names_of(schedule: ReportSchedule) -> dict[str, Any]:
     return {"list": saved.name if saved else _("Deleted list"), "brand": schedule.brand.name[:60]}
 
 
-def _mail(user: User, kind: StaffMail.Kind, text: str, path: str) -> None:
-    mails.write(user=user, kind=kind, origin=settings.PORTAL_URL, text=text[:300], path=path)
+def _mail(
+    schedule: ReportSchedule, user: User, kind: StaffMail.Kind, text_of: Callable[[ReportSchedule], str], path: str
+) -> None:
+    mails.write(
+        user=user,
+        kind=kind,
+        origin=settings.PORTAL_URL,
+        text=lambda: text_of(schedule),
+        path=path,
+        brand_id=schedule.brand_id,
+    )

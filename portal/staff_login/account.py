@@ -119,7 +119,7 @@ def remove_factor(request: HttpRequest) -> HttpResponse:
             message = _("You must have a second factor. Add another one before you remove this one.")
             return back(request, message, messages.ERROR)
         factors.remove(factor=factor)
-        setup.notify(request, user, gettext_noop("Second factor removed: %(factor)s") % {"factor": factor})
+        setup.notify(request, user, gettext_noop("Second factor removed: %(factor)s"), factor=factor)
     return back(request, _("The second factor was removed."))
 
 

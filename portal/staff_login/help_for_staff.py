@@ -2,7 +2,7 @@
 
 from django.db import transaction
 from django.http import HttpRequest
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext as _
 
 from brands import audit_log
 from brands.audit_log import AuditedChange
@@ -34,15 +34,18 @@ def send_link(request: HttpRequest, staff_role: StaffRole, *, kind: StaffMail.Ki
     """
     rate_limits.hit("staff_mail", "help", staff_role.user_id)
     helper = audit_context(request, reason)
-    message = gettext_noop("%(who)s of %(brand)s requested this link for you.") % {
-        "who": helper.user,
-        "brand": staff_role.brand,
-    }
+    names = {"who": helper.user, "brand": staff_role.brand}
     with (
         row_guard.disabled("mails to staff are no brand's, and every brand's hostnames are refused"),
         transaction.atomic(),
     ):
-        mails.write(user=staff_role.user, kind=kind, origin=mails.origin_of(request), text=message)
+        mails.write(
+            user=staff_role.user,
+            kind=kind,
+            origin=mails.origin_of(request),
+            text=lambda: _("%(who)s of %(brand)s requested this link for you.") % names,
+            brand_id=staff_role.brand_id,
+        )
         audit_log.record(
             audit_context=helper, action=ACTIONS[kind], rows=[AuditedChange(staff_role.user, staff_role.brand_id)]
         )

@@ -15,7 +15,7 @@ from brands.audit_log import AuditContext, AuditedChange
 from brands.models.people import User
 from brands.staff_login import factors, mails, passkeys, steps
 from brands.staff_login.models import Factor, StaffMail
-from core import encryption
+from core import encryption, languages
 from core.errors import Invalid
 from portal.base.audit_mixin import audit_context
 from portal.staff_login.forms import CodeForm, NewPasskeyForm
@@ -75,14 +75,24 @@ class FactorSetup:
 
 
 def notify_added(request: HttpRequest, user: User, factor: Factor) -> None:
-    notify(request, user, gettext_noop("Second factor added: %(factor)s") % {"factor": factor})
+    notify(request, user, gettext_noop("Second factor added: %(factor)s"), factor=factor)
 
 
-def notify(request: HttpRequest, user: User, text: str) -> None:
-    """Into the audit log of each brand that the person works for, and to their mailbox."""
+def notify(request: HttpRequest, user: User, message: str, **values: Any) -> None:
+    """Into the audit log of each brand that the person works for, in English, and to their mailbox in their language.
+
+    `message` is marked with gettext_noop; `values` are what it names.
+    """
     brands: list[int | None] = list(user.staff_roles.values_list("brand_id", flat=True)) or [None]
     done = audit_context(request)
     with transaction.atomic():
         by = AuditContext(user, done.at, done.request_id)
-        audit_log.record(audit_context=by, action=text, rows=[AuditedChange(user, brand_id) for brand_id in brands])
-        mails.write(user=user, kind=StaffMail.Kind.NOTIFICATION, origin=mails.origin_or_none(request), text=text + ".")
+        with languages.in_english():
+            action = message % values
+        audit_log.record(audit_context=by, action=action, rows=[AuditedChange(user, brand_id) for brand_id in brands])
+        mails.write(
+            user=user,
+            kind=StaffMail.Kind.NOTIFICATION,
+            origin=mails.origin_or_none(request),
+            text=lambda: f"{_(message) % values}.",
+        )

@@ -385,7 +385,7 @@ def test_owners_hear_once_that_a_budget_is_used_up(brand, budget, told):
 
     assert [budgets.notify_used_up(at=timezone.now()) for _ in range(2)] == told
     mails = StaffMail.objects.filter(user=owner, kind="budget")
-    assert ["“Scan and win” has paid 20.00 points" in each.text for each in mails] == [True] * told[0]
+    assert ["“Scan and win” has paid 20 points" in each.text for each in mails] == [True] * told[0]
     Campaign.objects.update(budget=budget + 1)
     assert CampaignBudget.objects.get().notified_at is None
 

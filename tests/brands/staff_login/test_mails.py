@@ -161,7 +161,7 @@ def help_page(what, user, brand):
 def test_whoever_waits_to_log_in_waits_for_no_reports(colleague, monkeypatch):
     monkeypatch.setattr(mails, "AT_ONCE", 1)
     for kind in (StaffMail.Kind.REPORT, StaffMail.Kind.PASSWORD_LINK):
-        mails.write(user=colleague, kind=kind, origin="https://portal.example.com", text="Ready.")
+        mails.write(user=colleague, kind=kind, origin="https://portal.example.com", text=lambda: "Ready.")
 
     mails.send_due(at=timezone.now())
 

@@ -239,7 +239,7 @@ def test_owners_hear_once_that_a_budget_is_used_up(brand, customer):
 
     assert told == [1, 0]
     [mail] = StaffMail.objects.filter(user=owner, kind="budget")
-    assert "“Ten” has given 5.00 points, 1 times" in mail.text
+    assert "“Ten” has given 5 points, 1 times" in mail.text
     EarningRule.objects.filter(pk=made.pk).update(limits=[limit("rule", most=50)])
     assert EarningRuleBudget.objects.get(rule=made).used_up_at is None
     assert scan(brand, customer) == 11

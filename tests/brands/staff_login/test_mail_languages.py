@@ -1,0 +1,290 @@
+"""Mails to staff are in their receiver's language, each kind of them, as a mail server gets them."""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone, translation
+
+from brands.audit_log import AuditContext
+from brands.identity import staff as people
+from brands.models.people import StaffRole, User
+from brands.models.saved_lists import SavedList
+from brands.models.tenants import Brand
+from brands.staff_login import joining, mails, quota_mails
+from brands.staff_login.models import Invitation, StaffMail
+from brands.tenants.quotas import Resource, Usage
+from campaigns.earning import budgets
+from campaigns.models.campaigns import CampaignBudget
+from campaigns.models.earning_rules import EarningRuleBudget
+from jobs import runner
+from jobs.models import Job, ReportRecipient, ReportSchedule
+from loyalty.models.notifications import NotificationSettings
+from portal.saved_lists import schedules
+from tests.support import factories
+from tests.support.fake_providers import Mailbox, mailbox
+from tests.support.portal import browser, staff
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+NEW = "an0ther-pass-phrase"
+DIRECTIONS = {"de": "ltr", "ar": "rtl", "en": "ltr"}
+
+
+@pytest.fixture
+def box(settings: Any) -> Iterator[Mailbox]:
+    settings.PORTAL_URL = "https://portal.example.com"
+    with mailbox() as running:
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", running.port
+        yield running
+
+
+@pytest.fixture
+def owner(brand: Brand) -> User:
+    return staff(brand, email="olivia@example.com")
+
+
+def reads(user: User, language: str) -> User:
+    user.portal_language = language
+    user.save(update_fields=["portal_language"])
+    return user
+
+
+def of_brand(brand: Brand, language: str) -> None:
+    NotificationSettings.objects.update_or_create(brand=brand, defaults={"language": language})
+
+
+def sent(box: Mailbox) -> EmailMessage:
+    """The mail that is due, once a worker has sent it."""
+    mails.send_due(at=timezone.now())
+    return box.mails[-1]
+
+
+def part(message: EmailMessage, kind: str) -> str:
+    body = message.get_body((kind,))
+    assert body is not None
+    return str(body.get_content()).replace("\r\n", "\n")
+
+
+# --- One mail of each kind, of whatever causes it ---
+def forgot(_brand: Brand, user: User) -> None:
+    Client().post("/admin/password/forgot/", {"email": user.email})
+
+
+def factors_link(brand: Brand, user: User) -> None:
+    role = StaffRole.objects.get(user=user, brand=brand)
+    helper = reads(staff(brand, email="helen@example.com"), "en")
+    browser(helper).post(f"/admin/brands/staffrole/{role.pk}/reset-factors/", {"reason": "Lost phone"})
+
+
+def set_password(brand: Brand, user: User) -> None:
+    forgot(brand, user)
+    StaffMail.objects.update(sent_at=timezone.now())
+    link = mails.link_of(StaffMail.objects.get(), user).removeprefix("https://portal.example.com")
+    Client().post(link, {"password1": NEW, "password2": NEW})
+
+
+def joined(brand: Brand, user: User) -> None:
+    """Another brand invited them, and they accept."""
+    other = factories.brand(name="Southwind")
+    invitation = Invitation.objects.create(
+        brand=other,
+        email=user.email,
+        role="manager",
+        invited_by=staff(other, email="ingrid@example.com"),
+        expires_at=timezone.now() + mails.RETENTION,
+    )
+    assert brand != other
+    joining.accept(
+        invitation, user=user, origin="https://portal.example.com", audit_context=AuditContext(user, timezone.now())
+    )
+
+
+def invited(_brand: Brand, user: User) -> None:
+    other = factories.brand(name="Southwind")
+    inviter = reads(staff(other, email="ingrid@example.com"), "en")
+    values = {"brand": other.pk, "email": user.email, "role": "manager"}
+    browser(inviter).post("/admin/staff_login/invitation/add/", values)
+
+
+def near_quota(brand: Brand, user: User) -> None:
+    quota_mails.mail(StaffRole.objects.get(user=user, brand=brand), Usage(brand, Resource.CODES, 12_000, 9_700))
+
+
+def rule_used_up(brand: Brand, _user: User) -> None:
+    rule = factories.earning_rule(brand, "scan-auth", 2, "multiplier", name="Spring", without_end=True)
+    values = {"points": 25_800, "events": 1_204, "used_up_at": timezone.now()}
+    EarningRuleBudget.objects.update_or_create(rule=rule, defaults=values)
+    assert budgets.notify_used_up(at=timezone.now()) == 1
+
+
+def campaign_used_up(brand: Brand, _user: User) -> None:
+    campaign = factories.campaign(brand, budget=25_800)
+    factories.milestone(campaign, 1, reward_points=20)
+    CampaignBudget.objects.update_or_create(campaign=campaign, defaults={"points": 25_800})
+    assert budgets.notify_used_up(at=timezone.now()) == 1
+
+
+def schedule(brand: Brand, user: User, **fields: Any) -> ReportSchedule:
+    saved = SavedList.objects.create(
+        owner=user, brand=brand, name="Live", model_label="authcodes.authcode", query={"status": ["unscanned"]}
+    )
+    made = ReportSchedule.objects.create(
+        **{"owner": user, "brand": brand, "saved_list": saved, "frequency": "daily", "hour": 12, **fields},
+        next_at=NOON,
+        time_zone=brand.time_zone,
+    )
+    ReportRecipient.objects.create(schedule=made, user=user)
+    return made
+
+
+def reported(brand: Brand, user: User) -> None:
+    schedule(brand, user)
+    schedules.run_due(at=NOON)
+    runner.run(Job.objects.get().pk)
+    schedules.report_ended(at=NOON)
+
+
+def report_failed(brand: Brand, user: User) -> None:
+    made = schedule(brand, user, failures=2)
+    SavedList.objects.filter(pk=made.saved_list_id).update(query={"gone": ["1"]})
+    schedules.run_due(at=NOON)
+
+
+def report_cancelled(brand: Brand, user: User) -> None:
+    schedule(brand, user)
+    schedules.run_due(at=NOON)
+    Job.objects.update(status="cancelled")
+    schedules.report_ended(at=NOON)
+
+
+Cause = Callable[[Brand, User], None]
+# What causes a mail, its subject, and what is in its text.
+GERMAN: list[tuple[Cause, str, str]] = [
+    (forgot, "Setzen Sie ein neues Passwort für das Treueportal", "innerhalb von 30 Minuten"),
+    (factors_link, "Entfernen Sie Ihre zweiten Faktoren für das Treueportal", "helen@example.com von BRAND hat diesen"),
+    (set_password, "Ihre Anmeldung am Treueportal wurde geändert", "gesendeten Link gesetzt."),
+    (joined, "Ihre Anmeldung am Treueportal wurde geändert", "Sie arbeiten jetzt für Southwind."),
+    (invited, "Einladung, für Southwind zu arbeiten", "ingrid@example.com lädt Sie ein"),
+    (
+        near_quota,
+        "Ein Kontingent Ihrer Marke geht zur Neige",
+        "80 % eines Kontingents. Codes: 9.700 von 12.000.",
+    ),
+    (rule_used_up, "Das Budget einer Punkteregel ist aufgebraucht", "hat 25.800 Punkte vergeben, 1.204-mal."),
+    (campaign_used_up, "Das Budget einer Punkteregel ist aufgebraucht", "hat 25.800 Punkte gezahlt"),
+    (reported, "Ein regelmäßiger Bericht ist fertig", "Der Bericht „Live“ von BRAND ist fertig."),
+    (report_failed, "Ein regelmäßiger Bericht ist fehlgeschlagen", "Er ist 3-mal in Folge fehlgeschlagen"),
+    (report_cancelled, "Ein regelmäßiger Bericht ist fehlgeschlagen", "Der Export wurde abgebrochen."),
+]
+ARABIC: list[tuple[Cause, str, str]] = [
+    (forgot, "تعيين كلمة مرور جديدة لبوابة الولاء", "افتحه خلال 30 دقيقة"),
+    (factors_link, "إزالة عوامل التحقق الثانية لبوابة الولاء", "طلب helen@example.com من BRAND هذا الرابط لك."),
+    (set_password, "تغيّرت طريقة تسجيل دخولك إلى بوابة الولاء", "عُيّنت كلمة المرور برابط أُرسل إلى هذا العنوان."),
+    (joined, "تغيّرت طريقة تسجيل دخولك إلى بوابة الولاء", "Southwind."),
+    (invited, "دعوة للعمل لدى Southwind", "يدعوك ingrid@example.com للعمل لدى Southwind"),
+    (near_quota, "إحدى حصص علامتك التجارية على وشك النفاد", "9,700 من 12,000."),
+    (rule_used_up, "استُنفدت ميزانية قاعدة كسب", "منحت القاعدة «Spring» 25,800 نقطة، 1,204 مرة."),
+    (campaign_used_up, "استُنفدت ميزانية قاعدة كسب", "25,800 نقطة، واستُنفدت ميزانيتها."),
+    (reported, "تقرير مجدول جاهز", "التقرير «Live» للعلامة التجارية BRAND جاهز."),
+    (report_failed, "فشل تقرير مجدول", "فشل 3 مرات متتالية، وهو الآن متوقف مؤقتًا."),
+    (report_cancelled, "فشل تقرير مجدول", "أُلغي التصدير."),
+]
+CASES = [("de", *case) for case in GERMAN] + [("ar", *case) for case in ARABIC]
+
+
+@pytest.mark.parametrize(
+    ("language", "cause", "subject", "body"), CASES, ids=[f"{case[0]}-{case[1].__name__}" for case in CASES]
+)
+def test_a_mail_is_in_its_receivers_language(
+    brand: Brand, owner: User, box: Mailbox, language: str, cause: Cause, subject: str, body: str
+) -> None:
+    reads(owner, language)
+    of_brand(brand, "en")
+
+    cause(brand, owner)
+    message = sent(box)
+
+    plain, page = part(message, "plain"), part(message, "html")
+    assert (message["To"], message["Subject"].strip(), message["Content-Language"]) == (owner.email, subject, language)
+    assert body.replace("BRAND", str(brand)) in plain
+    assert plain.startswith({"de": "Guten Tag,", "ar": "مرحبًا،"}[language])
+    assert f'<html lang="{language}" dir="{DIRECTIONS[language]}">' in page
+    assert subject in page
+    for line in filter(None, plain.splitlines()):
+        assert line in page.replace("&quot;", '"').replace("&#x27;", "'").replace("&amp;", "&")
+    for link in re.findall(r"https://portal\.example\.com/\S+", plain):
+        assert f'<a href="{link}" dir="ltr"' in page
+    assert translation.get_language() == "en"
+
+
+# --- Which language that is ---
+@pytest.mark.parametrize(
+    ("own", "of_the_brand", "language"), [("ar", "de", "ar"), ("en", "de", "en"), ("", "de", "de"), ("", "", "en")]
+)
+def test_own_choice_then_brand_then_installation(
+    brand: Brand, owner: User, box: Mailbox, own: str, of_the_brand: str, language: str
+) -> None:
+    reads(owner, own)
+    if of_the_brand:
+        of_brand(brand, of_the_brand)
+
+    near_quota(brand, owner)
+
+    assert sent(box)["Content-Language"] == language
+    assert people.language_of(owner) == people.language_of(owner, brand_id=brand.pk) == language
+    assert people.language_of(None, brand_id=brand.pk) == (of_the_brand or "en")
+    assert people.language_of(None) == "en"
+
+
+def test_two_owners_read_the_same_news_each_in_their_language(brand: Brand, owner: User, box: Mailbox) -> None:
+    reads(owner, "de")
+    reads(staff(brand, email="omar@example.com"), "ar")
+
+    rule_used_up(brand, owner)
+    sent(box)
+
+    assert {mail["To"]: mail["Content-Language"] for mail in box.mails} == {
+        "olivia@example.com": "de",
+        "omar@example.com": "ar",
+    }
+
+
+def test_an_invitation_to_somebody_new_is_in_the_brands_language(brand: Brand, owner: User, box: Mailbox) -> None:
+    of_brand(brand, "de")
+    reads(owner, "ar")
+
+    browser(owner).post(
+        "/admin/staff_login/invitation/add/", {"brand": brand.pk, "email": "nora@example.com", "role": "printer"}
+    )
+
+    assert sent(box)["Subject"].strip() == f"Einladung, für {brand} zu arbeiten"
+
+
+def test_a_mail_keeps_the_language_in_which_its_text_was_written(brand: Brand, owner: User, box: Mailbox) -> None:
+    """It is never half in one and half in another, whatever the person chooses while it waits."""
+    reads(owner, "de")
+    near_quota(brand, owner)
+    reads(owner, "ar")
+
+    message = sent(box)
+
+    assert message["Content-Language"] == "de"
+    assert "nutzt 80 %" in part(message, "plain")
+    assert message["Subject"].strip() == "Ein Kontingent Ihrer Marke geht zur Neige"
+
+
+def test_names_make_no_markup_and_no_links(brand: Brand, owner: User, box: Mailbox) -> None:
+    brand.name = "<b>https://evil.example/</b>"
+    brand.save()
+
+    near_quota(brand, owner)
+    page = part(sent(box), "html")
+
+    assert "&lt;b&gt;https://evil.example/&lt;/b&gt;" in page
+    assert 'href="https://evil' not in page

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core import personal_data
+from core import languages, personal_data
 from core.db import row_guard
 from core.errors import Invalid, NotFound, RateLimited, raises
 from jobs import files, queue, runner
@@ -81,8 +81,9 @@ def run(run: runner.Run) -> None:
     if customer_id is None:
         raise Invalid(_("The customer no longer exists."))
     with row_guard.within([brand.pk], user_id=customer_id), files.workspace() as file:
-        parts = personal_data.parts(user_id=customer_id, brand_id=brand.pk)
-        write(file, parts, progress=lambda number: run.progress(number, 0))
+        with languages.in_english():
+            parts = personal_data.parts(user_id=customer_id, brand_id=brand.pk)
+            write(file, parts, progress=lambda number: run.progress(number, 0))
         file.seek(0)
         day = timezone.now().astimezone(brand.zone).date()
         run.save_file(file, name=f"customer-data-{brand.slug}-{day}.json")

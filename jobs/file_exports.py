@@ -11,11 +11,12 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
+from core import languages
 from core.db import replica
 from core.errors import Invalid
+from core.numbers import grouped
 from core.spreadsheets.report import Report, ReportFormat, write_csv, write_xlsx
 from jobs import files, runner
 
@@ -41,7 +42,7 @@ def export(*, run: runner.Run, report: Report, rows: QuerySet[Any], write_pdf: W
         message = _(
             "This list has %(rows)s rows, and a PDF holds at most %(most)s. Choose CSV or Excel, or filter the list."
         )
-        raise Invalid(message % {"rows": f"{total:,}", "most": f"{MAX_PDF_ROWS:,}"})
+        raise Invalid(message % {"rows": grouped(total), "most": grouped(MAX_PDF_ROWS)})
     with files.workspace() as file:
         done = write(
             file,
@@ -56,7 +57,7 @@ def export(*, run: runner.Run, report: Report, rows: QuerySet[Any], write_pdf: W
         day = timezone.now().astimezone(run.job.brand.zone).date()
         file.seek(0)
         run.save_file(file, name=f"{report.name}-{run.job.brand.slug}-{day}.{format_name}")
-    run.log(gettext_noop("%(number)s rows written.") % {"number": f"{done:,}"})
+    run.log(_("%(number)s rows written.") % {"number": grouped(done)})
     return done
 
 
@@ -78,15 +79,16 @@ def write(
     into = {ReportFormat.CSV: write_csv, ReportFormat.XLSX: write_xlsx, ReportFormat.PDF: write_pdf}[file_format]
     if into is None:
         raise Invalid(_("These rows are exported as CSV or Excel only."))
-    try:
-        statement, parameters = report.statement(rows, csv=is_csv)
-    except EmptyResultSet:
-        return into(file, report, iter(()))
-    options = "FORMAT csv, FORCE_QUOTE *" if is_csv else "FORMAT text"
-    copied = f"COPY ({statement}) TO STDOUT WITH ({options})"
-    with separate_connection(brand, rows.db) as own, own.cursor().copy(copied, parameters) as copy:
-        lines = iter(copy) if is_csv else copy.rows()
-        return into(file, report, _telling(lines, progress))
+    with languages.in_english():
+        try:
+            statement, parameters = report.statement(rows, csv=is_csv)
+        except EmptyResultSet:
+            return into(file, report, iter(()))
+        options = "FORMAT csv, FORCE_QUOTE *" if is_csv else "FORMAT text"
+        copied = f"COPY ({statement}) TO STDOUT WITH ({options})"
+        with separate_connection(brand, rows.db) as own, own.cursor().copy(copied, parameters) as copy:
+            lines = iter(copy) if is_csv else copy.rows()
+            return into(file, report, _telling(lines, progress))
 
 
 def _telling(rows: Iterator[Any], progress: Callable[[int], None]) -> Iterator[Any]:

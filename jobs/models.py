@@ -79,6 +79,15 @@ class Job(models.Model):
     done = models.PositiveBigIntegerField(default=0)
     total = models.PositiveBigIntegerField(default=0)
     log = models.TextField(blank=True, help_text=_("Messages of the job, one per line."))
+    language = models.CharField(
+        _("language"),
+        max_length=7,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text=_("Of the person who started it, and so of its messages. English if empty."),
+    )
     attempts = models.PositiveIntegerField(default=0)
     interruptions = models.PositiveIntegerField(
         _("interruptions"),

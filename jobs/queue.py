@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import F, Q, Value
 from django.db.models.functions import Concat, Now
 from django.utils import timezone
+from django.utils.translation import get_language, gettext_noop
 
 from brands.models.people import User
 from brands.models.quotas import BrandQuota
@@ -25,6 +26,7 @@ logger = logging.getLogger(__name__)
 SILENCE = timedelta(seconds=8)
 ATTEMPTS = 5
 QUOTA = BrandQuota.Resource.JOBS
+ABANDONED = gettext_noop("Given up: its worker ended several times without a word.")
 
 
 def start(
@@ -58,13 +60,18 @@ def store(
     total: int = 0,
     customer: User | None = None,
 ) -> Job:
-    """`start` for a caller whose transaction has asked the brand's quota of jobs, `QUOTA`, itself."""
+    """`start` for a caller whose transaction has asked the brand's quota of jobs, `QUOTA`, itself.
+
+    What the job says later is in the language that is spoken now; where nobody on staff starts it, in English.
+    """
+    language = get_language() if by else None
     with languages.in_english():
         title = str(title)
     job = Job.objects.create(
         brand=brand,
         kind=kind,
         title=title[:200],
+        language=language or settings.LANGUAGE_CODE,
         parameters=parameters,
         created_by=by,
         total=total,
@@ -105,7 +112,7 @@ def resume() -> list[int]:
         Job.objects.abandoned(silent=Now() - SILENCE).filter(attempts__gte=F("interruptions") + ATTEMPTS),
         status=Job.Status.FAILED,
         at=now,
-        log=Concat(F("log"), Value(f"Given up: its worker ended {ATTEMPTS} times without a word.\n")),
+        log=Concat(F("log"), Value(f"{ABANDONED}\n")),
     )
     just_called = Q(status=Job.Status.QUEUED, created_at__gte=now - timedelta(seconds=5))
     called = list(in_turn().exclude(just_called).values_list("pk", flat=True))

@@ -7,14 +7,17 @@ from datetime import timedelta
 from io import SEEK_END
 from typing import IO, Any
 
+from django.conf import settings
 from django.core.files import File
 from django.db import transaction
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Concat, Now
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
+from core import languages
 from core.db import row_guard
 from core.db.outages import is_outage, through_outages
 from core.errors import DomainError
@@ -28,7 +31,8 @@ logger = logging.getLogger(__name__)
 FILE_LASTS = timedelta(days=7)
 BEAT = timedelta(seconds=2)  # between two signs of a worker whose handler says nothing
 MAX_INTERRUPTIONS = 20  # more are the job's own doing: a statement that ends the server's process
-
+CANCELLED = gettext_noop("Cancelled.")
+ABANDONED = gettext_noop("Given up: the database went away several times during it.")
 
 # A handler says a word between its steps. One that is silent for so long will not return, whatever its process does.
 MAX_STEP = timedelta(hours=1)
@@ -83,6 +87,8 @@ class Run:
             raise JobSupersededError
 
     def log(self, line: str) -> None:
+        """Add a line. One of our texts, whole, is marked with gettext_noop, and pages translate it; one with values
+        in it is in the language of whoever started the job."""
         self._heard_at = CLOCK()
         self._own_row().update(log=_logged(self.job, line), alive_at=Now())
 
@@ -138,14 +144,15 @@ def run(job_id: int) -> None:
 
 
 def _attempt(job: Job) -> None:
-    run = Run(job)
+    run, language = Run(job), job.language or settings.LANGUAGE_CODE
+    guard = row_guard.within([job.brand_id], user_id=job.created_by_id)
     try:
-        with heartbeat.beating(run.beat, every=BEAT), row_guard.within([job.brand_id], user_id=job.created_by_id):
+        with heartbeat.beating(run.beat, every=BEAT), guard, languages.spoken(language):
             kinds.declared()[job.kind].run(run)
     except JobSupersededError:
         logger.warning("job %s: another worker took it over", job.pk)
     except JobCancelledError:
-        _finish(job, Job.Status.CANCELLED, "Cancelled.")
+        _finish(job, Job.Status.CANCELLED, CANCELLED)
     except DomainError as domain_error:
         _finish(job, Job.Status.FAILED, domain_error.message)
     except Exception as error:
@@ -163,7 +170,7 @@ def _queue_again(job: Job) -> None:
     """Its worker lives and lost the database only, which counts as no attempt that ended its worker."""
     rows = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
     if job.interruptions >= MAX_INTERRUPTIONS:
-        log = Concat(F("log"), Value(f"Given up: the database went away {MAX_INTERRUPTIONS} times during it.\n"))
+        log = Concat(F("log"), Value(f"{ABANDONED}\n"))
         endings.end(rows, status=Job.Status.FAILED, at=timezone.now(), log=log)
         return
     rows.update(status=Job.Status.QUEUED, interruptions=F("interruptions") + 1, alive_at=Now())

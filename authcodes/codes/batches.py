@@ -237,7 +237,7 @@ def run_generation(run: runner.Run) -> None:
         (run.progress if done < quantity else run.note_progress)(done, quantity)
 
     made = generate(batch_id=run.parameters["batch_id"], at=timezone.now(), progress=report)
-    run.log(gettext_noop("%(number)d codes generated.") % {"number": made})
+    run.log(_("%(number)d codes generated.") % {"number": made})
 
 
 GENERATION = JobKind(

@@ -37,6 +37,7 @@ from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of
 from core import languages
 from core.errors import Invalid, NotFound
+from core.numbers import grouped
 from jobs import files, queue, runner
 from jobs.kinds import NO_FILE, JobKind
 from jobs.models import Job
@@ -174,7 +175,7 @@ def print_codes(*, run: runner.Run, printed: PrintRun, selection: Selection) -> 
     ours = PrintRun.objects.filter(pk=printed.pk, job__attempts=run.attempt, job__status=Job.Status.RUNNING)
     ours.update(first_code=selection.first, last_code=selection.last, **result)
     run.log(outcome_message(result))
-    run.log(gettext_noop("The file's SHA-256 is %(sha256)s.") % result)
+    run.log(_("The file's SHA-256 is %(sha256)s.") % result)
 
 
 def digest(file: BinaryIO) -> str:
@@ -250,7 +251,9 @@ class VerificationProgress:
 
 
 def outcome_message(outcome: dict[str, Any]) -> str:
-    numbers = {name: f"{outcome[name]:,}" for name in ("codes", "pages", "read_back", "pages_read") if name in outcome}
+    numbers = {
+        name: grouped(outcome[name]) for name in ("codes", "pages", "read_back", "pages_read") if name in outcome
+    }
     made = _("%(codes)s labels on %(pages)s pages.") if "pages" in outcome else _("%(codes)s images.")
     lines = [made % numbers, _("%(read_back)s codes were read back and match.") % numbers]
     if "pages_read" in outcome:

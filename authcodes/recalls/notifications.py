@@ -19,6 +19,7 @@ from brands.identity import roles
 from brands.identity.roles import ADD
 from brands.models.people import User
 from core.errors import Invalid
+from core.numbers import grouped
 from jobs import queue, runner
 from jobs.kinds import JobKind
 from jobs.models import Job
@@ -90,8 +91,8 @@ def run(run: runner.Run) -> None:
             )
         done += len(chunk)
         (run.progress if done < len(customers) else run.note_progress)(done, len(customers))
-    summary = gettext_noop("%(notified)s customers notified; %(before)s had been notified before.")
-    run.log(summary % {"notified": f"{notified:,}", "before": f"{done - notified:,}"})
+    summary = _("%(notified)s customers notified; %(before)s had been notified before.")
+    run.log(summary % {"notified": grouped(notified), "before": grouped(done - notified)})
 
 
 def may_cancel(job: Job, by: User) -> bool:

@@ -13,9 +13,11 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
+from brands.identity import staff
 from brands.models.people import User
 from campaigns.broadcasts import texts
 from campaigns.earning import segment_references
+from core import languages
 from core.errors import DomainError, Invalid
 from jobs import queue
 from jobs.models import Job
@@ -103,13 +105,14 @@ def begin_planned(pk: int, *, at: datetime) -> bool:
         if row is None:
             return False
         row.next_at = None
-        try:
-            texts.check_ready(row)
-        except DomainError as error:
-            row.state, row.problem = State.FAILED, error.message
-        else:
-            row.state = State.SENDING
-            row.job = queue.store(by=row.sent_by, **job_of(row))  # it has a limit of its own
+        with languages.spoken(staff.language_of(row.sent_by, brand_id=row.brand_id)):
+            try:
+                texts.check_ready(row)
+            except DomainError as error:
+                row.state, row.problem = State.FAILED, error.message
+            else:
+                row.state = State.SENDING
+                row.job = queue.store(by=row.sent_by, **job_of(row))  # it has a limit of its own
         row.save()
         return row.state == State.SENDING
 

@@ -22,6 +22,7 @@ from campaigns.broadcasts.lifecycle import KIND, State, on_job_end
 from campaigns.segments import evaluate, member_conditions
 from core.db.statements import query
 from core.errors import Invalid
+from core.numbers import grouped
 from events import publishing
 from jobs import runner
 from jobs.kinds import JobKind
@@ -138,7 +139,7 @@ def publish_portion(run: runner.Run) -> bool:
         return False
     if row.state == State.SENT:
         run.note_progress(row.members or 0, row.members or 0)
-        run.log(gettext_noop("Handed to the channels: %(number)s members.") % {"number": f"{row.published:,}"})
+        run.log(_("Handed to the channels: %(number)s members.") % {"number": grouped(row.published)})
         return False
     run.progress(row.published, max(row.published + 1, row.members or 0))
     return True

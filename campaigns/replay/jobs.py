@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop, ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from brands.models.people import User
 from brands.models.tenants import Brand
@@ -19,6 +19,7 @@ from campaigns.replay.replay import replay
 from core import languages
 from core.db import replica, sql
 from core.errors import Invalid, QuotaReached, raises
+from core.numbers import grouped
 from jobs import queue, runner
 from jobs.file_exports import PATIENCE_SECONDS, PROGRESS_SECONDS, separate_connection
 from jobs.kinds import JobKind
@@ -99,7 +100,7 @@ def run_replay(run: runner.Run) -> None:
     with transaction.atomic():
         run.progress(result["actions"], result["actions"])
         Replay.objects.filter(pk=made.pk).update(result=result, finished_at=timezone.now())
-    run.log(gettext_noop("%(number)s actions decided again.") % {"number": f"{result['actions']:,}"})
+    run.log(_("%(number)s actions decided again.") % {"number": grouped(result["actions"])})
 
 
 def _now_and_then(run: runner.Run) -> Any:

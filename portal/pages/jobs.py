@@ -1,5 +1,6 @@
 """Page: long work, its progress as it goes, and the files that came of it, for those who may see what is in them."""
 
+import re
 from collections import defaultdict
 from datetime import timedelta
 from pathlib import PurePath
@@ -21,6 +22,7 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from brands.identity import roles
 from brands.identity.roles import ACT, STOP, VIEW
+from core import languages
 from core.numbers import grouped
 from jobs import kinds, queue
 from jobs.models import Job
@@ -45,6 +47,7 @@ TYPES = {
 BELL_TIME = timedelta(days=1)  # for which the bell shows jobs that have ended
 MAX_IN_BELL = 10
 MAX_WATCHED = 100  # jobs that one page asks about at once
+LOG_LINE = re.compile(r"((?:[0-9]{2}:){2}[0-9]{2} )?(.*)")  # with the time or without
 
 
 @admin.register(Job)
@@ -234,7 +237,7 @@ def job_context(job: Job) -> dict[str, Any]:
         "percent": job.percent,
         "words": text,
         "rate": rate_of(job),
-        "log": job.log,
+        "log": in_readers_language(job.log),
         "ended": not job.is_unfinished,
         "stopping": job.cancel_requested,
         "file": job.result_name if is_on_offer(job) else "",
@@ -245,10 +248,16 @@ def job_context(job: Job) -> dict[str, Any]:
     }
 
 
+def in_readers_language(log: str) -> str:
+    """A job's lines. One of our texts, whole, was stored in English; others are in the language of who started it."""
+    lines = (LOG_LINE.fullmatch(line) for line in log.splitlines())
+    return "".join(f"{line[1] or ''}{languages.again(line[2])}\n" for line in lines if line)
+
+
 def rate_of(job: Job) -> str:
     """Per second, over the time since a worker took it up."""
     until = job.finished_at or job.alive_at
     if not (job.started_at and until and job.done):
         return ""
     seconds = max((until - job.started_at).total_seconds(), 0.001)
-    return _("%(rate)s a second") % {"rate": f"{job.done / seconds:,.0f}"}
+    return _("%(rate)s a second") % {"rate": grouped(round(job.done / seconds))}

@@ -172,11 +172,11 @@ def stored_in(node: ast.AST) -> list[ast.AST]:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     named = [each.value for each in node.keywords if each.arg in STORED and not name.endswith(SHOWN)]
     titles = [each.value for each in node.keywords if each.arg == "title"] if "queue" in ast.unparse(node.func) else []
-    return [*named, *titles, *(node.args if name in STORES or ast.unparse(node.func) == "run.log" else [])]
+    return [*named, *titles, *(node.args if name in STORES else [])]
 
 
 def test_what_is_stored_is_not_translated() -> None:
-    """The audit log, the ledger, jobs and mails are read by others than whoever causes them."""
+    """The audit log, the ledger and the names of jobs are read by others than whoever causes them."""
     wrong = [
         f"{place}:{part.lineno}"  # type: ignore[attr-defined] # expressions have one
         for place, tree, names in modules()

@@ -33,7 +33,7 @@ from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
-from portal.pages.jobs import job_context
+from portal.pages.jobs import in_readers_language, job_context
 from portal.unfold import ChoicesFilter, display
 
 State = Broadcast.State
@@ -154,6 +154,7 @@ class BroadcastAdmin(TenantAdmin):
             addresses = {name: self.address(name, row) for name, offered in acts.items() if offered}
         context: dict[str, Any] = {
             "broadcast": row,
+            "problem": in_readers_language(row.problem),
             "badge": answers.state_badge(row),
             "addresses": addresses,
             "preview_address": f"{self.address('preview', row)}?{urlencode(answers.first_preview(row))}",

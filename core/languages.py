@@ -7,10 +7,10 @@ Pages of the portal begin in the language of a cookie or of the browser; portal.
 the person chose.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -21,6 +21,8 @@ from django.utils.cache import patch_vary_headers
 from django.utils.module_loading import import_string
 from django.utils.translation import get_supported_language_variant
 from django.utils.translation.trans_real import parse_accept_lang_header
+
+from core.numbers import grouped
 
 MAX_HEADER_LENGTH = 500
 # Whom the API answers in their own language; what is below the second speaks to a brand's programs and staff.
@@ -147,6 +149,28 @@ def filled(message: str, **values: Any) -> str:
 def again(text: str) -> str:
     """A message that was made before the language was decided on, so in English, in the language of the answer."""
     return translation.gettext(text) if text.strip() else text
+
+
+class _Number(int):
+    """%(name)d writes its digits alone, %(name)s separates the thousands as the language does."""
+
+    def __str__(self) -> str:
+        return grouped(int(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of ours that is stored, with values in it: the English `message`, marked with gettext_noop, and whole
+    numbers or names, as JSON takes them. As str it is in the language that is spoken."""
+
+    message: str
+    values: Mapping[str, int | str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        text = again(self.message)
+        if not self.values:
+            return text
+        return text % {name: _Number(value) if isinstance(value, int) else value for name, value in self.values.items()}
 
 
 def in_english() -> AbstractContextManager[None]:

@@ -37,6 +37,7 @@ from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
 from portal.lists.live import LiveAdmin
+from portal.pages.jobs import in_readers_language
 from portal.undo import offers
 from portal.unfold import ChoicesFilter, display
 
@@ -236,7 +237,7 @@ class ImportAdmin(LiveAdmin):
             request,
             pk,
             lambda upload: imports.commit(upload=upload, skip_bad=skip_bad, by=staff_user(request)),
-            _("The import is being committed."),
+            gettext_noop("The import is being committed."),
             undo="import",
         )
 
@@ -314,6 +315,7 @@ def preview_of(upload: Import, page: str) -> dict[str, Any]:
         "upload_good": upload.rows - upload.bad_rows,
         "upload_forgotten": not upload.file,
         "upload_job": jobs[0] if jobs else None,
+        "upload_log": in_readers_language(jobs[0].log) if jobs else "",
         "upload_runs": running,
         "undo_until": until if upload.status == Import.Status.COMMITTED and until and until > timezone.now() else None,
     }

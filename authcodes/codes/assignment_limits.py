@@ -1,5 +1,7 @@
 """Limits and messages that all ways of assigning codes share."""
 
+from django.utils.translation import gettext_noop
+
 MAX_POINTS = 2**31 - 1
 LOCATION_LENGTH = 120
-TAKEN = "Auth code range already assigned"
+TAKEN = gettext_noop("Auth code range already assigned")  # the specification's words

@@ -202,7 +202,7 @@ def _check_whole_batches(
         text = _("%(number)s of the codes are assigned to another product. No codes were changed.") % {
             "number": grouped(missing)
         }
-        message = f"{TAKEN}: {text}"
+        message = f"{_(TAKEN)}: {text}"
         raise BatchRejected(message)
     if order.kind == Kind.UNASSIGNED:
         scanned = count_assigned.first(**where)

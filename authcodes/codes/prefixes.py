@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.codes.numbering import Numbering
 from authcodes.errors import BatchRejected
@@ -116,10 +116,10 @@ def ask(*, brand: Brand, prefix: str, audit_context: AuditContext, numbering: Nu
             raise BatchRejected(str(CODES_TAKEN), details={"field": "starting_number"})
     except RateLimited:
         logger.warning("Too many prefixes were tried: user %s, brand %s", user and user.pk, brand.pk)
-        _note(brand, audit_context, _("Tried too many code prefixes"), prefix)
+        _note(brand, audit_context, gettext_noop("Tried too many code prefixes"), prefix)
         raise
     except BatchRejected:
-        _note(brand, audit_context, _("Requested codes that are already in use"), prefix)
+        _note(brand, audit_context, gettext_noop("Requested codes that are already in use"), prefix)
         raise
 
 
@@ -139,7 +139,7 @@ def _answer(question: str, *parameters: str | int) -> bool:
 
 def note_rejected(*, brand: Brand, audit_context: AuditContext, value: str) -> None:
     """Write down that somebody asked for codes that are in use."""
-    _note(brand, audit_context, _("Requested codes that are already in use"), value)
+    _note(brand, audit_context, gettext_noop("Requested codes that are already in use"), value)
 
 
 def _note(brand: Brand, audit_context: AuditContext, action: str, prefix: str) -> None:

@@ -1,6 +1,6 @@
 """The value of a scan: who may set points, scan limit, expiry and campaign of codes, and how many points at most."""
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from authcodes.errors import BatchRejected
 from authcodes.models.products import Product
@@ -8,7 +8,7 @@ from brands.identity import roles
 from brands.identity.roles import SCAN_VALUE
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core.numbers import grouped
+from core.languages import Text
 
 LABEL = "authcodes.batchrange"
 
@@ -26,15 +26,17 @@ def max_points(*, brand: Brand, by: User | None) -> int:
 def check_points(*, brand: Brand, points: int | None, by: User | None) -> None:
     """Raises BatchRejected for points that `by` may not set."""
     if points is not None and points > max_points(brand=brand, by=by):
-        raise BatchRejected(why_not(brand=brand, by=by), details={"field": "points_per_scan"})
+        raise BatchRejected(str(why_not(brand=brand, by=by)), details={"field": "points_per_scan"})
 
 
-def why_not(*, brand: Brand, by: User | None) -> str:
+def why_not(*, brand: Brand, by: User | None) -> Text:
     """What somebody reads who asked for more."""
     if max_points(brand=brand, by=by) < 0:
-        return _("Only managers and owners can set points.")
-    message = _("At most %(most)s points per scan. A batch or product can have more with a second person's approval.")
-    return message % {"most": grouped(brand.max_points_per_scan)}
+        return Text(gettext_noop("Only managers and owners can set points."))
+    message = gettext_noop(
+        "At most %(most)s points per scan. A batch or product can have more with a second person's approval."
+    )
+    return Text(message, {"most": brand.max_points_per_scan})
 
 
 def max_product_points(*, brand: Brand, by: User | None) -> int | None:
@@ -46,12 +48,12 @@ def check_product(*, product: Product, by: User | None) -> None:
     """Raises BatchRejected for a product whose codes only those make who may set points."""
     most = max_product_points(brand=product.brand, by=by)
     if most is not None and (product.redeem_point_value or 0) > most:
-        raise BatchRejected(why_not_product(product.brand), details={"field": "product"})
+        raise BatchRejected(str(why_not_product(product.brand)), details={"field": "product"})
 
 
-def why_not_product(brand: Brand) -> str:
+def why_not_product(brand: Brand) -> Text:
     """What somebody reads who may make no codes for a product."""
-    message = _(
+    message = gettext_noop(
         "Scans of this product earn more than %(most)s points. Only managers and owners can generate codes for it."
     )
-    return message % {"most": grouped(brand.max_points_per_scan)}
+    return Text(message, {"most": brand.max_points_per_scan})

@@ -1,13 +1,14 @@
 """What each row of an import means and what is wrong with it: cell by cell in Python, against our codes in SQL."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_noop
 
 from authcodes.codes import scan_value
 from authcodes.codes.assignment_limits import LOCATION_LENGTH, MAX_POINTS, TAKEN
@@ -15,6 +16,8 @@ from authcodes.models.imports import Import
 from brands.models.people import User
 from brands.scanned import MAX_CODE_LENGTH, MAX_INPUT_LENGTH, read
 from core.db.statements import Command, command
+from core.languages import Text
+from core.spreadsheets.csv_files import INVALID
 
 COLUMNS = {
     Import.Kind.LIST.value: ["auth_code", "inventory_location", "notes"],
@@ -24,34 +27,35 @@ COLUMNS = {
 ERROR_COLUMN = "error"  # of a file that we gave back; it may come again
 SKU_LENGTH = 64
 
-# The specification's own words, in every language: other systems look for them.
-FORMAT = "Invalid CSV format"
-NO_SKU = "Product SKU not found"
-# Ours, translated when a file is checked.
-PRODUCT_NOT_SOLD = gettext_lazy("This product is no longer sold")
-NO_CODE = gettext_lazy("Code not found")
-SHORTENED = gettext_lazy(
+# Stored as they stand here, with their values beside them, and translated for whoever looks. The specification's words:
+FORMAT = INVALID
+CELLS = gettext_noop("Invalid CSV format: this row has %(found)d cells instead of %(wanted)d.")
+NO_SKU = gettext_noop("Product SKU not found")
+# Ours:
+PRODUCT_NOT_SOLD = gettext_noop("This product is no longer sold")
+NO_CODE = gettext_noop("Code not found")
+SHORTENED = gettext_noop(
     "Code not found: a spreadsheet shortened this number. Format the column as text and enter the full code."
 )
-AMBIGUOUS = gettext_lazy(
+AMBIGUOUS = gettext_noop(
     "Code not found: leading zeros may be missing, and more than one code fits. "
     "Format the column as text and enter the full code."
 )
-ROUNDED_OFF = gettext_lazy(
+ROUNDED_OFF = gettext_noop(
     "Code not found: a spreadsheet may have rounded this number to 15 digits. "
     "Format the column as text and enter the full code."
 )
-# %s is a line of the file.
-CODE_TWICE = gettext_lazy("This code is already on line %s.")
-RANGE_OVERLAPS = gettext_lazy("This range overlaps with the one on line %s.")
-OTHER_LENGTH = gettext_lazy("Start and end must have the same length.")
-TWO_BATCHES = gettext_lazy("Start and end belong to different batches.")
-REVERSED = gettext_lazy("The range ends before it starts.")
-NO_RANGES = gettext_lazy("The codes of this batch were printed elsewhere and have no numbers. Use a list of codes.")
+NO_CELL = gettext_noop("The code is missing.")
+CODE_TWICE = gettext_noop("This code is already on line %(line)d.")
+RANGE_OVERLAPS = gettext_noop("This range overlaps with the one on line %(line)d.")
+OTHER_LENGTH = gettext_noop("Start and end must have the same length.")
+TWO_BATCHES = gettext_noop("Start and end belong to different batches.")
+REVERSED = gettext_noop("The range ends before it starts.")
+NO_RANGES = gettext_noop("The codes of this batch were printed elsewhere and have no numbers. Use a list of codes.")
 # Of codes printed elsewhere. Whether another brand has a code, might have it, or has its payload is told to nobody.
-NOT_USABLE = gettext_lazy("This code or its payload cannot be used.")
-OWN_CODE = gettext_lazy("The brand already has this code or payload.")
-PAYLOAD_TWICE = gettext_lazy("This payload is already on line %s, or says the code of that line.")
+NOT_USABLE = gettext_noop("This code or its payload cannot be used.")
+OWN_CODE = gettext_noop("The brand already has this code or payload.")
+PAYLOAD_TWICE = gettext_noop("This payload is already on line %(line)d, or says the code of that line.")
 PRINTED_CODE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -68,12 +72,13 @@ class ParsedRow:
     codes: int = 0
     printed: tuple[str, str, str] = ("", "", "")  # its payload, and the code and the host in it
     error: str = ""
+    values: dict[str, int] = field(default_factory=dict)  # that the error names
     column: str = ""
 
-    def complain(self, column: str, error: str) -> None:
-        """The first complaint stays."""
+    def complain(self, column: str, error: str, **values: int) -> None:
+        """The first complaint stays. `error` is marked with gettext_noop."""
         if not self.error:
-            self.column, self.error = column, error
+            self.column, self.error, self.values = column, error, values
 
 
 def wrong_header(kind: str, header: list[str]) -> str:
@@ -101,8 +106,7 @@ def parse_row(kind: str, values: list[str]) -> ParsedRow:
     """A row by the template's columns. Empty cells behind the last one do not count."""
     row, width = ParsedRow(), len(COLUMNS[kind])
     if len(values) < width or any(values[width:]):
-        many = _("this row has %(found)d cells instead of %(wanted)d.") % {"found": len(values), "wanted": width}
-        row.complain("", f"{FORMAT}: {many}")
+        row.complain("", CELLS, found=len(values), wanted=width)
     elif kind == Import.Kind.LIST:
         _understand_list(row, *values[:3])
     elif kind == Import.Kind.PRINTED:
@@ -123,21 +127,24 @@ def _understand_printed(row: ParsedRow, code: str, payload: str, location: str, 
     row.codes = 1
     row.code = code.strip()
     if not row.code:
-        row.complain("auth_code", _("The code is missing."))
+        row.complain("auth_code", NO_CELL)
     elif not PRINTED_CODE.fullmatch(row.code):
-        message = _("A code has at most %(most)d letters, digits, - or _. Put what is printed into the column payload.")
-        row.complain("auth_code", message % {"most": MAX_CODE_LENGTH})
+        message = gettext_noop(
+            "A code has at most %(most)d letters, digits, - or _. Put what is printed into the column payload."
+        )
+        row.complain("auth_code", message, most=MAX_CODE_LENGTH)
     row.code = row.code[:MAX_CODE_LENGTH]
     row.location = _location(row, "inventory_location", location)
     row.notes = notes.strip()
     text = payload.strip() or row.code
     if len(text) > MAX_INPUT_LENGTH or not text.isprintable():
-        message = _("A payload has at most %(most)d characters that can be printed.") % {"most": MAX_INPUT_LENGTH}
-        row.complain("payload", message)
+        message = gettext_noop("A payload has at most %(most)d characters that can be printed.")
+        row.complain("payload", message, most=MAX_INPUT_LENGTH)
         return
     reading = read(text)
     if reading and reading.tag:
-        row.complain("payload", _("A payload cannot look like a protected code: a code, a dot and a tag."))
+        message = gettext_noop("A payload cannot look like a protected code: a code, a dot and a tag.")
+        row.complain("payload", message)
     inside = reading.code if reading and reading.code != row.code else ""
     row.printed = (text, inside, _host(row, text))
 
@@ -151,7 +158,7 @@ def _host(row: ParsedRow, payload: str) -> str:
         host = (parts.hostname or "").rstrip(".").encode("idna").decode("ascii") if parts.hostname else ""
         return f"{host}:{parts.port}" if parts.port else host
     except (ValueError, UnicodeError):
-        row.complain("payload", _("This address cannot be read."))
+        row.complain("payload", gettext_noop("This address cannot be read."))
         return ""
 
 
@@ -167,23 +174,23 @@ def _understand_range(row: ParsedRow, sku: str, start: str, end: str, location: 
         if points.isascii() and points.isdigit() and len(points) < 11 and int(points) <= MAX_POINTS:
             row.points = int(points)
         else:
-            message = _("The points must be a whole number from 0 to %(most)s.") % {"most": f"{MAX_POINTS:,}"}
-            row.complain("points_per_scan", message)
+            message = gettext_noop("The points must be a whole number from 0 to %(most)s.")
+            row.complain("points_per_scan", message, most=MAX_POINTS)
 
 
 def _code(row: ParsedRow, column: str, cell: str) -> str:
     code = cell.strip()
     if not code:
-        row.complain(column, _("The code is missing."))
+        row.complain(column, NO_CELL)
     elif len(code) > MAX_CODE_LENGTH:
-        row.complain(column, str(NO_CODE))
+        row.complain(column, NO_CODE)
     return code[:MAX_CODE_LENGTH]
 
 
 def _location(row: ParsedRow, column: str, cell: str) -> str:
     location = cell.strip()
     if len(location) > LOCATION_LENGTH:
-        row.complain(column, _("A location has at most %(most)d characters.") % {"most": LOCATION_LENGTH})
+        row.complain(column, gettext_noop("A location has at most %(most)d characters."), most=LOCATION_LENGTH)
     return location[:LOCATION_LENGTH]
 
 
@@ -211,7 +218,7 @@ MARK_OWN_CODES = command("authcodes/imports/sql/mark_own_codes.sql")
 MARK_NOT_USABLE = command("authcodes/imports/sql/mark_not_usable.sql")
 CLEAR_TAKEN = command("authcodes/imports/sql/clear_taken.sql")
 
-OUR_HEADINGS = {
+OUR_ERRORS = {
     "no_code": NO_CODE,
     "shortened": SHORTENED,
     "ambiguous": AMBIGUOUS,
@@ -237,7 +244,7 @@ def check(upload: Import) -> None:
         "product": upload.product_id,
         "no_sku": NO_SKU,
         "taken": TAKEN,
-        **{name: str(message) for name, message in OUR_HEADINGS.items()},
+        **OUR_ERRORS,
     }
     if upload.kind == Import.Kind.LIST:
         _find_codes("code", "auth_code", parameters)
@@ -254,13 +261,16 @@ def check(upload: Import) -> None:
 
 def check_points(upload: Import, by: User | None) -> int:
     """Mark the rows whose points, or whose product's, `by` may not give. Returns how many."""
+    points, of_product = scan_value.why_not(brand=upload.brand, by=by), scan_value.why_not_product(upload.brand)
     parameters: dict[str, Any] = {
         "upload": upload.pk,
         "most": scan_value.max_points(brand=upload.brand, by=by) if by else -1,
-        "points_refused": scan_value.why_not(brand=upload.brand, by=by),
+        "points_refused": points.message,
+        "points_values": _json(points),
         "product": upload.product_id,
         "most_of_product": scan_value.max_product_points(brand=upload.brand, by=by),
-        "product_refused": scan_value.why_not_product(upload.brand),
+        "product_refused": of_product.message,
+        "product_values": _json(of_product),
         "product_column": "product_sku" if upload.kind == Import.Kind.RANGES else "auth_code",
     }
     return _run(
@@ -277,12 +287,17 @@ def check_conflicts(upload: Import) -> int:
         details = {
             "upload": upload.pk,
             "brand": upload.brand_id,
-            "own_code": str(OWN_CODE),
-            "not_usable": str(NOT_USABLE),
+            "own_code": OWN_CODE,
+            "not_usable": NOT_USABLE,
         }
         return _run([MARK_OWN_CODES, MARK_NOT_USABLE], details)
     parameters = {"upload": upload.pk, "product": upload.product_id, "taken": TAKEN}
     return _run([CLEAR_TAKEN, MARK_TAKEN_CODES if upload.kind == Import.Kind.LIST else MARK_TAKEN_RANGES], parameters)
+
+
+def _json(text: Text) -> str:
+    """The values of a text, as the database takes them."""
+    return json.dumps(dict(text.values))
 
 
 def _find_codes(field: str, column: str, parameters: Mapping[str, Any]) -> None:

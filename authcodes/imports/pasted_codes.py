@@ -48,7 +48,7 @@ def parse_pasted(*, text: str, product: Product) -> list[PastedCode]:
             "most": grouped(MAX_LINES)
         }
         raise BatchRejected(message, details={"field": "codes"})
-    return [PastedCode(row.line, row.values[0], row.code, row.error) for row in _checked(lines, product)]
+    return [PastedCode(row.line, row.values[0], row.code, row.problem) for row in _checked(lines, product)]
 
 
 def _checked(lines: list[tuple[int, str]], product: Product) -> list[ImportRow]:
@@ -58,6 +58,7 @@ def _checked(lines: list[tuple[int, str]], product: Product) -> list[ImportRow]:
     for number, line in lines:
         it = checks.parse_row(upload.kind, [_bare(line), "", ""])
         fields = {"code": it.code, "codes": it.codes, "error": it.error, "error_column": it.column}
+        fields["error_values"] = it.values
         rows.append(ImportRow(upload=upload, line=number, values=[line], **fields))
     # Row-level security knows rows by their import, and this one has none. Every look-up names the product's brand.
     with row_guard.disabled("rows of an import that is never stored"), transaction.atomic():

@@ -73,7 +73,7 @@ def check_not_usable(upload: Import) -> None:
 
     Raises CodesNotUsable for more codes than are named one by one, and for too many such files.
     """
-    rows = ImportRow.objects.filter(upload=upload, error=str(NOT_USABLE))[: MAX_NOT_USABLE + 1].count()
+    rows = ImportRow.objects.filter(upload=upload, error=NOT_USABLE)[: MAX_NOT_USABLE + 1].count()
     if not rows:
         return
     try:

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import json
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +27,7 @@ from brands.models.tenants import Brand
 from brands.tenants import quotas
 from core.db.statements import command
 from core.errors import Forbidden, Invalid, QuotaReached
+from core.numbers import grouped
 from core.spreadsheets import csv_files
 from jobs import files, queue, runner
 from jobs.kinds import JobKind
@@ -62,8 +64,8 @@ SAMPLES = {
 }
 
 # PostgreSQL copies into no table with row-level security, so the lines come through one of the session's own.
-STORED = """upload_id, line, values, code, code_end, sku, location, notes, points_per_scan, codes, error, error_column,
-             repaired, payload, payload_code, payload_host"""
+STORED = """upload_id, line, values, code, code_end, sku, location, notes, points_per_scan, codes, error, error_values,
+             error_column, repaired, payload, payload_code, payload_host"""
 STAGE = f"CREATE TEMPORARY TABLE import_lines AS SELECT {STORED} FROM authcodes_importrow LIMIT 0"  # noqa: S608
 FILL = f"COPY import_lines ({STORED}) FROM STDIN"
 STORE = f"INSERT INTO authcodes_importrow ({STORED}) SELECT {STORED} FROM import_lines"  # noqa: S608
@@ -158,7 +160,7 @@ def run_check(run: runner.Run) -> None:
         if isinstance(error, printed_elsewhere.CodesNotUsable):
             printed_elsewhere.note_not_usable(upload)
         raise
-    run.log(gettext_noop("%(number)d rows checked.") % {"number": rows})
+    run.log(_("%(number)d rows checked.") % {"number": rows})
 
 
 def _check(upload: Import, run: runner.Run) -> int:
@@ -227,7 +229,7 @@ def _store(upload: Import, run: runner.Run) -> int:
             stored += portion
             if stored > MAX_ROWS:
                 message = _("The file has more than %(most)s rows. Split it into smaller files.") % {
-                    "most": f"{MAX_ROWS:,}"
+                    "most": grouped(MAX_ROWS)
                 }
                 raise ImportRejected(message)
             run.progress(min(file.tell(), upload.file.size), upload.file.size)
@@ -245,7 +247,8 @@ def _copy(upload: Import, run: runner.Run, rows: Iterable[csv_files.Row], error_
                 values = row.values if error_at is None else row.values[:error_at] + row.values[error_at + 1 :]
                 it = checks.parse_row(upload.kind, values)
                 stated = (upload.pk, row.line, _array(values), it.code, it.code_end, it.sku, it.location, it.notes)
-                copy.write_row((*stated, it.points, it.codes, it.error, it.column, "f", *it.printed))
+                wrong = (it.error, json.dumps(it.values) if it.values else "{}", it.column)
+                copy.write_row((*stated, it.points, it.codes, *wrong, "f", *it.printed))
                 copied += 1
         cursor.execute(STORE)
         cursor.execute(UNSTAGE)

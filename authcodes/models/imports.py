@@ -12,6 +12,7 @@ from authcodes.models.products import Product
 from brands.models.people import User
 from brands.models.tenants import Brand
 from brands.scanned import MAX_CODE_LENGTH, MAX_INPUT_LENGTH
+from core.languages import Text
 from core.moments import MomentField
 
 
@@ -129,7 +130,9 @@ class ImportRow(models.Model):
     notes = models.TextField(blank=True)
     points_per_scan = models.PositiveIntegerField(null=True)
     codes = models.PositiveIntegerField(default=0)
+    # One of our texts in English, and its values: see authcodes.imports.checks.
     error = models.CharField(max_length=300, blank=True)
+    error_values = models.JSONField(default=dict, blank=True, db_default={})
     error_column = models.CharField(max_length=40, blank=True)
     repaired = models.BooleanField(default=False)
 
@@ -139,6 +142,11 @@ class ImportRow(models.Model):
 
     def __str__(self) -> str:
         return f"line {self.line}"
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it, for whoever looks."""
+        return str(Text(self.error, self.error_values))
 
 
 class ImportChange(models.Model):

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.errors import Invalid
+from core.numbers import grouped
 
 # Spaces and zero-width marks that spreadsheets skip before they decide whether a cell is a formula.
 _SKIPPED = r"\u0020\u00a0\u00ad\u1680\u180e\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff"
@@ -24,7 +25,7 @@ FIELD_LIMIT = 10_000  # characters of one cell
 ROW_LIMIT = 100_000  # characters of one row, so that a file without line ends takes no more memory than another
 CHUNK = 64 * 1024
 DELIMITERS = ",;\t"
-INVALID = "Invalid CSV format"  # the specification's words, in every language
+INVALID = gettext_lazy("Invalid CSV format")  # the specification's words
 ADVICE = gettext_lazy("Save it as CSV (UTF-8) and upload that.")
 SIGNATURES = {
     b"\x89PNG": gettext_lazy("a PNG image"),
@@ -102,7 +103,7 @@ def _broken_quotes(line: int, error: str) -> str:
 
 def _too_long(line: int, what: str, limit: int) -> str:
     message = _("line %(line)d: %(what)s has more than %(limit)s characters. Is a closing quote missing?")
-    return f"{INVALID}: {message % {'line': line, 'what': what, 'limit': f'{limit:,}'}}"
+    return f"{INVALID}: {message % {'line': line, 'what': what, 'limit': grouped(limit)}}"
 
 
 def _check_cell_lengths(line: int, values: list[str]) -> None:
@@ -188,7 +189,7 @@ def _line_ends(good: bytes, encoding: str) -> int:
 def _undecodable(line: int, position: int, encoding: str) -> str:
     name = encoding[:6].upper().rstrip("-")
     message = _("line %(line)d (byte %(byte)s) is not %(encoding)s text.")
-    return f"{INVALID}: {message % {'line': line, 'byte': f'{position + 1:,}', 'encoding': name}} {ADVICE}"
+    return f"{INVALID}: {message % {'line': line, 'byte': grouped(position + 1), 'encoding': name}} {ADVICE}"
 
 
 def _check_signatures(beginning: bytes) -> None:

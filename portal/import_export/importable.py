@@ -19,6 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from brands.identity.roles import BrandScope
 from brands.models.tenants import Brand
+from core import languages
 from core.errors import DomainError, Invalid
 from core.forms.digits import AsciiDigits
 from core.numbers import grouped
@@ -188,7 +189,7 @@ class ImportingAdmin(TenantAdmin):
     def _preview(self, upload: StagedUpload) -> Preview:
         """Raises Invalid."""
         if upload.status == StagedUpload.Status.REJECTED:
-            raise Invalid(upload.problem)
+            raise Invalid(languages.again(upload.problem))
         return large_files.stored_preview(upload) if upload.is_large else imports.preview(upload, self.resource)
 
     def _working(self, request: HttpRequest, upload: StagedUpload) -> HttpResponse:

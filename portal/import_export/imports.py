@@ -9,6 +9,7 @@ from typing import IO, Any
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.audit_log import AuditContext
 from brands.identity import roles
@@ -137,7 +138,7 @@ def _all_or_nothing() -> Iterator[None]:
 
 
 def audit_reason(upload: StagedUpload) -> str:
-    return _("Import of %(file)s") % {"file": upload.file_name}
+    return gettext_noop("Import of %(file)s") % {"file": upload.file_name}
 
 
 def error_file(upload: StagedUpload, resource: type[TenantResource]) -> IO[bytes]:

@@ -10,7 +10,9 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 from brands.audit_log import AuditContext
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core import languages
 from core.errors import DomainError, Invalid
+from core.numbers import grouped
 from jobs import concurrent_progress, files, queue, runner, staged_uploads
 from jobs.kinds import JobKind
 from jobs.models import Job, StagedUpload
@@ -71,7 +73,7 @@ def start_import(upload: StagedUpload, *, digest: str, request_id: str) -> Job:
 def check_confirmable(upload: StagedUpload, digest: str) -> None:
     """Raises Invalid for a large file that is not checked, has errors, or another preview."""
     if upload.status == Status.REJECTED:
-        raise Invalid(upload.problem)
+        raise Invalid(languages.again(upload.problem))
     if upload.status == Status.IMPORTED:
         raise Invalid(already_imported())
     if upload.status != Status.CHECKED:
@@ -119,8 +121,8 @@ def run_check(run: runner.Run) -> None:
         run.check_superseded()
         if locked:
             staged_uploads.set_checked(locked, preview=result.as_json(), at=timezone.now())
-    counts = ", ".join(f"{outcome.label}: {result.count(outcome):,}" for outcome in Outcome)
-    run.log(gettext_noop("Checked. %(counts)s.") % {"counts": counts})
+    counts = ", ".join(f"{outcome.label}: {grouped(result.count(outcome))}" for outcome in Outcome)
+    run.log(_("Checked. %(counts)s.") % {"counts": counts})
 
 
 def _checked(upload: StagedUpload, run: runner.Run) -> Preview:
@@ -157,7 +159,7 @@ def run_import(run: runner.Run) -> None:
         staged_uploads.reject(pk, error.message)
         raise
     if result is None:
-        run.log(already_imported())
+        run.log(gettext_noop("This file has already been imported."))
         return
     run.note_progress(run.job.total, run.job.total)
     run.log(done_text(result))

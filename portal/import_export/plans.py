@@ -60,8 +60,9 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """The same for two plans that do the same to rows that are the same."""
+        """The same for two plans that do the same to rows that are the same, in whatever language they say errors."""
         content: list[Any] = [
-            [row.line, row.outcome.value, row.before and row.before.pk, row.changes, row.errors] for row in self.rows
+            [row.line, row.outcome.value, row.before and row.before.pk, row.changes, sorted(row.errors)]
+            for row in self.rows
         ]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

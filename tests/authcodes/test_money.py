@@ -225,7 +225,7 @@ def test_import_sets_only_points_that_its_uploader_may(brand, role, points, erro
     upload = checked(brand, staff(brand, role=role), points)
 
     row = ImportRow.objects.get(upload=upload)
-    assert row.error.startswith(error) if error else row.error == ""
+    assert row.problem.startswith(error) if error else row.error == ""
 
 
 @pytest.mark.parametrize("meanwhile", ["the ceiling falls", "the role ends"])

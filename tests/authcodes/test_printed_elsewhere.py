@@ -89,7 +89,7 @@ def undone(upload):
 
 def errors(upload):
     return {
-        row.line: (row.error_column, row.error) for row in ImportRow.objects.filter(upload=upload).exclude(error="")
+        row.line: (row.error_column, row.problem) for row in ImportRow.objects.filter(upload=upload).exclude(error="")
     }
 
 

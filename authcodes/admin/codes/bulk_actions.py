@@ -101,7 +101,7 @@ def render(page: TenantAdmin, request: HttpRequest, kind: CodeChange.Kind, **mor
         "title": TEXTS[kind].title,
         "words": TEXTS[kind],
         "assigns": kind == Kind.ASSIGNED,
-        "taken_words": TAKEN,
+        "taken_words": _(TAKEN),
         **more,
     }
     return TemplateResponse(request, "admin/authcodes/order/page.html", context)

@@ -1,7 +1,8 @@
 -- set: each import of ranges. Marks the rows whose range overlaps with one that starts earlier; the message names that
 -- one's line. Locks the rows that it changes.
 UPDATE authcodes_importrow r
-   SET error = format(%(range_overlaps)s::text, t.before[2]), error_column = 'auth_code_start'
+   SET error = %(range_overlaps)s::text, error_values = jsonb_build_object('line', t.before[2]::int),
+       error_column = 'auth_code_start'
   FROM (SELECT r.id, r.code, max(ARRAY[r.code_end, r.line::text COLLATE "C"]) OVER (
                    PARTITION BY a.batch_id ORDER BY r.code, r.line
                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before

@@ -21,13 +21,14 @@ from brands.identity import users
 from brands.identity.roles import ACT
 from brands.models.credentials import ApiKey
 from core.errors import Invalid
+from core.numbers import rounded
 from loyalty.members.moving_in import member_imports
 from loyalty.members.moving_in.member_imports import KnownMember, MemberRow
 from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import Language
 from loyalty.notifications.preferences import checked_phone
 from loyalty.points import birthdays
-from portal.import_export.cells import BOOLEANS, YES
+from portal.import_export.cells import BOOLEANS, NO, YES
 from portal.import_export.plans import Outcome, Plan, PlannedRow
 from portal.import_export.resource import TenantResource
 from portal.import_export.tables import Table
@@ -299,7 +300,7 @@ def _check_known(row: PlannedRow, known: KnownMember) -> None:
         row.add_error("external_id", _("This member has another external id."))
     if member.points and known.opening_balance is not None and member.points != known.opening_balance:
         message = _("This member already has an opening balance of %(points)s from this source. Adjust it by hand.")
-        row.add_error("opening_balance", message % {"points": f"{known.opening_balance:f}"})
+        row.add_error("opening_balance", message % {"points": rounded(known.opening_balance, 2)})
     if member.points and known.status == UserPoints.Status.BLOCKED and known.opening_balance is None:
         row.add_error("opening_balance", _("This member is blocked and earns nothing. Unblock them first."))
 
@@ -309,4 +310,4 @@ def _new_cells(member: MemberRow) -> Iterator[tuple[str, tuple[str, str]]]:
         if text := getattr(member, name):
             yield name, ("", text)
     if not member.wants_notifications:
-        yield "wants_notifications", ("", _("no"))
+        yield "wants_notifications", ("", NO)

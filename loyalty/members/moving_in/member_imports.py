@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, NamedChange
@@ -257,7 +257,7 @@ def _record(
             changes["external_id"] = (None, audit_log.HIDDEN)
         if is_new or changes:
             entries[is_new].append(NamedChange(account, f"#{account} at {brand}", changes))
-    for is_new, action in ((True, _("Enrolled")), (False, _("Imported"))):
+    for is_new, action in ((True, gettext_noop("Enrolled")), (False, gettext_noop("Imported"))):
         audit_log.record_many(
             audit_context=audit_context, action=action, brand_id=brand.pk, model=UserPoints, rows=entries[is_new]
         )

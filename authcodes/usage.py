@@ -14,7 +14,7 @@ from brands.models.quotas import BrandQuota
 from brands.models.tenants import Picture
 from brands.tenants.quotas import Used
 from jobs.models import Job, StagedUpload
-from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.models.messages.broadcasts import Broadcast
 
 Resource = BrandQuota.Resource
 

@@ -20,8 +20,8 @@ from loyalty.admin.member_page import page
 from loyalty.members.listing import refresh
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.members.listed_members import ListedMembersMark
 from loyalty.models.notifications import Notification, NotificationDelivery
-from loyalty.models.programme.listed_members import ListedMembersMark
 from portal.lists.keyset_changelist import Key
 from portal.timeline import reading
 from portal.timeline.sources import visible_to

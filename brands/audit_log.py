@@ -17,9 +17,9 @@ from django.db.models.functions import Cast
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from brands.identity.user_mentions import Mentions, without
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
+from brands.user_mentions import Mentions, without
 from core import languages
 from core.db.statements import command
 from core.encryption import EncryptedTextField

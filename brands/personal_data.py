@@ -7,13 +7,13 @@ from typing import Any
 
 from django.utils import timezone
 
-from brands.identity.user_mentions import Mentions
 from brands.models.idempotent_requests import IdempotentRequest
 from brands.models.people import User
 from brands.models.saved_lists import SavedList
 from brands.models.undo_offers import UndoOffer
 from brands.staff_login import invitations
 from brands.staff_login.models import Invitation
+from brands.user_mentions import Mentions
 from core.db import row_guard
 from core.personal_data import Topic
 

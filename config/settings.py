@@ -87,11 +87,11 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "brands.access.cross_origin.CrossOrigin",
-    "brands.identity.session_middleware.Sessions",
+    "brands.staff_login.session_middleware.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "brands.identity.session_middleware.Users",
-    "brands.identity.session_middleware.Messages",
+    "brands.staff_login.session_middleware.Users",
+    "brands.staff_login.session_middleware.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "core.api.exception_handler.DatabaseErrors",
     "brands.access.key_calls.KeyCallsLog",
@@ -594,9 +594,9 @@ UNFOLD = {
     "SITE_TITLE": "Loyalty portal",
     "SITE_HEADER": "Loyalty portal",
     "SITE_URL": None,
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "portal.shell.site.mark"}],
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "portal.site.mark"}],
     "SHOW_HISTORY": True,
-    "STYLES": ["portal.shell.site.stylesheet"],
+    "STYLES": ["portal.site.stylesheet"],
     "COLORS": {each: f"portal.shell.theme.{each}" for each in ("base", "primary", "field")},
     "SIDEBAR": {
         "show_search": False,
@@ -607,7 +607,7 @@ UNFOLD = {
     "COMMAND": {"search_models": False, "show_history": False},
     "LOGIN": {"form": "portal.shell.login.LoginForm"},
     "ACCOUNT": {"navigation": "portal.staff_login.navigation.account_links"},
-    "DASHBOARD_CALLBACK": "authcodes.admin.overview.page.dashboard",
+    "DASHBOARD_CALLBACK": "authcodes.admin.home.page.dashboard",
 }
 
 # --- What operators see ----------------------------------------------------------------------------------------------

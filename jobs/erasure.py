@@ -7,7 +7,7 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext_noop
 
-from brands.identity.user_mentions import Mentions, without
+from brands.user_mentions import Mentions, without
 from jobs import kinds, staged_uploads
 from jobs.models import Job
 

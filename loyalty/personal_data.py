@@ -17,13 +17,13 @@ from loyalty.members import confirmations, consents
 from loyalty.members.listing import refresh
 from loyalty.members.moving_in import opening_balances
 from loyalty.models.accounts import OpeningBalance, UserPoints
-from loyalty.models.consents import Consent
 from loyalty.models.ledger import AMOUNTS, AccountMerge, LoyaltyTransaction, PointTransfer
 from loyalty.models.levels import LevelChange
+from loyalty.models.members.birthdays import Birthday
+from loyalty.models.members.consents import Consent
+from loyalty.models.members.member_notes import MemberNote
 from loyalty.models.notifications import Channel, Device, NotificationDelivery
 from loyalty.models.orders import CreditedOrder, OrderReturn
-from loyalty.models.programme.birthdays import Birthday
-from loyalty.models.programme.member_notes import MemberNote
 from loyalty.models.programme.referrals import Referral, ReferralCode
 from loyalty.models.rewards import Redemption
 from loyalty.models.wallets import WalletPass

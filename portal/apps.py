@@ -34,4 +34,4 @@ def translate_names(opts: Any) -> None:
 class SiteConfig(AdminConfig):
     """Stands in INSTALLED_APPS for django.contrib.admin, beside unfold.apps.BasicAppConfig."""
 
-    default_site = "portal.shell.site.PortalSite"
+    default_site = "portal.site.PortalSite"

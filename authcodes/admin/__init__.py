@@ -1,7 +1,8 @@
 """The portal's pages about products, codes, their scans and recalls."""
 
 from authcodes.admin import fake_reports, imports, products, scans
-from authcodes.admin.codes import batches, change_log, codes, prefixes
+from authcodes.admin.batches import batches
+from authcodes.admin.codes import change_log, codes, prefixes
 from authcodes.admin.printing import label_layouts, printers, runs
 from authcodes.admin.recalls import pages, withdrawn
 

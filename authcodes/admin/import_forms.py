@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminDateWidget as DateWidget
 
-from authcodes.admin.codes.batch_forms import SCAN_VALUE_FIELDS
+from authcodes.admin.batches.forms import SCAN_VALUE_FIELDS
 from authcodes.codes import scan_value
 from authcodes.codes.assignment_limits import MAX_POINTS
 from authcodes.codes.batches import BatchSettings

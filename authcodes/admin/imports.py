@@ -18,7 +18,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from authcodes.admin.codes.batch_forms import SCAN_VALUE_FIELDS
+from authcodes.admin.batches.forms import SCAN_VALUE_FIELDS
 from authcodes.admin.import_forms import CorrectedFileForm, UploadForm
 from authcodes.admin.product_lookup import SoldLookup
 from authcodes.codes import scan_value
@@ -33,11 +33,11 @@ from brands.identity.roles import ACT, ADD, SCAN_VALUE
 from core.errors import DomainError
 from portal.base.badges import badge
 from portal.base.fieldsets import without
+from portal.base.job_panel import in_readers_language
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
-from portal.lists.live import LiveAdmin
-from portal.pages.jobs import in_readers_language
+from portal.mixins.live_lists import LiveAdmin
 from portal.undo import offers
 from portal.unfold import ChoicesFilter, display
 

@@ -19,12 +19,12 @@ from brands.identity.roles import ACT, ADD
 from brands.tenants import pictures
 from brands.tenants.pictures import Drawn
 from loyalty.admin.ceiling import CeilingAdmin
-from portal.base.image_mixin import ImageAdminMixin, PictureForm
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
-from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.exportable import ExportingAdmin
 from portal.import_export.importable import ImportingAdmin
 from portal.lists.ids import is_id
+from portal.mixins.images import ImageAdminMixin, PictureForm
+from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.undo import switches
 from portal.undo.switches import SwitchUndoMixin
 from portal.unfold import action

@@ -19,8 +19,8 @@ from authcodes.models.imports import Import
 from authcodes.models.products import Product
 from brands import audit_log
 from brands.audit_log import AuditedChange
-from brands.identity.user_mentions import Mentions, without
 from brands.models.people import User
+from brands.user_mentions import Mentions, without
 from core import languages
 from core.db.statements import command
 

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import Recall
 from authcodes.models.recalls import RecallReturn
-from brands.identity.user_mentions import Mentions, without
 from brands.models.people import User
+from brands.user_mentions import Mentions, without
 
 MAX_LINES = 20
 # The trigger lets a note change while the transaction says that it erases a person, and nothing else ever.

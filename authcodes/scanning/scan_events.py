@@ -19,7 +19,7 @@ from authcodes.scanning.snapshot import FETCH_PAST_CODES, ScanLookup
 from authcodes.scanning.types import CodeSnapshot, ScanContext, ScanLocation
 from brands.scanned import ParsedCode, read
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue, accrue_batch
-from campaigns.accrual.merged import of_current_member
+from campaigns.accrual.merged_members import of_current_member
 from campaigns.accrual.types import AccrualReason, AccrualRequest
 from campaigns.earning.action_context import ActionContext
 from campaigns.replay.actions import PastAction, Replayable

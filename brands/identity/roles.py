@@ -34,7 +34,7 @@ VERBS = {
     "set-scan-value": SCAN_VALUE,
     "correct": CORRECT,
 }
-# A model's label -> role -> what it may do. The portal fills it with what its pages declare (portal.shell.site).
+# A model's label -> role -> what it may do. The portal fills it with what its pages declare (portal.site).
 TABLE: dict[str, dict[str, str]] = {}
 
 

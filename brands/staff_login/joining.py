@@ -6,10 +6,9 @@ from django.views.decorators.debug import sensitive_variables
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
-from brands.identity import staff
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
-from brands.staff_login import invitations, mails
+from brands.staff_login import invitations, mails, staff
 from brands.staff_login.models import Invitation, StaffMail
 from core.errors import Invalid
 

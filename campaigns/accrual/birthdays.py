@@ -19,7 +19,7 @@ from campaigns.models.earning_rules import EarningRule
 from events import messages, publishing
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.models.programme.birthdays import Birthday
+from loyalty.models.members.birthdays import Birthday
 
 KIND = EarningRule.Kind.BIRTHDAY.value
 REASON = "birthday:"

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 from brands.models.tenants import Brand
 from campaigns.accrual import birthdays, welcome
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue
-from campaigns.accrual.merged import for_current_member
+from campaigns.accrual.merged_members import for_current_member
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
 from campaigns.earning.action_context import ActionContext, Item
 from campaigns.models.campaigns import Campaign

@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue
-from campaigns.accrual.merged import for_current_member
+from campaigns.accrual.merged_members import for_current_member
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
 from campaigns.earning.action_context import ActionContext
 from campaigns.models.event_kinds import EventKind

@@ -1,8 +1,9 @@
 """The portal's pages about campaigns, what earns, replays, own kinds of events, what customers reach, segments and
 broadcasts."""
 
-from campaigns.admin import campaigns, event_kinds, progress, replays, reward_claims, segments
+from campaigns.admin import campaigns, event_kinds, progress, reward_claims, segments
 from campaigns.admin.broadcasts import pages as broadcasts
+from campaigns.admin.replays import replays
 from campaigns.admin.rules import earning_rules
 
 __all__ = [

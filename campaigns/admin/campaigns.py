@@ -10,22 +10,22 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns import linked
+from campaigns import linked_batches
 from campaigns.accrual import scopes
 from campaigns.admin.campaign_copies import CampaignCopies
 from campaigns.admin.campaign_form import CampaignForm
-from campaigns.admin.live.pages import CampaignPages
+from campaigns.admin.campaign_page.pages import CampaignPages
 from campaigns.admin.milestone_form import Milestones
-from campaigns.admin.replay_starts import CampaignTries
+from campaigns.admin.replays.starts import CampaignTries
 from campaigns.admin.resources import CampaignResource, check_stored_milestones
 from campaigns.admin.wizard.pages import CampaignWizard
 from campaigns.models.campaigns import Campaign, CampaignBudget
 from portal.base.badges import badge
 from portal.base.fieldsets import without
 from portal.base.sidebar import PROGRAMME, SidebarEntry
-from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.importable import ImportingAdmin
 from portal.lists.number_columns import format_number
+from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.unfold import ChoicesFilter, display
 
 
@@ -101,7 +101,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries
     def linked_batches(self, campaign: Campaign) -> str:
         """What the codes that name this campaign earn without it; whoever switches it off reads it before."""
         return (
-            " ".join(linked.terms_of(campaign))
+            " ".join(linked_batches.terms_of(campaign))
             if campaign.pk
             else _("None yet. You set the campaign in the batch's form.")
         )
@@ -111,7 +111,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries
         check_stored_milestones()
         self._warn_without_goal(request, form.instance)
         ending = {"is_active", "starts_at", "ends_at"} & set(form.changed_data)
-        if change and ending and (warning := linked.stop_warning(form.instance, at=timezone.now())):
+        if change and ending and (warning := linked_batches.stop_warning(form.instance, at=timezone.now())):
             self.message_user(request, warning, messages.WARNING)
 
     def _warn_without_goal(self, request: HttpRequest, campaign: Campaign) -> None:

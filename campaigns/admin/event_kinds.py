@@ -16,7 +16,7 @@ from portal.base.forms import TenantForm
 from portal.base.gone_rows import BoundedTable
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import RowForm, TenantInline
-from portal.base.translations import TranslationsAdmin, translated_form
+from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.unfold import TextWidget, display
 
 

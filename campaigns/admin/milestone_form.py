@@ -11,7 +11,7 @@ from campaigns.models.campaigns import Milestone, RewardClaim
 from core.numbers import grouped
 from portal.base.gone_rows import BoundedTable
 from portal.base.tenant_admin import RowForm
-from portal.base.translations import TranslationsInline, translated_form
+from portal.mixins.translations import TranslationsInline, translated_form
 
 
 class MilestoneForm(RowForm):

@@ -7,7 +7,7 @@ from django.db import OperationalError, transaction
 
 from campaigns.broadcasts.lifecycle import State
 from core.db.statements import query
-from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.notifications import delivery
 
 AT_ONCE = 20  # broadcasts that one run of the task counts

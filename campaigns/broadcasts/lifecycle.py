@@ -21,7 +21,7 @@ from core import languages
 from core.errors import DomainError, Invalid
 from jobs import queue
 from jobs.models import Job
-from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.notifications import batching, delivery
 
 State = Broadcast.State

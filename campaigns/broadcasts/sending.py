@@ -27,8 +27,8 @@ from events import publishing
 from jobs import runner
 from jobs.kinds import JobKind
 from jobs.models import Job
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Template
-from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.notifications import batching, delivery
 from loyalty.notifications.batching import NotificationRequest
 from loyalty.notifications.segments import broadcasts

@@ -6,8 +6,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from core.errors import Invalid
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Channel, Language, Template
-from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.notifications import catalogue, delivery
 from loyalty.notifications.catalogue import KINDS, MAX_LENGTHS
 from loyalty.notifications.segments import broadcasts

@@ -11,7 +11,7 @@ from campaigns.earning import segment_references
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 from core.errors import Invalid
-from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.programme.segments import Segment
 
 UNSENT = (Broadcast.State.DRAFT, Broadcast.State.PLANNED, Broadcast.State.SENDING, Broadcast.State.FAILED)

@@ -11,7 +11,7 @@ from config.demo.data import PLANS
 from config.demo.history import History
 from config.demo.incidents import Incidents
 from loyalty.members.listing.refresh import refresh
-from loyalty.models.programme.listed_members import ListedMembersMark
+from loyalty.models.members.listed_members import ListedMembersMark
 from loyalty.programme import rollups as programme
 
 # What happened is delivered after so long at the latest, so that the next thing finds its points.

@@ -19,11 +19,11 @@ from loyalty.admin.resources import RewardResource
 from loyalty.models.rewards import PoolCode, Reward
 from loyalty.rewards import pools
 from portal.base.badges import badge
-from portal.base.image_mixin import ImageAdminMixin, PictureForm
 from portal.base.sidebar import PROGRAMME, SidebarEntry
-from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.importable import ImportingAdmin
 from portal.lists.number_columns import format_number
+from portal.mixins.images import ImageAdminMixin, PictureForm
+from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.undo import switches
 from portal.undo.switches import SwitchUndoMixin
 from portal.unfold import display

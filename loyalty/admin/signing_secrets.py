@@ -20,7 +20,7 @@ from core.errors import DomainError
 from loyalty.integrations import signing_secrets
 from portal.base.confirmation import ConfirmedAction, ReasonForm
 from portal.base.forms import TenantForm
-from portal.base.secret_page import SecretOnceAdmin
+from portal.mixins.secret_page import SecretOnceAdmin
 from portal.unfold import SelectWidget, action
 
 HOURS = [

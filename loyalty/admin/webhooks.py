@@ -29,8 +29,8 @@ from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.lists.filters import DayFilter, OwnRowsFilter, ValuesFilter
-from portal.lists.live import LiveAdmin
 from portal.lists.number_columns import format_number
+from portal.mixins.live_lists import LiveAdmin
 from portal.unfold import CheckboxesWidget, ChoicesFilter, action, display
 
 STATES = {"active": "success", "disabled": "", "gone": "danger", "failing": "danger"}

@@ -16,7 +16,7 @@ from core.redis import rate_limits
 from events import leases, messages, publishing
 from events.messages import LeasedEvent, NewEvent, RetryLater
 from loyalty.members import confirmations
-from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.notifications import Channel, NotificationDelivery, Template
 from loyalty.notifications import preferences, rendering, suppression
 from loyalty.notifications.channels import email

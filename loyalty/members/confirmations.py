@@ -29,7 +29,7 @@ from events import holds, publishing
 from events.messages import NewEvent
 from loyalty.members import change_events, consents
 from loyalty.members.moving_in import opening_balances
-from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.notifications import rendering
 from loyalty.points import accounts
 from loyalty.referrals import referrals

@@ -14,7 +14,7 @@ from brands.identity import users
 from brands.models.legal_texts import LegalText
 from brands.models.tenants import Brand
 from brands.tenants import legal_texts
-from loyalty.models.consents import Consent
+from loyalty.models.members.consents import Consent
 
 
 @dataclass(frozen=True, slots=True)

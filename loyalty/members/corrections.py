@@ -18,7 +18,7 @@ from brands.models.people import StaffRole
 from core.errors import Invalid, raises
 from loyalty.members import change_events, confirmations
 from loyalty.models.accounts import UserPoints
-from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.points import accounts
 from loyalty.points.balance_events import update_passes
 

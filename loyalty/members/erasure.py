@@ -15,10 +15,10 @@ from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
 from brands.errors import UserNotFound
 from brands.identity import users
-from brands.identity.user_mentions import Mentions
 from brands.identity.users import StaffNotErased
 from brands.models.people import User
 from brands.models.tenants import Brand
+from brands.user_mentions import Mentions
 from core import personal_data
 from core.db import row_guard
 from core.errors import DomainError, raises

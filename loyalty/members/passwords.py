@@ -11,9 +11,9 @@ from django.db.models import Q, QuerySet
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
-from brands.identity import staff
 from brands.models.people import User
 from brands.models.tenants import Brand
+from brands.staff_login import staff
 from core import languages
 from core.errors import Invalid
 from events import publishing

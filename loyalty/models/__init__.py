@@ -2,12 +2,18 @@
 
 from loyalty.models.accounts import OpeningBalance, UserPoints
 from loyalty.models.approvals import PointsApproval
-from loyalty.models.confirmations import EmailConfirmation
-from loyalty.models.consents import Consent
 from loyalty.models.expiry import ExpiryRun, ExpiryWarning
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.ledger import LoyaltyTransaction, PointTransfer
 from loyalty.models.levels import BrandLevel, LevelChange, LevelPeriodState, RewardType
+from loyalty.models.members.birthdays import Birthday
+from loyalty.models.members.confirmations import EmailConfirmation
+from loyalty.models.members.consents import Consent
+from loyalty.models.members.listed_members import ListedMember, ListedMembersMark
+from loyalty.models.members.member_notes import MemberNote
+from loyalty.models.messages.addresses import SenderDomain, SuppressedAddress
+from loyalty.models.messages.broadcasts import Broadcast
+from loyalty.models.messages.notification_segments import NotificationSegment
 from loyalty.models.notifications import (
     PHONE,
     Channel,
@@ -23,13 +29,7 @@ from loyalty.models.notifications import (
 )
 from loyalty.models.orders import CreditedOrder, CurrencyRate, OrderReturn
 from loyalty.models.pending import PendingPoints
-from loyalty.models.programme.addresses import SenderDomain, SuppressedAddress
-from loyalty.models.programme.birthdays import Birthday
-from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.models.programme.costs import PointCost
-from loyalty.models.programme.listed_members import ListedMember, ListedMembersMark
-from loyalty.models.programme.member_notes import MemberNote
-from loyalty.models.programme.notification_segments import NotificationSegment
 from loyalty.models.programme.referrals import Referral, ReferralCode, ReferralProgramme
 from loyalty.models.programme.rollups import (
     ActiveMember,

@@ -22,6 +22,7 @@ from core.masking import DOTS, masked_mail
 from core.redis.circuit_breaker import CircuitBreaker
 from events import leases, messages, publishing, worker_signals
 from events.messages import LeasedEvent, NewEvent, RetryLater
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import (
     Channel,
     Notification,
@@ -30,7 +31,6 @@ from loyalty.models.notifications import (
     Template,
     Topic,
 )
-from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.notifications import batching, devices, preferences, rendering, suppression
 from loyalty.notifications.catalogue import KINDS
 from loyalty.notifications.channels import email, push, sms

@@ -24,7 +24,7 @@ from brands.models.tenants import Brand
 from core.errors import Invalid
 from events import leases, messages, publishing
 from events.messages import LeasedEvent, NewEvent
-from loyalty.models.programme.addresses import SenderDomain
+from loyalty.models.messages.addresses import SenderDomain
 
 KIND = "check-sender-domain"
 LABEL = "_loyalty-sender"  # below the domain, where a company may delegate it to whoever runs its mail

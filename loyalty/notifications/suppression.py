@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from hashlib import sha256
 
-from loyalty.models.programme.addresses import SuppressedAddress
+from loyalty.models.messages.addresses import SuppressedAddress
 
 
 def stop(*, brand_id: int, channel: str, address: str, masked: str, reason: str, at: datetime) -> None:

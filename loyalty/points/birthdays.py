@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from core.errors import Invalid
-from loyalty.models.programme.birthdays import Birthday
+from loyalty.models.members.birthdays import Birthday
 
 WRITTEN = re.compile(r"(?:[0-9]{4}-|--)?([0-9]{2})-([0-9]{2})")
 LEAP_YEAR = 2000

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext_noop
 
-from brands.identity.user_mentions import Mentions, without
+from brands.user_mentions import Mentions, without
 from core.db.statements import command, part, query, query_values
 from loyalty.errors import NotEnoughPoints, PointsAlreadyClaimed
 from loyalty.models.accounts import UserPoints

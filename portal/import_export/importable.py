@@ -26,6 +26,7 @@ from core.numbers import grouped
 from core.spreadsheets.report import Format
 from jobs.models import StagedUpload
 from portal.base.audit_mixin import audit_context
+from portal.base.job_panel import job_context
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.import_export import downloads, exportable, imports, large_files, tables, tickets
@@ -35,7 +36,6 @@ from portal.import_export.previews import PREVIEW_ROWS, Preview
 from portal.import_export.resource import TenantResource
 from portal.import_export.tickets import Ticket
 from portal.lists.selection import filters_of
-from portal.pages.jobs import job_context
 from portal.unfold import FileWidget, SelectWidget
 
 WORKING = (StagedUpload.Status.CHECKING, StagedUpload.Status.IMPORTING)

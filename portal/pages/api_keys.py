@@ -28,8 +28,8 @@ from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction, ReasonForm
 from portal.base.forms import TenantForm
 from portal.base.list_fields import LinesField
-from portal.base.secret_page import SecretOnceAdmin
 from portal.base.sidebar import SETTINGS, SidebarEntry
+from portal.mixins.secret_page import SecretOnceAdmin
 from portal.unfold import CheckboxesWidget, ChoicesFilter, SelectWidget, action, display
 
 HOURS = [

@@ -17,11 +17,11 @@ from core import colours
 from core.web.web_origins import canonical, validate_web_origin
 from portal.base.forms import TenantForm
 from portal.base.gone_rows import BoundedTable
-from portal.base.image_mixin import PictureForm
 from portal.base.list_fields import LinesField
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantInline
 from portal.base.tenant_scope import staff_user
+from portal.mixins.images import PictureForm
 from portal.pages.new_brand import NewBrand
 from portal.unfold import ColourWidget, display
 

@@ -1,6 +1,5 @@
 """Page: long work, its progress as it goes, and the files that came of it, for those who may see what is in them."""
 
-import re
 from collections import defaultdict
 from datetime import timedelta
 from pathlib import PurePath
@@ -22,21 +21,19 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from brands.identity import roles
 from brands.identity.roles import ACT, STOP, VIEW
-from core import languages
-from core.numbers import grouped
 from jobs import kinds, queue
 from jobs.models import Job
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
+from portal.base.job_panel import COLOURS, is_on_offer, job_context
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import within
 from portal.lists.filters import DayFilter
 from portal.lists.ids import is_id
-from portal.lists.live import LiveAdmin
+from portal.mixins.live_lists import LiveAdmin
 from portal.unfold import ChoicesFilter, display
 
-COLOURS = {"queued": "", "running": "info", "done": "success", "failed": "danger", "cancelled": "warning"}
 TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".json": "application/json",
@@ -47,7 +44,6 @@ TYPES = {
 BELL_TIME = timedelta(days=1)  # for which the bell shows jobs that have ended
 MAX_IN_BELL = 10
 MAX_WATCHED = 100  # jobs that one page asks about at once
-LOG_LINE = re.compile(r"((?:[0-9]{2}:){2}[0-9]{2} )?(.*)")  # with the time or without
 
 
 @admin.register(Job)
@@ -217,47 +213,3 @@ def details_of(job: Job) -> str:
         return ""
     about = row._meta  # noqa: SLF001 - Django's public API
     return reverse(f"admin:{about.app_label}_{about.model_name}_change", args=[row.pk])
-
-
-def is_on_offer(job: Job) -> bool:
-    return bool(job.status == Job.Status.DONE and job.result and job.expires_at and job.expires_at > timezone.now())
-
-
-def job_context(job: Job) -> dict[str, Any]:
-    """A job's state in words, for its page and for the script that keeps the page current."""
-    text = f"{job.percent} %"
-    if job.total:
-        counts = {"done": grouped(job.done), "total": grouped(job.total), "percent": job.percent}
-        text = _("%(done)s of %(total)s (%(percent)d %%)") % counts
-    return {
-        "id": job.pk,
-        "status": job.status,
-        "label": job.get_status_display(),
-        "colour": COLOURS[job.status],
-        "percent": job.percent,
-        "words": text,
-        "rate": rate_of(job),
-        "log": in_readers_language(job.log),
-        "ended": not job.is_unfinished,
-        "stopping": job.cancel_requested,
-        "file": job.result_name if is_on_offer(job) else "",
-        "expires_at": job.expires_at,
-        "expired": job.status == Job.Status.DONE and bool(job.expires_at) and not is_on_offer(job),
-        "download": reverse("admin:jobs_job_download", args=[job.pk]),
-        "cancel": reverse("admin:jobs_job_cancel", args=[job.pk]),
-    }
-
-
-def in_readers_language(log: str) -> str:
-    """A job's lines. One of our texts, whole, was stored in English; others are in the language of who started it."""
-    lines = (LOG_LINE.fullmatch(line) for line in log.splitlines())
-    return "".join(f"{line[1] or ''}{languages.again(line[2])}\n" for line in lines if line)
-
-
-def rate_of(job: Job) -> str:
-    """Per second, over the time since a worker took it up."""
-    until = job.finished_at or job.alive_at
-    if not (job.started_at and until and job.done):
-        return ""
-    seconds = max((until - job.started_at).total_seconds(), 0.001)
-    return _("%(rate)s a second") % {"rate": grouped(round(job.done / seconds))}

@@ -17,8 +17,8 @@ from brands.models.people import StaffRole
 from brands.models.tenants import Brand, BrandHostname
 from brands.staff_login import invitations, mails
 from brands.staff_login.models import Invitation
-from portal.base.image_mixin import ImageAdminMixin
 from portal.base.tenant_scope import staff_user
+from portal.mixins.images import ImageAdminMixin
 from portal.unfold import SelectWidget, TextWidget
 
 

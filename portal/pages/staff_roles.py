@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy
 
 from brands import audit_log
 from brands.audit_log import AuditedChange
-from brands.identity import staff
 from brands.identity.roles import ACT, ADD, BrandScope, brand_scope, full_scope
 from brands.models.people import StaffRole, User
+from brands.staff_login import staff
 from brands.staff_login.models import StaffMail
 from core.errors import Invalid
 from portal.base.audit_mixin import audit_context
@@ -31,7 +31,7 @@ from portal.unfold import ChoicesFilter, action
 
 class RoleForm(RoleMixin, TenantForm):
     def clean(self) -> dict[str, Any]:
-        """Said here, where it can be put right; brands.identity.staff decides, when nobody else changes roles."""
+        """Said here, where it can be put right; brands.staff_login.staff decides, when nobody else changes roles."""
         cleaned = super().clean()
         if self.instance.pk and cleaned.get("role", StaffRole.Role.OWNER) != StaffRole.Role.OWNER:
             try:

@@ -19,10 +19,10 @@ from django.utils.translation import gettext_lazy as _
 
 from brands import audit_log
 from brands.audit_log import Changes
-from brands.identity import staff
 from brands.identity.roles import ADD, VIEW, BrandScope, brand_scope
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
+from brands.staff_login import staff
 from core.db import row_guard
 from core.errors import Invalid
 from portal.base.forms import TenantForm
@@ -91,7 +91,7 @@ class UserForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # generi
         return any(cleaned.get(field) and not getattr(self.instance, field) for field in ("is_staff", "is_superuser"))
 
     def check_last_owner(self, field: str) -> None:
-        """Said here, where it can be put right; brands.identity.staff decides, when nobody else changes roles."""
+        """Said here, where it can be put right; brands.staff_login.staff decides, when nobody else changes roles."""
         try:
             staff.check_switch_off(self.instance, field=field)
         except Invalid as error:

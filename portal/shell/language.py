@@ -12,9 +12,8 @@ from django.shortcuts import redirect
 from django.utils.translation import get_language
 from django.views.decorators.http import require_POST
 
-from brands.identity import staff
 from brands.models.people import User
-from brands.staff_login import sessions, steps
+from brands.staff_login import sessions, staff, steps
 from core import languages
 from core.db import row_guard
 

@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 
-from brands.identity import staff
 from brands.models.people import User
-from brands.staff_login import factors, mails, passkeys, sessions, steps
+from brands.staff_login import factors, mails, passkeys, sessions, staff, steps
 from brands.staff_login.models import StaffMail
 from brands.staff_login.steps import Pending
 from core.errors import Invalid

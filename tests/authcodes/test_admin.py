@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from authcodes.admin.codes.batch_forms import NewBatchForm
+from authcodes.admin.batches.forms import NewBatchForm
 from authcodes.codes import batches, bulk_changes
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from authcodes.admin.codes.batches import BatchAdmin
+from authcodes.admin.batches.batches import BatchAdmin
 from authcodes.codes import batches
 from authcodes.codes.spans import Span
 from authcodes.models.batches import BatchRange

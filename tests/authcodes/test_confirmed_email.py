@@ -12,9 +12,9 @@ from authcodes.rollups import rollups
 from authcodes.scanning import consistency
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
-from brands.identity import staff
 from brands.models.people import User
 from brands.models.tenants import Brand
+from brands.staff_login import staff
 from events import delivery as events
 from events import leases, messages, publishing
 from events.models import Event

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes.admin.overview.scan_map import window
+from authcodes.admin.home.scan_map import window
 from authcodes.codes.ranges import resolve_range
 from authcodes.dashboard import home as home_figures
 from authcodes.models.scans import Scan

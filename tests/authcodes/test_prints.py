@@ -30,7 +30,7 @@ from brands.tenants import pictures
 from core.errors import Invalid
 from jobs import runner
 from jobs.models import Job
-from portal.pages.jobs import is_on_offer
+from portal.base.job_panel import is_on_offer
 from tests.support import factories
 from tests.support.portal import staff
 from tests.support.print_jobs import SCHEME, content, decode_image, decode_pages, finished, manifest, start

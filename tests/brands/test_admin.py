@@ -14,14 +14,14 @@ from django.utils import timezone
 
 from brands.errors import ApiKeyInvalid
 from brands.identity import api_keys, authentication, tokens
-from brands.identity import staff as people
 from brands.models.audit import AuditLogEntry
 from brands.models.credentials import ApiKey
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand, BrandHostname, validate_time_zone
+from brands.staff_login import staff as people
 from core.errors import Invalid
 from portal.shell.login import LoginForm
-from portal.shell.site import PortalSite
+from portal.site import PortalSite
 from tests.support import factories
 from tests.support.api import Api
 from tests.support.portal import address, browser, errors, form_of, staff, text

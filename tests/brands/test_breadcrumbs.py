@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from django.utils.html import escape
 
-from loyalty.models.programme.addresses import SuppressedAddress
+from loyalty.models.messages.addresses import SuppressedAddress
 from portal.base.sidebar import GROUPS
 from portal.shell.navigation import entries
 from tests.support import factories

@@ -8,10 +8,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from brands.identity import login_throttle, staff
+from brands.identity import login_throttle
 from brands.identity.login_throttle import DAY_SECONDS, PORTAL, begin
 from brands.models.audit import AuditLogEntry
 from brands.models.people import StaffRole, User
+from brands.staff_login import staff
 from core.errors import RateLimited
 from core.redis import client as redis_client
 from events.models import Event

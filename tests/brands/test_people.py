@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from django.contrib.messages import get_messages
 
-from brands.identity import staff as people
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
+from brands.staff_login import staff as people
 from core.errors import Invalid
 from tests.support import factories
 from tests.support.concurrency import at_once

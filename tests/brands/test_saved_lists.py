@@ -7,10 +7,10 @@ from django.contrib import admin, messages
 from django.utils import timezone
 
 from brands import personal_data
-from brands.identity.user_mentions import Mentions
 from brands.models.audit import AuditLogEntry
 from brands.models.people import StaffRole
 from brands.models.saved_lists import SavedList
+from brands.user_mentions import Mentions
 from jobs import kinds
 from portal.base.tenant_admin import TenantAdmin
 from portal.pages import saved_lists as saved_lists_page

@@ -4,8 +4,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from brands.identity import staff, tokens
+from brands.identity import tokens
 from brands.models.people import StaffRole, User
+from brands.staff_login import staff
 from tests.support import factories
 from tests.support.api import Api, error
 from tests.support.factories import PASSWORD

@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 from campaigns.segments import evaluate
 from events import worker
 from events.models import Event
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import NotificationDelivery, NotificationSettings
-from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.notifications import preferences
 from tests.browser.test_rule_builder import shot
 from tests.browser.window import DESKTOP, PHONE

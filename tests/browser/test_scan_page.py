@@ -19,8 +19,8 @@ from brands.models.tenants import Brand, BrandHostname
 from brands.tenants import pictures
 from jobs.models import Job
 from loyalty.members import confirmations
-from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.rewards import Redemption
 from loyalty.rewards.codes import grouped
 from tests.brands.test_pictures import drawing, noise

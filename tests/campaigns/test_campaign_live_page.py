@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
 from campaigns.admin import campaign_form
-from campaigns.admin.live import bars
+from campaigns.admin.campaign_page import bars
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from campaigns.models.replays import Replay
 from campaigns.progress import results, saved_results

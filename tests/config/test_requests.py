@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import path
 
-from brands.identity.session_middleware import Messages, Sessions, Users
+from brands.staff_login.session_middleware import Messages, Sessions, Users
 from core.api import exception_handler
 from core.observability import tracing
 

@@ -38,8 +38,8 @@ from loyalty.models.wallets import Platform, WalletDevice, WalletPass
 from loyalty.notifications import preferences
 from loyalty.points import adjustments
 from loyalty.wallets import passes
+from portal.base.job_panel import is_on_offer
 from portal.import_export import large_files, tables
-from portal.pages.jobs import is_on_offer
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, staff, text

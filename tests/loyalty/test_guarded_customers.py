@@ -27,7 +27,7 @@ from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from core.db import row_guard
 from jobs.models import Job
 from loyalty.models.accounts import UserPoints
-from loyalty.models.consents import Consent
+from loyalty.models.members.consents import Consent
 from loyalty.models.notifications import Device, Notification, NotificationDelivery, NotificationPreference
 from loyalty.models.orders import CreditedOrder
 from loyalty.wallets import passes

@@ -10,8 +10,8 @@ from brands.models.legal_texts import LegalText
 from brands.models.tenants import Brand
 from brands.tenants import legal_texts
 from loyalty.members import confirmations, consents
-from loyalty.models.confirmations import EmailConfirmation
-from loyalty.models.consents import Consent
+from loyalty.models.members.confirmations import EmailConfirmation
+from loyalty.models.members.consents import Consent
 from loyalty.personal_data import CONSENTS
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text

@@ -21,7 +21,7 @@ from brands.tasks import purge_ended_sessions
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 from loyalty.models.accounts import UserPoints
-from loyalty.models.programme.member_notes import MemberNote
+from loyalty.models.members.member_notes import MemberNote
 from loyalty.models.rewards import Redemption, Reward
 from portal.undo.offers import UndoKind
 from tests.support import factories

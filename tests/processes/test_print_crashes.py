@@ -11,7 +11,7 @@ from pypdf import PdfReader
 
 from jobs import queue
 from jobs.models import Job
-from portal.pages.jobs import is_on_offer
+from portal.base.job_panel import is_on_offer
 from tests.support import factories
 from tests.support.live_stack import Stack, wait_until
 from tests.support.print_jobs import content, decode_pages, manifest, start

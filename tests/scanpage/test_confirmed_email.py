@@ -9,7 +9,7 @@ from authcodes.models.scans import Scan
 from brands.models.people import User
 from brands.models.tenants import Brand
 from loyalty.members import confirmations
-from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.members.confirmations import EmailConfirmation
 from tests.scanpage.conftest import Browser, seen, state, text
 from tests.support import factories
 from tests.support.factories import PASSWORD

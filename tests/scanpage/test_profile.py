@@ -14,8 +14,8 @@ from events.models import Event
 from jobs import runner
 from jobs.models import Job
 from loyalty.members import confirmations, corrections
-from loyalty.models.confirmations import EmailConfirmation
-from loyalty.models.consents import Consent
+from loyalty.models.members.confirmations import EmailConfirmation
+from loyalty.models.members.consents import Consent
 from loyalty.notifications import preferences
 from loyalty.personal_data import CONSENTS
 from loyalty.points import accounts

@@ -21,8 +21,8 @@ from brands.tenants import pictures
 from events.models import Event
 from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
-from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.models.wallets import WalletPass
 from loyalty.notifications import rendering

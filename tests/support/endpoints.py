@@ -36,9 +36,9 @@ from jobs.models import Job, StagedUpload
 from loyalty.members import confirmations, numbers
 from loyalty.members.confirmations import Begun
 from loyalty.models.accounts import UserPoints
-from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import BrandLevel
+from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.programme.segments import Segment
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.notifications import rendering

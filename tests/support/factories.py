@@ -27,7 +27,7 @@ from loyalty.merges import merge as merging
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import AccountMerge, PointTransfer
 from loyalty.models.levels import BrandLevel
-from loyalty.models.programme.broadcasts import Broadcast
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.programme.segments import Segment
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts, ledger

@@ -43,6 +43,8 @@ from loyalty.models.approvals import PointsApproval
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import LevelChange
+from loyalty.models.messages.addresses import SenderDomain, SuppressedAddress
+from loyalty.models.messages.notification_segments import NotificationSegment
 from loyalty.models.notifications import (
     Notification,
     NotificationDelivery,
@@ -50,9 +52,7 @@ from loyalty.models.notifications import (
     NotificationTemplate,
 )
 from loyalty.models.orders import CurrencyRate, OrderReturn
-from loyalty.models.programme.addresses import SenderDomain, SuppressedAddress
 from loyalty.models.programme.costs import PointCost
-from loyalty.models.programme.notification_segments import NotificationSegment
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
 from loyalty.models.programme.rollups import PointsRollup
 from loyalty.models.rewards import PoolCode, Redemption

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from authcodes.admin.batches.links import DELIVERY_TITLES
 from authcodes.admin.codes import bulk_actions
-from authcodes.admin.codes.batch_links import DELIVERY_TITLES
 from authcodes.admin.codes.bulk_forms import ChangeRangeForm, CodeRangeForm
 from authcodes.codes import deliveries
 from authcodes.codes.deliveries import MAX_PLACE_LENGTH

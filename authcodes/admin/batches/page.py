@@ -13,10 +13,10 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 
 from authcodes.admin.batches import tabs
+from authcodes.admin.batches.forms import protection_of
+from authcodes.admin.batches.links import address_of, code_change_actions_for, generation_of, list_of, prints_for
 from authcodes.admin.batches.strip import LANES, Strip, percent_text, strip_of
-from authcodes.admin.codes.batch_forms import protection_of
-from authcodes.admin.codes.batch_links import address_of, code_change_actions_for, generation_of, list_of, prints_for
-from authcodes.admin.codes.batch_summary import campaign_note, printed_note
+from authcodes.admin.batches.summary import campaign_note, printed_note
 from authcodes.admin.codes.bulk_actions import named_in_address
 from authcodes.codes.deliveries import delivered
 from authcodes.codes.ranges import CodeRange, full_range, resolve_range

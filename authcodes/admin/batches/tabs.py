@@ -9,10 +9,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.codes.batch_links import exports_for, history_of, list_of
-from authcodes.admin.overview import scan_map
-from authcodes.admin.overview.sections import scans_by_day
-from authcodes.admin.overview.tiles import ScanDays
+from authcodes.admin.batches.links import exports_for, history_of, list_of
+from authcodes.admin.home import scan_map
+from authcodes.admin.home.sections import scans_by_day
+from authcodes.admin.home.tiles import ScanDays
 from authcodes.codes.history import numbering_of
 from authcodes.dashboard import figures
 from authcodes.dashboard.filters import Filters

@@ -17,7 +17,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.codes.batch_forms import NewBatchForm, prefix_choices
+from authcodes.admin.batches.forms import NewBatchForm, prefix_choices
 from authcodes.admin.printing.access import may_print
 from authcodes.codes import batches
 from authcodes.codes.prefixes import PREFIX

@@ -104,7 +104,7 @@ def render(page: TenantAdmin, request: HttpRequest, kind: CodeChange.Kind, **mor
         "taken_words": _(TAKEN),
         **more,
     }
-    return TemplateResponse(request, "admin/authcodes/order/page.html", context)
+    return TemplateResponse(request, "admin/authcodes/code_change/page.html", context)
 
 
 def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> HttpResponse:

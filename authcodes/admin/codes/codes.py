@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
-from authcodes.admin.codes.timeline import CodeLife
+from authcodes.admin.codes.timeline import CodeTimeline
 from authcodes.admin.filters import (
     STATES,
     AssignedFilter,
@@ -64,7 +64,7 @@ COUNTED_BY = {
 
 
 @admin.register(AuthCode)
-class AuthCodeAdmin(CodeLife):
+class AuthCodeAdmin(CodeTimeline):
     role_permissions: ClassVar = {
         "owner": "view change act",
         "manager": "view change act",

@@ -58,12 +58,12 @@ class Moment:
         return format_points(self.scan.points_awarded) if self.scan.points_awarded else ""
 
 
-class CodeLife(ExportingAdmin):
+class CodeTimeline(ExportingAdmin):
     """What a code's page shows beside its fields, and what may be done there and to codes chosen in the list."""
 
     actions_list = ("assign",)
     change_form_outer_before_template = "admin/authcodes/code/panel.html"
-    change_form_outer_after_template = "admin/authcodes/code/life.html"
+    change_form_outer_after_template = "admin/authcodes/code/timeline.html"
 
     def get_urls(self) -> list[Any]:
         own = [

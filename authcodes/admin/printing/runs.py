@@ -19,9 +19,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from authcodes.admin.overview import home
 from authcodes.admin.printing.access import may_print
 from authcodes.admin.printing.preview import pdf
+from authcodes.admin.printing.printable import printable
 from authcodes.admin.printing.studio import StudioAdmin
 from authcodes.models.batches import Recall
 from authcodes.models.prints import PrintRun
@@ -33,12 +33,12 @@ from core import languages
 from core.errors import DomainError
 from jobs.models import Job
 from portal.base.badges import badge
+from portal.base.job_panel import COLOURS
 from portal.base.sidebar import PRINT, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter, OwnRowsFilter, StateFilter
-from portal.lists.live import LiveAdmin
 from portal.lists.number_columns import format_number
-from portal.pages.jobs import COLOURS
+from portal.mixins.live_lists import LiveAdmin
 from portal.unfold import ChoicesFilter, action, display
 
 MAX_OFFERED = 50  # batches to choose from, and prints beside them
@@ -140,7 +140,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
             "opts": self.opts,
             "title": _("Print codes"),
             "prints": [self.print_line(run) for run in self.waiting(brands)],
-            "printable": home.printable(request, brands, most=MAX_OFFERED),
+            "printable": printable(request, brands, most=MAX_OFFERED),
             "several": len(brands) > 1,
         }
         return TemplateResponse(request, "admin/authcodes/print/choose.html", context)

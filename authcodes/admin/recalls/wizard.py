@@ -33,7 +33,7 @@ from loyalty.notifications import test_sends
 from portal.base.audit_mixin import audit_context
 from portal.base.tenant_admin import page_of
 from portal.base.tenant_scope import staff_user
-from portal.lists.live import LiveAdmin
+from portal.mixins.live_lists import LiveAdmin
 
 MAX_DIGITS = 12
 QUERY_FIELDS = ("what", "product", "batches", "batch", "first", "last")

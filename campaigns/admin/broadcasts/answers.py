@@ -20,8 +20,8 @@ from campaigns.broadcasts.figures import Figures
 from campaigns.broadcasts.texts import MAX_CHARACTERS
 from campaigns.segments.ages import age_text as ago
 from core.numbers import grouped
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Channel, Language, Template
-from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.models.programme.segments import Segment
 from loyalty.notifications import catalogue, delivery, placeholders, rendering
 from loyalty.notifications.catalogue import KINDS

@@ -14,8 +14,8 @@ from campaigns.broadcasts import lifecycle, texts
 from campaigns.broadcasts.texts import MAX_CHARACTERS, PARTS
 from core.errors import Invalid
 from core.numbers import grouped
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Channel, Language
-from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.notifications import delivery
 from portal.base.forms import TenantForm
 from portal.unfold import CheckboxesWidget, TextareaWidget, TextWidget

@@ -23,17 +23,17 @@ from campaigns.admin.broadcasts.form import TEXT_FIELDS, BroadcastForm
 from campaigns.broadcasts import audience, figures, lifecycle
 from core.errors import DomainError
 from core.numbers import grouped
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Channel, Language, Template
-from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.notifications import catalogue, rendering, test_sends
 from loyalty.notifications.segments import broadcasts
 from loyalty.notifications.segments.broadcasts import PARAMETER
 from portal.base.confirmation import ConfirmedAction
+from portal.base.job_panel import in_readers_language, job_context
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
-from portal.pages.jobs import in_readers_language, job_context
 from portal.unfold import ChoicesFilter, display
 
 State = Broadcast.State

@@ -14,12 +14,12 @@ from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ADD, CHANGE, VIEW
 from brands.models.tenants import Brand
-from campaigns.admin.replays import RuleReplays
+from campaigns.admin.prefilled import PREFILLED
+from campaigns.admin.replays.replays import RuleReplays
 from campaigns.admin.rules import rule_bench, value_choices
 from campaigns.admin.rules.earning_rule_resource import EarningRuleResource
 from campaigns.admin.rules.rule_form import EarningRuleForm
 from campaigns.admin.rules.rule_states import COLOURS, TEXTS, RuleStates
-from campaigns.admin.wizard.templates import CARDS
 from campaigns.earning import choices, limits, sentences
 from campaigns.earning.limits import Limit, LimitsError
 from campaigns.intake import own_kinds
@@ -30,12 +30,12 @@ from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_scope import staff_user
-from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.importable import ImportingAdmin
 from portal.lists import local_time
 from portal.lists.filters import ValuesFilter
 from portal.lists.ids import is_id
 from portal.lists.number_columns import format_number
+from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.unfold import ChoicesFilter, display
 
 State = EarningRule.State
@@ -166,7 +166,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A card of the campaigns' wizard that is a rule fills the form."""
         initial = super().get_changeform_initial_data(request)
-        card = CARDS.get(request.GET.get("template", ""))
+        card = PREFILLED.get(request.GET.get("template", ""))
         brands = {str(brand.pk): brand for brand in self.brands_seen(request)}
         brand = brands.get(str(initial.get("brand", ""))) or next(iter(brands.values()), None)
         if card is None or not card.is_rule or brand is None:

@@ -22,11 +22,11 @@ from brands.identity import roles
 from brands.identity.roles import ADD
 from brands.models.tenants import Brand
 from campaigns.admin.campaign_form import problems_of
-from campaigns.admin.live.acts import CampaignActs, page_address, plan_address
-from campaigns.admin.live.trials import trial_context
+from campaigns.admin.campaign_page.acts import CampaignActs, page_address, plan_address
+from campaigns.admin.campaign_page.trials import trial_context
+from campaigns.admin.prefilled import PREFILLED, Prefilled
 from campaigns.admin.wizard import preview
 from campaigns.admin.wizard.form import WizardForm, initial_of
-from campaigns.admin.wizard.templates import CARDS, Card
 from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.progress import lifecycle
 from core.errors import DomainError
@@ -45,7 +45,7 @@ FIELD_NAMES = {"conditions": "audience", "campaign_name": "name", "starts_at": "
 class Choice:
     """A card with where it leads."""
 
-    card: Card
+    card: Prefilled
     address: str
 
 
@@ -113,13 +113,15 @@ class CampaignWizard(CampaignActs):
     def choices_of(self, request: HttpRequest, brand: Brand) -> list[Choice]:
         """The cards that lead to a page where the person may make what they promise."""
         may_add_rules = brand.pk in roles.brand_scope(request.user, ADD, RULE)
-        return [Choice(card, card_address(card, brand)) for card in CARDS.values() if not card.is_rule or may_add_rules]
+        return [
+            Choice(card, card_address(card, brand)) for card in PREFILLED.values() if not card.is_rule or may_add_rules
+        ]
 
     # --- The form
 
     def new(self, request: HttpRequest) -> HttpResponse:
         brand = self.brand_chosen(request)
-        card = CARDS.get(request.GET.get("template", "collect"))
+        card = PREFILLED.get(request.GET.get("template", "collect"))
         if card is None or card.is_rule:
             raise Http404
         initial = card.initial(timezone.now(), brand.zone)
@@ -251,7 +253,7 @@ class CampaignWizard(CampaignActs):
         return redirect(page_address(made.pk))
 
 
-def card_address(card: Card, brand: Brand) -> str:
+def card_address(card: Prefilled, brand: Brand) -> str:
     name = "admin:campaigns_earningrule_add" if card.is_rule else "admin:campaigns_campaign_new"
     return f"{reverse(name)}?{urlencode({'template': card.name, 'brand': str(brand.pk)})}"
 

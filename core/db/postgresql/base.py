@@ -1,18 +1,17 @@
 """The connection: DATABASES names this package as its ENGINE."""
 
 import select
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import psycopg
 from django.db.backends.base.base import NO_DB_ALIAS
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, operations
 from psycopg.types.json import JsonbLoader, JsonLoader
 
 from core.db import row_guard
 from core.db.postgresql import loaders, roles
-from core.db.postgresql.operations import DatabaseOperations
 from core.db.postgresql.schema import DatabaseSchemaEditor
 
 INERROR = psycopg.pq.TransactionStatus.INERROR
@@ -22,6 +21,15 @@ ASSUME = (
     "SET {reach} loyalty.customer_id = {3}"
 )
 ASSUME_RESULTS = 4
+
+
+class DatabaseOperations(operations.DatabaseOperations):
+    connection: "DatabaseWrapper"
+
+    def execute_sql_flush(self, sql_list: Iterable[str]) -> Any:
+        """The application's role may not TRUNCATE."""
+        with self.connection.as_owner():
+            return super().execute_sql_flush(sql_list)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

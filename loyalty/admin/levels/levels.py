@@ -11,8 +11,8 @@ from loyalty.admin.resources import LevelResource
 from loyalty.models.levels import BrandLevel
 from portal.base.forms import TenantForm
 from portal.base.sidebar import PROGRAMME, SidebarEntry
-from portal.base.translations import TranslationsAdmin, translated_form
 from portal.import_export.importable import ImportingAdmin
+from portal.mixins.translations import TranslationsAdmin, translated_form
 
 
 @admin.register(BrandLevel)

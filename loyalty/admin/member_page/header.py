@@ -9,9 +9,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from loyalty.admin.members.level_ends import level_end_text
+from loyalty.admin.member_page.level_end import level_end_text
 from loyalty.models.accounts import UserPoints
-from loyalty.models.programme.listed_members import ListedMember
+from loyalty.models.members.listed_members import ListedMember
 from loyalty.points import birthdays, levels
 from loyalty.points.level_periods.ends import counted_points
 from loyalty.points.levels import Level

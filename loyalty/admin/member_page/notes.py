@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from brands.identity.roles import VIEW
 from brands.models.people import User
 from loyalty.models.accounts import UserPoints
-from loyalty.models.programme.member_notes import MAX_LENGTH, MemberNote
+from loyalty.models.members.member_notes import MAX_LENGTH, MemberNote
 from loyalty.points import accounts
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user

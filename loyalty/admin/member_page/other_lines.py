@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.db import statements
-from loyalty.admin.members.corrections import name_of
+from loyalty.admin.member_actions.corrections import name_of
 from loyalty.admin.notifications.deliveries import COLOURS as MESSAGE_COLOURS
 from loyalty.admin.notifications.deliveries import displayed_address
 from loyalty.admin.programme import referrals

@@ -15,14 +15,14 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from brands.identity.roles import VIEW, brand_scope
+from loyalty.admin.member_actions.corrections import name_of
+from loyalty.admin.member_actions.merges import Merging
 from loyalty.admin.member_page.balance_chart import HEIGHT, WIDTH, chart_of, last_entries
 from loyalty.admin.member_page.header import header_of
 from loyalty.admin.member_page.notes import NoteForm, Notes, notes_of
 from loyalty.admin.member_page.rewards import RewardsOfMember, may_use, open_codes
-from loyalty.admin.members.corrections import name_of
-from loyalty.admin.members.merges import Merging
 from loyalty.models.accounts import UserPoints
-from loyalty.models.consents import Consent
+from loyalty.models.members.consents import Consent
 from loyalty.models.notifications import Channel, Language, Topic
 from loyalty.notifications import devices, preferences
 from portal.lists import local_time
@@ -177,7 +177,7 @@ def preferences_of(request: HttpRequest, member: UserPoints) -> dict[str, Any]:
     choices = preferences.read(member.user_id, member.brand_id)
     return {
         "consents": agreed,
-        "wishes": [
+        "preferences": [
             (topic.label, [channel.label for channel in Channel if choices.allows(topic, channel)]) for topic in Topic
         ],
         "language": Language(choices.language).label if choices.language else "",

@@ -20,7 +20,7 @@ from brands import audit_log
 from brands.audit_log import AuditedChange
 from brands.identity.roles import ACT, USE, VIEW, brand_scope
 from core.errors import DomainError
-from loyalty.admin.members.corrections import name_of
+from loyalty.admin.member_actions.corrections import name_of
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.rewards import codes, redeem, till

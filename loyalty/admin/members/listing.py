@@ -14,9 +14,9 @@ from loyalty.admin.members.segment_filter import SegmentFilter
 from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
 from portal.lists import local_time
-from portal.lists.chosen_columns import ChoosesColumns
 from portal.lists.filters import DayFilter
 from portal.lists.number_columns import format_number
+from portal.mixins.chosen_columns import ChoosesColumns
 from portal.unfold import ChoicesFilter, display
 
 

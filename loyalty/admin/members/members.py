@@ -23,11 +23,11 @@ from brands.identity.roles import ACT
 from brands.models.people import User
 from core.errors import DomainError
 from core.forms.digits import AsciiDigits
+from loyalty.admin.member_actions.corrections import Corrections
+from loyalty.admin.member_actions.data_exports import DataExport
+from loyalty.admin.member_actions.enrolment import Enrolment
+from loyalty.admin.member_actions.erasure import Erasure
 from loyalty.admin.member_page.page import MemberView
-from loyalty.admin.members.corrections import Corrections
-from loyalty.admin.members.data_exports import DataExport
-from loyalty.admin.members.enrolment import Enrolment
-from loyalty.admin.members.erasure import Erasure
 from loyalty.admin.members.listing import MemberList
 from loyalty.admin.members.resource import MemberResource
 from loyalty.errors import PointsAlreadyClaimed

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.http import HttpRequest
 
-from loyalty.models.programme.notification_segments import NotificationSegment
+from loyalty.models.messages.notification_segments import NotificationSegment
 from loyalty.notifications.segments.exclusions import LIMITABLE
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin

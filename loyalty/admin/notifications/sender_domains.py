@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from loyalty.models.programme.addresses import SenderDomain
+from loyalty.models.messages.addresses import SenderDomain
 from loyalty.notifications import sender_domains
 from portal.base.badges import badge
 from portal.base.sidebar import MESSAGES, SidebarEntry

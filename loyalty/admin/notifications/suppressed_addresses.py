@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from loyalty.models.programme.addresses import SuppressedAddress
+from loyalty.models.messages.addresses import SuppressedAddress
 from loyalty.notifications import suppression
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin

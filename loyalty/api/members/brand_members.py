@@ -32,8 +32,8 @@ from core.errors import Forbidden, Invalid
 from loyalty.errors import MemberBlocked, PointsAlreadyClaimed
 from loyalty.members import changes, enrolment, numbers
 from loyalty.models.accounts import UserPoints
+from loyalty.models.members.birthdays import Birthday
 from loyalty.models.notifications import NotificationPreference
-from loyalty.models.programme.birthdays import Birthday
 from loyalty.models.programme.segments import SegmentMember
 from loyalty.points import adjustments
 

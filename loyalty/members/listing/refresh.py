@@ -9,7 +9,7 @@ from django.utils.module_loading import import_string
 
 from core.db import row_guard
 from core.db.statements import Command, command
-from loyalty.models.programme.listed_members import ListedMember, ListedMembersMark
+from loyalty.models.members.listed_members import ListedMember, ListedMembersMark
 
 # Who began to write before a run and commits after it is found by the next one.
 OVERLAP = timedelta(minutes=10)

@@ -7,8 +7,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from loyalty.models.accounts import UserPoints
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Channel, Language, Notification, NotificationDelivery, Template
-from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.notifications.catalogue import MessageText
 from loyalty.notifications.channels.base import Failed
 

@@ -3,8 +3,8 @@
 from django.utils.translation import gettext as _
 
 from loyalty.models.accounts import UserPoints
+from loyalty.models.messages.notification_segments import NotificationSegment
 from loyalty.models.notifications import Notification, Template
-from loyalty.models.programme.notification_segments import NotificationSegment
 from loyalty.models.programme.segments import SegmentMember
 
 # What a brand may limit to a segment: never what is about safety, a password or an address.

@@ -1,6 +1,6 @@
 // Keeps what a page shows of work current while the work goes on: asks again until nothing runs any more, in a tab that
 // somebody looks at, and less and less often what cannot be reached.
-//   data-live-row, -column, -address  a cell of a list, whose address answers with its HTML (portal/lists/live.py)
+//   data-live-row, -column, -address  a cell of a list, whose address answers with its HTML (portal/mixins/live_lists.py)
 //   data-job, data-progress           a panel of a job; its data-tell elements say how far it is. Once the job has ended,
 //                                     the part of the page that is named by data-renew around it is loaded again.
 const PAUSE = 1000;

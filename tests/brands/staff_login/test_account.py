@@ -8,10 +8,10 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from brands.identity.staff import save_account
 from brands.models.audit import AuditLogEntry
 from brands.staff_login import factors, mails, sessions
 from brands.staff_login.models import Factor, SignInSettings, StaffSession
+from brands.staff_login.staff import save_account
 from tests.brands.staff_login.signing_in import code_of, give_password, is_in, with_app
 from tests.support import factories
 from tests.support.portal import staff

@@ -6,13 +6,13 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
-from brands.identity.staff import change_role
 from brands.models.audit import AuditLogEntry
 from brands.models.people import StaffRole, User
 from brands.models.tenants import BrandHostname
 from brands.personal_data import INVITATIONS
 from brands.staff_login import invitations, mails
 from brands.staff_login.models import MAX_ATTEMPTS, Invitation, SignInSettings, StaffMail
+from brands.staff_login.staff import change_role
 from core.errors import Invalid
 from core.redis import client
 from tests.brands.staff_login.signing_in import give_password, is_in, links_sent

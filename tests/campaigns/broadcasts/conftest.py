@@ -8,8 +8,8 @@ from django.utils import timezone
 from brands.models.tenants import Brand
 from campaigns.broadcasts import lifecycle
 from jobs import runner
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import NotificationSettings
-from loyalty.models.programme.broadcasts import Broadcast
 from tests.loyalty.notifications.conftest import box, own, push, sms, with_push, with_sms, work
 
 __all__ = ["box", "own", "push", "sms", "with_push", "with_sms", "work"]

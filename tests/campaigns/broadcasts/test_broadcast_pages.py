@@ -10,8 +10,8 @@ from django.utils import timezone
 from brands.models.audit import AuditLogEntry
 from campaigns.segments import evaluate
 from jobs.models import Job
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import NotificationDelivery, NotificationSettings
-from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.notifications import preferences
 from tests.campaigns.broadcasts.conftest import run_job
 from tests.support import factories

@@ -12,8 +12,8 @@ from core.errors import Invalid
 from events.models import Event
 from jobs import runner
 from jobs.models import Job
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Notification
-from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.models.programme.segments import Segment
 from tests.support import factories
 from tests.support.concurrency import at_once, at_once_behind

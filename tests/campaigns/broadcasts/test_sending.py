@@ -16,6 +16,8 @@ from jobs import queue
 from jobs.models import Job
 from loyalty.members import blocking
 from loyalty.models.accounts import UserPoints
+from loyalty.models.messages.addresses import SuppressedAddress
+from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import (
     Device,
     Notification,
@@ -23,8 +25,6 @@ from loyalty.models.notifications import (
     NotificationPreference,
     NotificationSettings,
 )
-from loyalty.models.programme.addresses import SuppressedAddress
-from loyalty.models.programme.broadcasts import Broadcast
 from loyalty.models.programme.segments import Segment, SegmentMember
 from loyalty.notifications import batching, delivery, preferences, suppression
 from loyalty.notifications.batching import NotificationRequest

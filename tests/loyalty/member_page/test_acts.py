@@ -11,8 +11,8 @@ from brands.models.audit import AuditLogEntry
 from core import personal_data
 from loyalty.members import erasure
 from loyalty.members.listing import refresh
-from loyalty.models.programme.listed_members import ListedMember
-from loyalty.models.programme.member_notes import MemberNote
+from loyalty.models.members.listed_members import ListedMember
+from loyalty.models.members.member_notes import MemberNote
 from loyalty.models.rewards import Redemption
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text

@@ -8,7 +8,7 @@ from django.utils import timezone
 from brands.models.saved_lists import SavedList
 from loyalty.members.listing import refresh
 from loyalty.models.accounts import UserPoints
-from loyalty.models.programme.listed_members import ListedMember, ListedMembersMark
+from loyalty.models.members.listed_members import ListedMember, ListedMembersMark
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists import changelist, keyset_changelist
 from tests.support import factories

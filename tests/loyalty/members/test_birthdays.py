@@ -11,7 +11,7 @@ from brands.models.people import User
 from core import personal_data
 from events.models import Event
 from loyalty.members import erasure
-from loyalty.models.programme.birthdays import Birthday
+from loyalty.models.members.birthdays import Birthday
 from loyalty.models.programme.referrals import Referral, ReferralCode
 from loyalty.models.webhooks import WebhookEndpoint
 from loyalty.points import birthdays

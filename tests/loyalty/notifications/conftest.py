@@ -10,8 +10,8 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from events import messages, publishing, worker
 from events.models import Event
+from loyalty.models.messages.addresses import SenderDomain
 from loyalty.models.notifications import NotificationSettings
-from loyalty.models.programme.addresses import SenderDomain
 from tests.support import factories
 from tests.support.fake_providers import SID, SMS_KEY, Mailbox, Push, Sms, mailbox, serving
 

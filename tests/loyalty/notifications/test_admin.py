@@ -9,13 +9,13 @@ from django.test.utils import CaptureQueriesContext
 
 from brands.models.audit import AuditLogEntry
 from loyalty.members import masking
+from loyalty.models.messages.addresses import SuppressedAddress
 from loyalty.models.notifications import (
     Notification,
     NotificationDelivery,
     NotificationSettings,
     NotificationTemplate,
 )
-from loyalty.models.programme.addresses import SuppressedAddress
 from loyalty.notifications import suppression
 from tests.support import factories
 from tests.support.fake_providers import SID, SMS_KEY, Push

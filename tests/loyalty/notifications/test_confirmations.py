@@ -15,7 +15,7 @@ from brands.models.people import User
 from events.models import Event
 from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
-from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.members.confirmations import EmailConfirmation
 from tests.support import factories
 from tests.support.api import error, somewhere
 from tests.support.concurrency import at_once

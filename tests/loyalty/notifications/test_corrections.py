@@ -14,7 +14,7 @@ from brands.models.audit import AuditLogEntry
 from brands.models.people import StaffRole, User
 from loyalty.members import confirmations, corrections, erasure
 from loyalty.models.accounts import UserPoints
-from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.points import accounts
 from tests.support import factories
 from tests.support.api import error

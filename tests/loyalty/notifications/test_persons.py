@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from core.personal_data import as_json
 from events.models import Event
+from loyalty.models.messages.addresses import SuppressedAddress
 from loyalty.models.notifications import Device, Notification, NotificationDelivery
-from loyalty.models.programme.addresses import SuppressedAddress
 from loyalty.notifications import devices, preferences
 from loyalty.personal_data import NOTIFICATIONS
 from tests.support import factories

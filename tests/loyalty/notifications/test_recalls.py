@@ -16,8 +16,8 @@ from brands.tenants import contacts
 from events.models import Event
 from jobs import runner
 from jobs.models import Job
+from loyalty.models.messages.addresses import SuppressedAddress
 from loyalty.models.notifications import Notification, NotificationDelivery, NotificationSettings
-from loyalty.models.programme.addresses import SuppressedAddress
 from loyalty.notifications import batching, catalogue, preferences
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text

@@ -5,8 +5,8 @@ from django.utils import timezone
 
 from campaigns.segments import evaluate, uses
 from core.errors import Invalid
+from loyalty.models.messages.notification_segments import NotificationSegment
 from loyalty.models.notifications import NotificationDelivery
-from loyalty.models.programme.notification_segments import NotificationSegment
 from tests.support import factories
 from tests.support.portal import address, browser, errors, staff
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 from brands.models.audit import AuditLogEntry
 from core.errors import Invalid
 from events.models import Event
+from loyalty.models.messages.addresses import SenderDomain
 from loyalty.models.notifications import NotificationSettings
-from loyalty.models.programme.addresses import SenderDomain
 from loyalty.notifications import sender_domains
 from loyalty.tasks import check_sender_domains
 from tests.support import factories

@@ -11,13 +11,13 @@ from brands.tenants import quotas
 from core.redis import client
 from events import messages, worker, worker_signals
 from events.models import Event
+from loyalty.models.messages.addresses import SuppressedAddress
 from loyalty.models.notifications import (
     Notification,
     NotificationDelivery,
     NotificationSettings,
     Template,
 )
-from loyalty.models.programme.addresses import SuppressedAddress
 from loyalty.notifications import delivery, devices, preferences, suppression
 from tests.support import factories
 from tests.support.fake_http import reset_breakers

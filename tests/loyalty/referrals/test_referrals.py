@@ -10,7 +10,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
-from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.programme.referrals import Referral, ReferralCode, ReferralProgramme
 from loyalty.models.wallets import WalletDevice, WalletPass
 from loyalty.notifications import preferences

@@ -11,7 +11,7 @@ from events.models import Event
 from loyalty.members import blocking, changes, confirmations, corrections, erasure, profile
 from loyalty.merges import undo
 from loyalty.models.accounts import UserPoints
-from loyalty.models.confirmations import EmailConfirmation
+from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.webhooks import WebhookDelivery, WebhookType
 from loyalty.notifications import rendering
 from loyalty.points import accounts

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
-from campaigns import linked
+from campaigns import linked_batches
 from campaigns.accrual import scopes
 from campaigns.admin.campaign_form import problems_of
 from campaigns.models.campaigns import Campaign
@@ -142,7 +142,7 @@ def consequences_of(campaign: Campaign, name: str) -> list[str]:
     return [
         _("No action counts in it from now on."),
         on_the_way if every else _("Nobody takes part in it yet."),
-        *linked.terms_of(campaign),
+        *linked_batches.terms_of(campaign),
         _("Rewards that were reached stay: members can still claim them, and tills still take their codes."),
         _("You can resume it at any time.") if name == "pause" else _("To start it again, move its end in its form."),
     ]

@@ -10,8 +10,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns import linked
-from campaigns.admin.live.bars import chart_of
+from campaigns import linked_batches
+from campaigns.admin.campaign_page.bars import chart_of
 from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone
 from campaigns.progress.lifecycle import State
 from campaigns.progress.results import CampaignResults, MilestoneResults
@@ -190,7 +190,7 @@ def after_the_end(campaign: Campaign) -> list[str]:
     return [
         _("Nobody gets ahead in it after that. Progress stays visible to staff."),
         _("Rewards that were reached stay: members can still claim them, and tills still take their codes."),
-        *linked.terms_of(campaign),
+        *linked_batches.terms_of(campaign),
     ]
 
 

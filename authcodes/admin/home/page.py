@@ -10,14 +10,15 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
-from authcodes.admin.overview import home, period, scan_map, sections, setup, tiles
-from authcodes.admin.overview.alerts import Alert, Alerts
-from authcodes.admin.overview.cards import CODES, LEDGER, MEMBERS, PROGRAMME, SCANS, Links
-from authcodes.admin.overview.filter_form import FilterForm
-from authcodes.admin.overview.period import Chosen
-from authcodes.admin.overview.scan_map import ScanMap
-from authcodes.admin.overview.sections import Charted, CohortRow, Hours, Stage
-from authcodes.admin.overview.tiles import ScanDays, Tile
+from authcodes.admin.home import period, scan_map, sections, setup, shortcuts, tiles
+from authcodes.admin.home.alerts import Alert, Alerts
+from authcodes.admin.home.filter_form import FilterForm
+from authcodes.admin.home.list_links import CODES, LEDGER, MEMBERS, PROGRAMME, SCANS, Links
+from authcodes.admin.home.period import Chosen
+from authcodes.admin.home.scan_map import ScanMap
+from authcodes.admin.home.sections import Charted, CohortRow, Hours, Stage
+from authcodes.admin.home.tiles import ScanDays, Tile
+from authcodes.admin.printing.printable import printable
 from authcodes.dashboard import figures
 from authcodes.dashboard import home as home_figures
 from authcodes.dashboard.figures import Scans
@@ -41,9 +42,9 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     brands = form.chosen
     home_page = Home(request, brands, form, several=len(visible) > 1)
     text = {"form": form, "shown": home_page, "title": _("Home"), "narrowed": home_page.is_narrowed}
-    text["shortcuts"] = home.shortcuts(request)
-    if home.mainly_prints(request):
-        text |= {"printable": home.printable(request, brands), "several": len(visible) > 1}
+    text["shortcuts"] = shortcuts.shortcuts(request)
+    if shortcuts.mainly_prints(request):
+        text |= {"printable": printable(request, brands), "several": len(visible) > 1}
     return {**context, **text}
 
 

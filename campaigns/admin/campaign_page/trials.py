@@ -6,12 +6,12 @@ from typing import Any
 
 from django.urls import reverse
 
-from campaigns.admin.replay_figures import ReplayFigures
+from campaigns.admin.replays.figures import ReplayFigures
 from campaigns.models.campaigns import Campaign
 from campaigns.models.replays import Replay
 from core.numbers import grouped
+from portal.base.job_panel import job_context
 from portal.lists.number_columns import format_points
-from portal.pages.jobs import job_context
 
 
 def trial_context(campaign: Campaign, *, may_try: bool) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.admin.batches.deliveries import BatchDeliveries
+from authcodes.admin.batches.forms import SCAN_VALUE_FIELDS, BatchForm, NewBatchForm, protection_of
+from authcodes.admin.batches.links import CODE_CHANGE_ACTIONS
 from authcodes.admin.batches.page import BatchPages
+from authcodes.admin.batches.summary import summary_of
 from authcodes.admin.batches.wizard import BatchWizard
 from authcodes.admin.codes import bulk_actions
-from authcodes.admin.codes.batch_forms import SCAN_VALUE_FIELDS, BatchForm, NewBatchForm, protection_of
-from authcodes.admin.codes.batch_links import CODE_CHANGE_ACTIONS
-from authcodes.admin.codes.batch_summary import summary_of
 from authcodes.admin.filters import BatchStateFilter
 from authcodes.admin.product_lookup import SoldLookup
 from authcodes.codes import batches
@@ -35,13 +35,13 @@ from core.errors import DomainError
 from loyalty.admin.ceiling import CeilingAdmin, Withheld
 from portal.base.badges import badge
 from portal.base.fieldsets import without
+from portal.base.job_panel import job_context
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter
 from portal.lists.ids import is_id
-from portal.lists.live import LiveAdmin
-from portal.pages.jobs import job_context
+from portal.mixins.live_lists import LiveAdmin
 from portal.unfold import TextWidget, action, display
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from authcodes.admin.overview.cards import EVENTS, QUOTAS, REPORTS, SCANS, Links
+from authcodes.admin.home.list_links import EVENTS, QUOTAS, REPORTS, SCANS, Links
 from authcodes.dashboard import needs
 from authcodes.dashboard.needs import Need
 from authcodes.fraud import code_runs

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from brands.identity import roles
 from brands.identity.roles import CHANGE
 from brands.models.tenants import Brand
-from campaigns.admin.replay_forms import CampaignChoice, DraftForm, LevelsDraft, RuleChoice
+from campaigns.admin.replays.forms import CampaignChoice, DraftForm, LevelsDraft, RuleChoice
 from campaigns.models.replays import Replay
 from campaigns.replay import jobs
 from portal.base.confirmation import ConfirmedAction

@@ -1,4 +1,4 @@
-"""What the front page offers as the next thing to do: the till for who hands rewards over, batches for who prints."""
+"""The batches whose codes somebody can print now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,24 +7,16 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
+from authcodes.admin.printing.access import LABEL
 from authcodes.models.batches import BatchRange
 from authcodes.models.prints import PrintRun
 from brands.identity import roles
-from brands.identity.roles import ACT, USE, VIEW
+from brands.identity.roles import ACT
 from brands.models.tenants import Brand
 from portal.lists.number_columns import format_number
 
-SCANS, PRINTS, REDEMPTIONS = "authcodes.scan", "authcodes.printrun", "loyalty.redemption"
-MAX_BATCHES = 5  # batches on the front page
-
-
-@dataclass(frozen=True, slots=True)
-class Shortcut:
-    title: str
-    icon: str
-    link: str
+MAX_BATCHES = 5  # on Home
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +39,9 @@ class Printable:
         return format_number(self.batch.quantity)
 
 
-def shortcuts(request: HttpRequest) -> list[Shortcut]:
-    """To the pages that somebody works at all day."""
-    result = []
-    if roles.brand_scope(request.user, USE, REDEMPTIONS):
-        result.append(Shortcut(_("Redeem a code"), "point_of_sale", reverse("admin:loyalty_redemption_till")))
-    if roles.brand_scope(request.user, ACT, PRINTS):
-        result.append(Shortcut(_("Print codes"), "print", reverse("admin:authcodes_printrun_choose")))
-    return result
-
-
-def mainly_prints(request: HttpRequest) -> bool:
-    """Whether the front page has little else to show: somebody prints, and sees no scans."""
-    return bool(roles.brand_scope(request.user, ACT, PRINTS)) and not roles.brand_scope(request.user, VIEW, SCANS)
-
-
 def printable(request: HttpRequest, brands: Sequence[Brand], *, most: int = MAX_BATCHES) -> list[Printable]:
     """The newest batches that are generated, neither recalled nor expired, and this person's to print. One query."""
-    within = roles.brand_scope(request.user, ACT, PRINTS)
+    within = roles.brand_scope(request.user, ACT, LABEL)
     days = {brand.pk: timezone.now().astimezone(brand.zone).date() for brand in brands if brand.pk in within}
     valid = Q()
     for brand_id, today in days.items():

@@ -9,7 +9,7 @@ from django.utils.dates import WEEKDAYS
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from authcodes.admin.overview.tiles import ScanDays
+from authcodes.admin.home.tiles import ScanDays
 from authcodes.dashboard.figures import Codes, Day
 from authcodes.dashboard.home import Funnel, Hour
 from loyalty.programme.home import ZERO, Home

@@ -12,20 +12,20 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from campaigns.admin.replay_figures import ReplayFigures, period_of, signed
-from campaigns.admin.replay_forms import DaysForm
-from campaigns.admin.replay_starts import TriesDrafts
+from campaigns.admin.replays.figures import ReplayFigures, period_of, signed
+from campaigns.admin.replays.forms import DaysForm
+from campaigns.admin.replays.starts import TriesDrafts
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.replays import Replay
 from campaigns.replay import drafts, jobs
 from core import languages
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
+from portal.base.job_panel import COLOURS, job_context
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
-from portal.pages.jobs import COLOURS, job_context
 from portal.unfold import ChoicesFilter, action, display
 
 

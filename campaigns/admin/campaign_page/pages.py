@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from brands.identity import roles
 from brands.identity.roles import VIEW
 from campaigns.accrual import scopes
-from campaigns.admin.live import figures
-from campaigns.admin.live.acts import BUTTONS, LAUNCH, CampaignActs, page_address, plan_address
-from campaigns.admin.live.trials import trial_context
+from campaigns.admin.campaign_page import figures
+from campaigns.admin.campaign_page.acts import BUTTONS, LAUNCH, CampaignActs, page_address, plan_address
+from campaigns.admin.campaign_page.trials import trial_context
 from campaigns.models.campaigns import Campaign
 from campaigns.progress import lifecycle, saved_results
 from campaigns.progress.lifecycle import State

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ACT
-from loyalty.admin.members.corrections import name_of
+from loyalty.admin.member_actions.corrections import name_of
 from loyalty.members import numbers
 from loyalty.merges import merge, undo
 from loyalty.merges.eligibility import merge_error

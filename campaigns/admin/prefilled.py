@@ -20,7 +20,7 @@ AWAY_DAYS = 60  # after which somebody is to be won back
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class Prefilled:
     """`initial` fills the wizard, or for a rule its form, as seen at a moment in the brand's zone."""
 
     name: str
@@ -103,24 +103,24 @@ def _birthday(_at: datetime, _zone: ZoneInfo) -> dict[str, Any]:
     }
 
 
-CARDS = {
+PREFILLED = {
     card.name: card
     for card in (
-        Card(
+        Prefilled(
             "collect",
             gettext_lazy("Collect N"),
             gettext_lazy("Members scan so many products and win something on the way and at the goal."),
             "workspace_premium",
             _collect,
         ),
-        Card(
+        Prefilled(
             "spend",
             gettext_lazy("Spend an amount"),
             gettext_lazy("Members spend so much in your shop and win something on the way and at the goal."),
             "shopping_bag",
             _spend,
         ),
-        Card(
+        Prefilled(
             "double",
             gettext_lazy("Double points week"),
             gettext_lazy("Each scan earns twice the points for a week. An earning rule, ready to be changed."),
@@ -128,7 +128,7 @@ CARDS = {
             _double,
             is_rule=True,
         ),
-        Card(
+        Prefilled(
             "welcome",
             gettext_lazy("Welcome"),
             gettext_lazy("Points for everybody who joins. An earning rule, ready to be changed."),
@@ -136,7 +136,7 @@ CARDS = {
             _welcome,
             is_rule=True,
         ),
-        Card(
+        Prefilled(
             "win-back",
             gettext_lazy("Win back"),
             gettext_lazy("A bonus for the first scan after two months away. An earning rule, ready to be changed."),
@@ -144,7 +144,7 @@ CARDS = {
             _win_back,
             is_rule=True,
         ),
-        Card(
+        Prefilled(
             "birthday",
             gettext_lazy("Birthday"),
             gettext_lazy("Points on members' birthdays. An earning rule, ready to be changed."),

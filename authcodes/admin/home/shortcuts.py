@@ -1,0 +1,34 @@
+"""What Home offers as the next thing to do: the till for whoever hands rewards over, printing for whoever prints."""
+
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from brands.identity import roles
+from brands.identity.roles import ACT, USE, VIEW
+
+SCANS, PRINTS, REDEMPTIONS = "authcodes.scan", "authcodes.printrun", "loyalty.redemption"
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcut:
+    title: str
+    icon: str
+    link: str
+
+
+def shortcuts(request: HttpRequest) -> list[Shortcut]:
+    """To the pages that somebody works at all day."""
+    result = []
+    if roles.brand_scope(request.user, USE, REDEMPTIONS):
+        result.append(Shortcut(_("Redeem a code"), "point_of_sale", reverse("admin:loyalty_redemption_till")))
+    if roles.brand_scope(request.user, ACT, PRINTS):
+        result.append(Shortcut(_("Print codes"), "print", reverse("admin:authcodes_printrun_choose")))
+    return result
+
+
+def mainly_prints(request: HttpRequest) -> bool:
+    """Whether the front page has little else to show: somebody prints, and sees no scans."""
+    return bool(roles.brand_scope(request.user, ACT, PRINTS)) and not roles.brand_scope(request.user, VIEW, SCANS)

@@ -1,0 +1,1 @@
+"""Pages about replays: how one starts, and what it found."""

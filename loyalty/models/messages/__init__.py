@@ -1,0 +1,1 @@
+"""What staff write to members, to whom, and from which addresses."""

@@ -5,7 +5,7 @@ time zones have no date. Inside of these bounds every zone has one, and there is
 """
 
 import re
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django import forms
@@ -15,7 +15,6 @@ from django.utils.translation import gettext_lazy as _
 
 from core.forms.moments import ENDS, MomentFormField
 
-DAY = timedelta(days=1)
 YEARS = range(1970, 2200)
 FIRST_DAY, LAST_DAY = date(YEARS[0], 1, 1), date(YEARS[-1], 12, 31)
 FIRST_MOMENT, LAST_MOMENT = datetime(YEARS[0], 1, 1, tzinfo=UTC), datetime(YEARS[-1], 12, 31, 23, 59, 59, tzinfo=UTC)

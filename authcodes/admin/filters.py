@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from authcodes.dashboard import filters
@@ -18,9 +16,9 @@ from authcodes.models.codes import codes_recalled
 from authcodes.places import search
 from authcodes.reports.columns import CUSTOMER_IS_OURS
 from brands.models.tenants import Brand
-from portal.lists.filters import BrandsFilter, DayFilter, OwnRowsFilter, StateFilter, TextFilter
+from portal.lists.filters import DayFilter, OwnRowsFilter, StateFilter, TextFilter
 from portal.lists.queries import report_search_error
-from portal.unfold import DropdownFilter, TypedForm
+from portal.unfold import TypedForm
 
 STATES = {**dict(Status.choices), "unassigned": _("Not assigned"), "recalled": _("Recalled")}
 
@@ -141,38 +139,6 @@ class CodeLocationFilter(InventoryFilter):
 
     title = _("location")
     parameter_name = of = "location"
-
-
-class OtherFirstScanFilter(BrandsFilter, DropdownFilter):
-    """Codes that were not first scanned there in this period; only the dashboard asks so."""
-
-    title = _("first scan")
-    parameter_name = "not_first_scanned"
-
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        value = self.value()
-        parts = [part for part in (value or "").split("/") if part]
-        return (
-            [(value, gettext("None, or not: %(then_and_there)s") % {"then_and_there": " / ".join(parts)})]
-            if value
-            else []
-        )
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        value = self.value() or ""
-        if not value:
-            return queryset
-        if not filters.read_when_and_where(value).by_scan:
-            raise IncorrectLookupParameters
-        return queryset.exclude(self.condition(value, self.page.brands_seen(request)))
-
-    def condition(self, value: str, brands: Sequence[Brand]) -> Q:
-        then = filters.read_when_and_where(value)
-        known = search.known(search.SCANNED, brands) if then.location else []
-        places = (search.meant(then.location, known) or [then.location]) if then.location else []
-        return filters.codes_first_scanned(
-            brands=brands, first_day=then.first_day, last_day=then.last_day, places=places
-        )
 
 
 class ScanDayFilter(DayFilter):

@@ -11,7 +11,6 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, StreamingHttpResponse
 from django.shortcuts import redirect
-from django.urls import path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
@@ -34,6 +33,7 @@ from core.errors import DomainError
 from portal.base.badges import badge
 from portal.base.fieldsets import without
 from portal.base.job_panel import in_readers_language
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
@@ -115,18 +115,10 @@ class ImportAdmin(LiveAdmin):
 
     def get_urls(self) -> list[Any]:
         views = {
-            "<id:pk>/commit/": self.commit,
-            "<id:pk>/discard/": self.discard,
-            "<id:pk>/undo/": self.undo,
-            "<id:pk>/again/": self.again,
-            "<id:pk>/errors/": self.errors,
-            "<slug:kind>/template/": self.template,
+            name: (f"<id:pk>/{name}/", getattr(self, name)) for name in ("commit", "discard", "undo", "again", "errors")
         }
-        own = [
-            path(where, self.admin_site.admin_view(view), name=f"authcodes_import_{where.split('/')[1]}")
-            for where, view in views.items()
-        ]
-        return [*own, *super().get_urls()]
+        views["template"] = ("<slug:kind>/template/", self.template)
+        return [*page_urls(self, views), *super().get_urls()]
 
     def is_changing(self, upload: Import) -> bool:
         return upload.status in uploads.RUNNING

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+from django.forms.widgets import Script
 from django.http import HttpRequest, JsonResponse
 
 from authcodes.places import search
 from brands.models.tenants import Brand
 from core.errors import DomainError
 
-SCRIPT = "authcodes/place_suggestions.js"
+SCRIPT = Script("authcodes/place_suggestions.js", type="module")
 KINDS = (search.SCANNED, *search.FETCH_PLACES_OF_CODES)
 
 

@@ -38,10 +38,6 @@ class Codes:
         """Of the assigned, with one decimal."""
         return round(100 * self.scanned / self.assigned, 1) if self.assigned else 0.0
 
-    @property
-    def unscanned_percent(self) -> float:
-        return round(100 - self.scanned_percent, 1) if self.assigned else 0.0
-
 
 @dataclass(frozen=True, slots=True)
 class Day:

@@ -85,11 +85,6 @@ def batches_expired(*, brands: Iterable[Brand]) -> Q:
     )
 
 
-def codes_of(campaign_id: int) -> Q:
-    """Codes of batches that belong to the campaign now."""
-    return Q(batch__campaign=campaign_id)
-
-
 def codes_first_scanned(
     *, brands: Iterable[Brand], first_day: date | None = None, last_day: date | None = None, places: Sequence[str] = ()
 ) -> Q:
@@ -103,54 +98,12 @@ def scans_with(status: str, *, brands: Iterable[Brand]) -> Q:
     return codes_with(status, brands=brands, to="" if status == Status.EXPIRED else "auth_code__")
 
 
-def scans_of(campaign_id: int) -> Q:
-    """Scans that belonged to the campaign when they were made."""
-    return Q(campaign=campaign_id)
-
-
 def scans_made(
     *, brands: Iterable[Brand], first_day: date | None = None, last_day: date | None = None, places: Sequence[str] = ()
 ) -> Q:
     """Scans on one of these days, at one of these places."""
     there = _one_of("location", places)
     return local_time.on_days("scanned_at", first_day, last_day, brands=brands) & there
-
-
-def codes_condition(filters: Filters, *, brands: Iterable[Brand]) -> Q:
-    """The assigned codes that status and campaign leave; days and place then ask which of them were scanned so."""
-    brands = list(brands)
-    condition = Q(product__isnull=False)
-    if filters.status:
-        condition &= codes_with(filters.status, brands=brands)
-    if filters.campaign_id is not None:
-        condition &= codes_of(filters.campaign_id)
-    if filters.batches:
-        condition &= Q(batch__in=filters.batches)
-    return condition
-
-
-def scans_condition(filters: Filters, *, brands: Iterable[Brand]) -> Q:
-    """The scans that all filters leave."""
-    brands = list(brands)
-    condition = scans_made(brands=brands, first_day=filters.first_day, last_day=filters.last_day, places=filters.where)
-    if filters.status:
-        condition &= scans_with(filters.status, brands=brands)
-    if filters.campaign_id is not None:
-        condition &= scans_of(filters.campaign_id)
-    if filters.batches:
-        condition &= Q(batch__in=filters.batches)
-    return condition
-
-
-def when_and_where(filters: Filters) -> str:
-    """As an address writes it: two days and a place, of which each may be empty."""
-    return f"{filters.first_day or ''}/{filters.last_day or ''}/{filters.location}"
-
-
-def read_when_and_where(text: str) -> Filters:
-    """What `when_and_where` wrote. What is not understood narrows nothing."""
-    first, last, location = (*text.split("/", 2), "", "")[:3]
-    return Filters(first_day=local_time.read_day(first), last_day=local_time.read_day(last), location=location)
 
 
 def _one_of(name: str, places: Sequence[str]) -> Q:

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.forms.widgets import Script
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
@@ -23,6 +23,7 @@ from campaigns.segments.preview import Preview
 from core.numbers import grouped
 from loyalty.models.programme.segments import Segment
 from portal.base.fieldsets import without
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import action, display
@@ -55,12 +56,8 @@ class SegmentAdmin(TenantAdmin):
         js = (Script("campaigns/rule_builder.js", type="module"),)
 
     def get_urls(self) -> list[Any]:
-        views = {"read": self.read, "choices": self.offered}
-        own = [
-            path(f"{name}/", self.admin_site.admin_view(view), name=f"loyalty_segment_{name}")
-            for name, view in views.items()
-        ]
-        return [*own, *super().get_urls()]
+        views = {"read": ("read/", self.read), "choices": ("choices/", self.offered)}
+        return [*page_urls(self, views), *super().get_urls()]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """The sentence is for who may only read; who edits has it next to the form."""

@@ -41,7 +41,6 @@ from loyalty.points.levels import Level
 LABEL = "campaigns.replay"
 # What somebody must be allowed to change to try a draft of it.
 PAGES = {"rule": "campaigns.earningrule", "levels": "loyalty.brandlevel", "campaign": "campaigns.campaign"}
-STATES = Job.Status.values
 EXAMPLE = {
     "id": 12,
     "kind": "rule",

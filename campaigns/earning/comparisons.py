@@ -148,13 +148,6 @@ def _circle(value: Any) -> tuple[float, float, float]:
     return latitude, longitude, kilometres
 
 
-def _several(field: Field, context: ActionContext) -> Any:
-    result = field.read(context)
-    if isinstance(result, list | tuple):
-        return result
-    return () if result is None else (result,)
-
-
 def _folded(value: Any) -> Any:
     return value.casefold() if isinstance(value, str) else value
 

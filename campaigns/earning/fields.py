@@ -4,7 +4,7 @@ Other fields join by `register`. What a brand's own kinds carry is the brand's: 
 campaigns/segments/fields.py.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
 from typing import Any
@@ -103,10 +103,6 @@ FIELDS: dict[str, Field] = {}
 def register(*fields: Field) -> None:
     """Let conditions ask about these as well."""
     FIELDS.update({field.name: field for field in fields})
-
-
-def fields_for(kind: str) -> Iterator[Field]:
-    return (field for field in FIELDS.values() if field.is_for(kind))
 
 
 register(

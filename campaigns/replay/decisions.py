@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from decimal import Decimal
 
 from campaigns.accrual import decide
 from campaigns.accrual.types import AccrualReason
@@ -16,7 +15,6 @@ from campaigns.replay.terms import Terms
 from loyalty.points import levels, point_limits
 from loyalty.points.explanations import Share
 
-ZERO = Decimal(0)
 UNLIMITED = Standing({})  # never written to: where no rule has limits nothing is counted
 Rules = RulesAsTheyStood | RulesWithDraft
 

@@ -24,7 +24,6 @@ from loyalty.points.levels import Level
 
 Kind = Replay.Kind
 MAX_LEVELS = 50
-ZERO = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)

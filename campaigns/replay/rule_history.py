@@ -27,7 +27,6 @@ class RulesAsTheyStood:
 
     kinds: Mapping[str, RulesOfKind]
     limited: frozenset[str]  # kinds of action that a rule with limits is for
-    rule_ids: frozenset[int]
     last: ActionContext | None = None
     last_matching: list[Rule] = field(default_factory=list)
 
@@ -113,7 +112,7 @@ class RuleHistory:
         draft_limits = self.draft.rule.limits if self.draft else ()
         self._note_limits(each for own in kinds.values() for each in own.every)
         return RulesWithDraft(
-            RulesAsTheyStood(kinds, limited, ids),
+            RulesAsTheyStood(kinds, limited),
             self.draft,
             self.kind,
             has_own=self.rule_id in ids,

@@ -1,6 +1,7 @@
 """Page: requests for points above the brand's ceiling. A second person approves or rejects them."""
 
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
@@ -8,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -20,6 +21,7 @@ from core.errors import DomainError
 from loyalty.models.approvals import PointsApproval
 from loyalty.points import approvals
 from portal.base.badges import badge
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import staff_user
@@ -45,16 +47,11 @@ class PointsApprovalAdmin(TenantAdmin):
     change_form_outer_before_template = "admin/loyalty/approval.html"
 
     def get_urls(self) -> list[Any]:
-        own = [
-            path(
-                f"<id:pk>/{name}/",
-                self.admin_site.admin_view(self.decide),
-                {"approves": name == "approve"},
-                name=f"loyalty_pointsapproval_{name}",
-            )
-            for name in ("approve", "reject")
-        ]
-        return [*own, *super().get_urls()]
+        views = {
+            "approve": ("<id:pk>/approve/", partial(self.decide, approves=True)),
+            "reject": ("<id:pk>/reject/", partial(self.decide, approves=False)),
+        }
+        return [*page_urls(self, views), *super().get_urls()]
 
     @display(description=gettext_lazy("status"), ordering="status")
     def state(self, approval: PointsApproval) -> SafeString:

@@ -170,7 +170,6 @@ def expiring(brand: Brand, until: date) -> dict[date, Decimal]:
 
 
 DAYS = ClosedDays(ProgrammeWatermark, _first_day, _write, _clear, _stale, finish=_count)
-roll_up = DAYS.roll_up
 
 
 def catch_up_all(*, at: datetime) -> int:

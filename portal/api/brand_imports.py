@@ -56,12 +56,6 @@ NAME_PARAMETER = OpenApiParameter(
 )
 
 
-class CellChangeOutput(Output):
-    column = serializers.CharField()
-    before = serializers.CharField(allow_blank=True)
-    after = serializers.CharField(allow_blank=True)
-
-
 class ImportRowOutput(Output):
     """A row that is new or changed."""
 

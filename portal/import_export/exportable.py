@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
@@ -21,6 +21,7 @@ from brands.models.tenants import Brand
 from core import languages
 from jobs import queue
 from jobs.models import Job
+from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
 
 JOB = "jobs.job"
@@ -47,8 +48,8 @@ class ExportingAdmin(TenantAdmin):
     export_kind: str  # of the job
 
     def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(lambda request: page()(self, request))
-        return [path("export/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_export"), *super().get_urls()]
+        views = {"export": ("export/", lambda request: page()(self, request))}
+        return [*page_urls(self, views), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         links = self.export_links(request) if within(request.user, self.opts.label_lower) else []

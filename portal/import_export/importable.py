@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
@@ -27,6 +27,7 @@ from core.spreadsheets.report import Format
 from jobs.models import StagedUpload
 from portal.base.audit_mixin import audit_context
 from portal.base.job_panel import job_context
+from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.import_export import downloads, exportable, imports, large_files, tables, tickets
@@ -83,17 +84,14 @@ class ImportingAdmin(TenantAdmin):
 
     def get_urls(self) -> list[Any]:
         views = {
-            "import": self.import_view,
-            "import/preview": require_safe(self.preview_view),
-            "import/errors": require_safe(self.errors_view),
-            "import/confirm": require_POST(self.confirm_view),
-            "import/template": require_safe(self.template_view),
-            "import/export": self.export_view,
+            "import": ("import/", self.import_view),
+            "import_preview": ("import/preview/", require_safe(self.preview_view)),
+            "import_errors": ("import/errors/", require_safe(self.errors_view)),
+            "import_confirm": ("import/confirm/", require_POST(self.confirm_view)),
+            "import_template": ("import/template/", require_safe(self.template_view)),
+            "import_export": ("import/export/", self.export_view),
         }
-        own = [
-            path(f"{where}/", self.admin_site.admin_view(view), name=self._name(where)) for where, view in views.items()
-        ]
-        return [*own, *super().get_urls()]
+        return [*page_urls(self, views), *super().get_urls()]
 
     def _name(self, where: str) -> str:
         return f"{self.opts.app_label}_{self.opts.model_name}_{where.replace('/', '_')}"

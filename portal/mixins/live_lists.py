@@ -5,10 +5,11 @@ from typing import Any, ClassVar
 
 from django.contrib.admin.utils import lookup_field
 from django.http import HttpRequest, JsonResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
 
+from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.ids import is_id
 
@@ -26,8 +27,7 @@ class LiveAdmin(TenantAdmin):
         raise NotImplementedError
 
     def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(self.live_view)
-        return [path("live/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_live"), *super().get_urls()]
+        return [*page_urls(self, {"live": ("live/", self.live_view)}), *super().get_urls()]
 
     def live_view(self, request: HttpRequest) -> JsonResponse:
         """What the columns in `column` show of the rows in `id` that the person may see; portal/live.js asks for it."""

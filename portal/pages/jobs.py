@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -26,6 +26,7 @@ from jobs.models import Job
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.job_panel import COLOURS, is_on_offer, job_context
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import within
@@ -85,16 +86,12 @@ class JobAdmin(LiveAdmin):
 
     def get_urls(self) -> list[Any]:
         views = {
-            "bell/": self.bell_view,
-            "progress/": self.progress_view,
-            "<id:pk>/download/": self.download,
-            "<id:pk>/cancel/": self.cancel,
+            "bell": ("bell/", self.bell_view),
+            "progress": ("progress/", self.progress_view),
+            "download": ("<id:pk>/download/", self.download),
+            "cancel": ("<id:pk>/cancel/", self.cancel),
         }
-        own = [
-            path(where, self.admin_site.admin_view(view), name=f"jobs_job_{where.strip('/').rpartition('/')[2]}")
-            for where, view in views.items()
-        ]
-        return [*own, *super().get_urls()]
+        return [*page_urls(self, views), *super().get_urls()]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

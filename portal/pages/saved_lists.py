@@ -8,7 +8,7 @@ from django.core.exceptions import SuspiciousOperation, ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -20,6 +20,7 @@ from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from portal.base.forms import TenantForm
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import SETTINGS, SidebarEntry, list_name
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
@@ -107,8 +108,7 @@ class SavedListAdmin(TenantAdmin):
         return super().has_delete_permission(request) if obj is None else rows.may_delete(staff_user(request), obj)
 
     def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(self.open)
-        return [path("<id:pk>/open/", view, name="brands_savedlist_open"), *super().get_urls()]
+        return [*page_urls(self, {"open": ("<id:pk>/open/", self.open)}), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """A list is saved where it is: without one, there is nothing to add."""

@@ -65,16 +65,6 @@ FIRST_STEPS = {
     "loyalty.walletpass": Step(_("Upload a wallet certificate"), "loyalty.walletissuer", adds=True),
     "loyalty.webhookdelivery": Step(_("Create a webhook"), "loyalty.webhookendpoint", adds=True),
 }
-# Empty is how these should be, or only the operator or customers fill them.
-NOTHING_TO_DO = {
-    "authcodes.fakereport",
-    "brands.auditlogentry",
-    "brands.brand",
-    "brands.brandquota",
-    "brands.stoppedattempts",
-    "loyalty.pointsapproval",
-    "loyalty.suppressedaddress",
-}
 
 
 def button(request: HttpRequest, label: str) -> Button | None:

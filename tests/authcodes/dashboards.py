@@ -8,10 +8,11 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
+from django.db.models import Q
 from django.utils import timezone
 
 from authcodes.dashboard.figures import Codes, Day, Scans, Top
-from authcodes.dashboard.filters import Filters, Status
+from authcodes.dashboard.filters import Filters, Status, codes_with, scans_made, scans_with
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
@@ -206,3 +207,27 @@ class Plainly:
 def top(found: Any) -> tuple[Top, ...]:
     ranked = sorted(found, key=lambda it: (-it[2], it[0]))
     return tuple(Top(*each) for each in ranked[:5])
+
+
+def codes_condition(filters: Filters, brands: Sequence[Brand]) -> Q:
+    """The assigned codes that status and campaign leave, as the lists have it."""
+    condition = Q(product__isnull=False)
+    if filters.status:
+        condition &= codes_with(filters.status, brands=brands)
+    if filters.campaign_id is not None:
+        condition &= Q(batch__campaign=filters.campaign_id)
+    return condition & of_batches(filters)
+
+
+def scans_condition(filters: Filters, brands: Sequence[Brand]) -> Q:
+    """The scans that all filters leave, as the lists have it."""
+    condition = scans_made(brands=brands, first_day=filters.first_day, last_day=filters.last_day, places=filters.where)
+    if filters.status:
+        condition &= scans_with(filters.status, brands=brands)
+    if filters.campaign_id is not None:
+        condition &= Q(campaign=filters.campaign_id)
+    return condition & of_batches(filters)
+
+
+def of_batches(filters: Filters) -> Q:
+    return Q(batch__in=filters.batches) if filters.batches else Q()

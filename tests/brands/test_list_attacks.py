@@ -243,7 +243,6 @@ def test_own_rows_are_filtered_by(own: Any) -> None:
         ("authcodes.authcode", "status=x"),
         ("authcodes.authcode", "created_at_from=yesterday"),
         ("events.event", "created_at_to=2026-02-30"),
-        ("authcodes.authcode", "not_first_scanned=x"),
         ("events.event", "detail_type=unheard"),
         ("brands.user", "kind=x"),
         ("brands.auditlogentry", "kind=x"),

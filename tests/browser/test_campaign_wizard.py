@@ -61,7 +61,7 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
 
     assert manager.card("Members taking part").startswith("1")
     assert manager.card("Rewards won").startswith("2")
-    expect(page.locator(".campaign-table").first).to_contain_text("Enamel mug")
+    expect(page.locator(".page-table").first).to_contain_text("Enamel mug")
     complaints += manager.audit() + manager.axe()
     pictured(manager, f"campaign-page-{size[0]}")
     click(page.get_by_role("link", name="Pause campaign"))

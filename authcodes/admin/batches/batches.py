@@ -1,16 +1,18 @@
 """Page: batches of codes. A new one is made by authcodes.codes.batches, and its codes by a worker."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.forms.widgets import Script
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -36,6 +38,7 @@ from loyalty.admin.ceiling import CeilingAdmin, Withheld
 from portal.base.badges import badge
 from portal.base.fieldsets import without
 from portal.base.job_panel import job_context
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin
@@ -102,7 +105,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
     }
 
     class Media:
-        js = ("portal/live_panel.js",)
+        js = (Script("portal/live_panel.js", type="module"),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With whether a worker makes their codes, or is about to."""
@@ -111,24 +114,15 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         return rows
 
     def get_urls(self) -> list[Any]:
-        own = [
-            path("summary/", self.admin_site.admin_view(self.summary), name="authcodes_batchrange_summary"),
-            path("<id:pk>/finish/", self.admin_site.admin_view(self.finish), name="authcodes_batchrange_finish"),
-            *(
-                path(f"<id:pk>/{name}/", self.admin_site.admin_view(view), name=f"authcodes_batchrange_{name}")
-                for name, view in (("deliver", self.deliver), ("undeliver", self.undeliver))
-            ),
-            *(
-                path(
-                    f"<id:pk>/{name}/",
-                    self.admin_site.admin_view(self.order),
-                    {"kind": kind},
-                    name=f"authcodes_batchrange_{name}",
-                )
-                for kind, (name, _icon) in CODE_CHANGE_ACTIONS.items()
-            ),
-        ]
-        return [*own, *super().get_urls()]
+        views = {
+            "summary": ("summary/", self.summary),
+            "finish": ("<id:pk>/finish/", self.finish),
+            "deliver": ("<id:pk>/deliver/", self.deliver),
+            "undeliver": ("<id:pk>/undeliver/", self.undeliver),
+        }
+        for kind, (name, _icon) in CODE_CHANGE_ACTIONS.items():
+            views[name] = (f"<id:pk>/{name}/", partial(self.order, kind=kind))
+        return [*page_urls(self, views), *super().get_urls()]
 
     def is_changing(self, batch: BatchRange) -> bool:
         return not batch.is_generated and bool(batch.is_being_made)  # type: ignore[attr-defined] # get_queryset says so

@@ -7,7 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
@@ -20,7 +20,6 @@ from authcodes.admin.filters import (
     FirstPlaceFilter,
     FirstScanFilter,
     InventoryFilter,
-    OtherFirstScanFilter,
     StatusFilter,
 )
 from authcodes.admin.place_suggestions import SCRIPT, suggestions
@@ -33,6 +32,7 @@ from authcodes.places import names
 from brands.identity.roles import ACT, VIEW
 from brands.scanned import read
 from portal.base.badges import badge
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.lists.changelist import Count, CountedChangeList
 from portal.lists.filters import DayFilter, OwnRowsFilter
@@ -79,7 +79,6 @@ class AuthCodeAdmin(CodeTimeline):
         ("created_at", DayFilter),
         ("first_scan_at", FirstScanFilter),
         FirstPlaceFilter,
-        OtherFirstScanFilter,
         ("batch__campaign", OwnRowsFilter),
         ("batch", OwnRowsFilter),
         ("product", OwnRowsFilter),
@@ -117,8 +116,7 @@ class AuthCodeAdmin(CodeTimeline):
         js = (SCRIPT,)
 
     def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(self.places)
-        return [path("places/", view, name="authcodes_authcode_places"), *super().get_urls()]
+        return [*page_urls(self, {"places": ("places/", self.places)}), *super().get_urls()]
 
     def places(self, request: HttpRequest) -> HttpResponse:
         if not self.has_view_permission(request):

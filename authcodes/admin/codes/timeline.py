@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,7 +10,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -26,6 +27,7 @@ from authcodes.places import names
 from brands.identity import roles
 from brands.identity.roles import ACT, CHANGE, VIEW
 from core import languages
+from portal.base.page_urls import page_urls
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
@@ -66,16 +68,8 @@ class CodeTimeline(ExportingAdmin):
     change_form_outer_after_template = "admin/authcodes/code/timeline.html"
 
     def get_urls(self) -> list[Any]:
-        own = [
-            path(
-                f"<id:pk>/{name}/",
-                self.admin_site.admin_view(self.switch),
-                {"kind": kind},
-                name=f"authcodes_authcode_{name}",
-            )
-            for kind, name in SWITCHES.items()
-        ]
-        return [*own, *super().get_urls()]
+        views = {name: (f"<id:pk>/{name}/", partial(self.switch, kind=kind)) for kind, name in SWITCHES.items()}
+        return [*page_urls(self, views), *super().get_urls()]
 
     def has_assign_permission(self, request: HttpRequest) -> bool:
         return self.has_act_permission(request)

@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
@@ -27,6 +27,7 @@ from brands.audit_log import AuditedChange
 from core.errors import DomainError
 from portal.base.audit_mixin import audit_context
 from portal.base.forms import TenantForm
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRINT, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import display
@@ -53,16 +54,12 @@ class LabelLayoutAdmin(TenantAdmin):
         css = {"all": ("authcodes/print_studio.css",)}
 
     def get_urls(self) -> list[Any]:
-        views = {"copy": self.copy_layout, "default": self.use_as_default, "no-default": self.use_no_default}
-        own = [
-            path(
-                f"<id:pk>/{name}/",
-                self.admin_site.admin_view(view),
-                name=f"authcodes_labellayout_{name.replace('-', '_')}",
-            )
-            for name, view in views.items()
-        ]
-        return [*own, *super().get_urls()]
+        views = {
+            "copy": ("<id:pk>/copy/", self.copy_layout),
+            "default": ("<id:pk>/default/", self.use_as_default),
+            "no_default": ("<id:pk>/no-default/", self.use_no_default),
+        }
+        return [*page_urls(self, views), *super().get_urls()]
 
     @display(description=gettext_lazy("label size"), ordering="label_width")
     def label_size(self, layout: LabelLayout) -> str:

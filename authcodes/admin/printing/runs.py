@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
@@ -34,6 +34,7 @@ from core.errors import DomainError
 from jobs.models import Job
 from portal.base.badges import badge
 from portal.base.job_panel import COLOURS
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRINT, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter, OwnRowsFilter, StateFilter
@@ -114,17 +115,13 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
 
     def get_urls(self) -> list[Any]:
         views = {
-            "choose/": (self.choose, "choose"),
-            "<id:pk>/done/": (self.mark_done, "done"),
-            "<id:pk>/open/": (self.mark_open, "open"),
-            "<id:pk>/cover/": (self.cover, "cover"),
-            "recall/<id:pk>/": (self.warning, "notice"),
+            "choose": ("choose/", self.choose),
+            "done": ("<id:pk>/done/", self.mark_done),
+            "open": ("<id:pk>/open/", self.mark_open),
+            "cover": ("<id:pk>/cover/", self.cover),
+            "notice": ("recall/<id:pk>/", self.warning),
         }
-        own = [
-            path(where, self.admin_site.admin_view(view), name=f"authcodes_printrun_{name}")
-            for where, (view, name) in views.items()
-        ]
-        return [*own, *super().get_urls()]
+        return [*page_urls(self, views), *super().get_urls()]
 
     # --- The list ---
 

@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -49,6 +49,7 @@ from authcodes.printing.selection import Selection
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
 from core.errors import DomainError
+from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import staff_user
 from portal.lists.selection import filters_of
@@ -62,17 +63,13 @@ class StudioAdmin(TenantAdmin):
 
     def get_urls(self) -> list[Any]:
         views = {
-            "batch/<id:pk>/": (self.of_batch, "batch"),
-            "batch/<id:pk>/preview/": (self.preview_of_batch, "preview"),
-            "codes/": (self.of_list, "codes"),
-            "codes/preview/": (self.preview_of_list, "codes_preview"),
-            "calibration/": (self.calibration, "calibration"),
+            "batch": ("batch/<id:pk>/", self.of_batch),
+            "preview": ("batch/<id:pk>/preview/", self.preview_of_batch),
+            "codes": ("codes/", self.of_list),
+            "codes_preview": ("codes/preview/", self.preview_of_list),
+            "calibration": ("calibration/", self.calibration),
         }
-        own = [
-            path(where, self.admin_site.admin_view(view), name=f"authcodes_printrun_{name}")
-            for where, (view, name) in views.items()
-        ]
-        return [*own, *super().get_urls()]
+        return [*page_urls(self, views), *super().get_urls()]
 
     # --- A range of a batch ---
 

@@ -1,5 +1,8 @@
 // The print studio: parts of the label that are dragged or moved by arrow keys, the first free label by a click, and all
 // that follows from a change asked for and shown piece by piece. Without this file the same values are fields.
+import { later, latest } from "../portal/asking.js";
+import { sheetOf } from "./print_sheet.js";
+
 const PAUSE = 300;
 const STEP = 0.5; // millimetres that an arrow key moves
 const LENGTHS = ["left", "top", "width", "height"];
@@ -19,8 +22,6 @@ const picture = () => form.querySelector(".studio-label");
 const boxOf = (part) => form.querySelector(`[data-part="${part}"]`);
 const rounded = (length) => Math.round(length * 100) / 100;
 let chosen = "";
-let waiting = 0;
-let request = new AbortController();
 
 // --- Lengths of a part, in its fields and on the picture
 
@@ -141,8 +142,8 @@ form.addEventListener("pointerdown", (event) => {
   const isHandle = event.target.hasAttribute?.("data-handle");
   if (!part && !isHandle) return;
   event.preventDefault();
-  clearTimeout(waiting);
-  request.abort(); // an answer would take away what the pointer holds
+  schedulePreview.stop();
+  loadPreview.stop(); // an answer would take away what the pointer holds
   if (part) choose(part);
   form.querySelector(`.studio-move[data-move="${chosen}"]`)?.focus({ preventScroll: true });
   drag = { part: chosen, isHandle, x: event.clientX, y: event.clientY, begin: lengthsOf(chosen), scale: scale() };
@@ -214,48 +215,6 @@ form.addEventListener("keydown", (event) => {
   loadPreview();
 });
 
-// --- The sheet, whose first free label is chosen by a click or by keys
-
-const sheet = form.querySelector("[data-sheet]");
-const slots = () => sheet.querySelector("[data-slots]");
-
-const startAt = (number) => {
-  const last = Number(slots().dataset.perPage);
-  const start = Math.min(last, Math.max(1, number));
-  field("start").value = start;
-  for (const slot of slots().querySelectorAll("[data-slot]")) {
-    slot.classList.toggle("is-used", Number(slot.dataset.slot) < start);
-    slot.classList.toggle("is-first", Number(slot.dataset.slot) === start);
-  }
-  describeSheet();
-  schedulePreview();
-};
-
-const describeSheet = () => {
-  if (!slots()) return;
-  const start = Number(field("start").value) || 1;
-  const facts = { role: "slider", tabindex: "0", "aria-label": says.saysSlot, "aria-valuemin": 1, "aria-valuemax": slots().dataset.perPage, "aria-valuenow": start };
-  for (const [name, value] of Object.entries(facts)) sheet.setAttribute(name, value);
-};
-
-sheet.addEventListener("click", (event) => {
-  const number = Number(event.target.dataset?.slot);
-  if (number) startAt(number);
-});
-
-sheet.addEventListener("keydown", (event) => {
-  if (!slots()) return;
-  const { across, down, perPage } = slots().dataset;
-  const now = Number(field("start").value) || 1;
-  const to = {
-    ArrowRight: now + Number(across), ArrowLeft: now - Number(across),
-    ArrowDown: now + Number(down), ArrowUp: now - Number(down), Home: 1, End: Number(perPage),
-  }[event.key];
-  if (to === undefined) return;
-  event.preventDefault();
-  startAt(to);
-});
-
 // --- What follows from a change
 
 const show = (html) => {
@@ -316,27 +275,20 @@ const tellErrors = (answer) => {
 
 const stale = form.querySelector("[data-stale]");
 
-const loadPreview = async () => {
-  clearTimeout(waiting);
+const loadPreview = latest(async (signal) => {
+  schedulePreview.stop();
   const address = new URL(form.dataset.live, window.location.href);
   for (const [name, value] of new FormData(form)) {
     if (!["csrfmiddlewaretoken", "page_token", "again", "shown", "draft"].includes(name)) address.searchParams.append(name, value);
   }
-  request.abort();
-  request = new AbortController();
-  try {
-    const answer = await fetch(address, { redirect: "error", signal: request.signal });
-    if (!answer.ok) throw new Error(answer.statusText);
-    show(await answer.text());
-    stale.textContent = "";
-  } catch (error) {
-    if (error.name !== "AbortError") stale.textContent = says.saysStale;
-  }
-};
-const schedulePreview = () => {
-  clearTimeout(waiting);
-  waiting = setTimeout(loadPreview, PAUSE);
-};
+  const answer = await fetch(address, { redirect: "error", signal });
+  if (!answer.ok) throw new Error(answer.statusText);
+  show(await answer.text());
+  stale.textContent = "";
+}, () => { stale.textContent = says.saysStale; });
+const schedulePreview = later(loadPreview, PAUSE);
+
+const { describeSheet } = sheetOf(form, schedulePreview);
 
 const changed = ({ target }) => {
   form.dataset.what = field("what").value;

@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.forms.widgets import Script
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
@@ -30,6 +31,7 @@ from loyalty.notifications.segments import broadcasts
 from loyalty.notifications.segments.broadcasts import PARAMETER
 from portal.base.confirmation import ConfirmedAction
 from portal.base.job_panel import in_readers_language, job_context
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
@@ -64,16 +66,17 @@ class BroadcastAdmin(TenantAdmin):
     )
 
     class Media:
-        js = ("campaigns/broadcast.js",)
+        js = (Script("campaigns/broadcast.js", type="module"),)
 
     def get_urls(self) -> list[Any]:
-        views = {"send": self.send, "unplan": self.unplan, "cancel": self.cancel, "preview": self.preview}
-        own = [
-            path(f"<id:pk>/{name}/", self.admin_site.admin_view(view), name=f"loyalty_broadcast_{name}")
-            for name, view in views.items()
-        ]
-        read = path("read/", self.admin_site.admin_view(self.read), name="loyalty_broadcast_read")
-        return [*own, read, *super().get_urls()]
+        views = {
+            "send": ("<id:pk>/send/", self.send),
+            "unplan": ("<id:pk>/unplan/", self.unplan),
+            "cancel": ("<id:pk>/cancel/", self.cancel),
+            "preview": ("<id:pk>/preview/", self.preview),
+            "read": ("read/", self.read),
+        }
+        return [*page_urls(self, views), *super().get_urls()]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return self.fieldsets if obj is None or self.has_change_permission(request, obj) else self.sent_fieldsets

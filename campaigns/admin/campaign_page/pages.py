@@ -5,7 +5,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -20,6 +20,7 @@ from campaigns.progress import lifecycle, saved_results
 from campaigns.progress.lifecycle import State
 from campaigns.progress.results import CampaignResults
 from core.numbers import grouped
+from portal.base.page_urls import page_urls
 from portal.figures import cards
 from portal.figures.cards import Card, share
 from portal.lists.changelist import CountedChangeList
@@ -41,21 +42,13 @@ class CampaignPages(CampaignActs):
 
     def get_urls(self) -> list[Any]:
         views = {
-            "page": self.page,
-            "pause": self.pause,
-            "resume": self.resume,
-            "end": self.end,
-            "try_month": self.try_month,
+            "page": ("<id:pk>/page/", self.page),
+            "pause": ("<id:pk>/pause/", self.pause),
+            "resume": ("<id:pk>/resume/", self.resume),
+            "end": ("<id:pk>/end/", self.end),
+            "try_month": ("<id:pk>/try-month/", self.try_month),
         }
-        own = [
-            path(
-                f"<id:pk>/{name.replace('_', '-')}/",
-                self.admin_site.admin_view(view),
-                name=f"campaigns_campaign_{name}",
-            )
-            for name, view in views.items()
-        ]
-        return [*own, *super().get_urls()]
+        return [*page_urls(self, views), *super().get_urls()]
 
     def get_changelist(self, request: HttpRequest, **more: Any) -> type[CountedChangeList]:  # noqa: ARG002 - Django's
         return CampaignList

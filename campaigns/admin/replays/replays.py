@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
@@ -22,6 +22,7 @@ from core import languages
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.job_panel import COLOURS, job_context
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
@@ -48,8 +49,7 @@ class ReplayAdmin(TriesDrafts):
     change_form_outer_before_template = "admin/campaigns/replay.html"
 
     def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(self.export)
-        return [path("<id:pk>/export/", view, name="campaigns_replay_export"), *super().get_urls()]
+        return [*page_urls(self, {"export": ("<id:pk>/export/", self.export)}), *super().get_urls()]
 
     @display(description=gettext_lazy("period"))
     def period(self, replay: Replay) -> str:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.forms.widgets import Script
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -28,6 +28,7 @@ from core.numbers import grouped
 from loyalty.admin.ceiling import CeilingAdmin
 from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.importable import ImportingAdmin
@@ -95,12 +96,8 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         js = (Script("campaigns/rule_builder.js", type="module"),)
 
     def get_urls(self) -> list[Any]:
-        views = {"read": self.read, "try": self.tried, "choices": self.offered}
-        own = [
-            path(f"{name}/", self.admin_site.admin_view(view), name=f"campaigns_earningrule_{name}")
-            for name, view in views.items()
-        ]
-        return [*own, *super().get_urls()]
+        views = {"read": ("read/", self.read), "try": ("try/", self.tried), "choices": ("choices/", self.offered)}
+        return [*page_urls(self, views), *super().get_urls()]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """The sentence is for who may only read; who edits has it next to the form."""

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
@@ -32,6 +32,7 @@ from campaigns.progress import lifecycle
 from core.errors import DomainError
 from loyalty.models.rewards import Reward
 from portal.base.audit_mixin import audit_context
+from portal.base.page_urls import page_urls
 from portal.lists.ids import is_id
 
 RULE, REWARD = "campaigns.earningrule", "loyalty.reward"
@@ -53,11 +54,8 @@ class CampaignWizard(CampaignActs):
     """Part of the page of campaigns."""
 
     def get_urls(self) -> list[Any]:
-        return [
-            path("new/", self.admin_site.admin_view(self.new), name="campaigns_campaign_new"),
-            path("<id:pk>/plan/", self.admin_site.admin_view(self.plan), name="campaigns_campaign_plan"),
-            *super().get_urls(),
-        ]
+        views = {"new": ("new/", self.new), "plan": ("<id:pk>/plan/", self.plan)}
+        return [*page_urls(self, views), *super().get_urls()]
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None

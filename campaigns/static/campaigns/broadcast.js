@@ -1,14 +1,14 @@
 // Beside the form of a broadcast: how many members get it by which channel, and how it reads, while it is written.
-document.addEventListener("DOMContentLoaded", () => {
-  const PAUSE = 400;
-  const panel = document.querySelector("[data-broadcast]");
-  const form = document.getElementById("broadcast_form");
-  if (!panel || !form) return;
+import { later, latest, posted } from "../portal/asking.js";
 
+const PAUSE = 400;
+const panel = document.querySelector("[data-broadcast]");
+const form = document.getElementById("broadcast_form");
+if (panel && form) start();
+
+function start() {
   const part = (name) => panel.querySelector(`[data-part=${name}]`);
   let language = "";
-  let waiting = 0;
-  let request = new AbortController();
 
   const showDraft = (draft) => {
     part("draft").hidden = !draft;
@@ -40,30 +40,21 @@ document.addEventListener("DOMContentLoaded", () => {
     showDraft(answer.draft);
   };
 
-  const ask = async () => {
-    request.abort();
-    request = new AbortController();
+  const ask = latest(async (signal) => {
     const data = new FormData(form);
     if (!data.get("brand")) data.set("brand", panel.dataset.brand || "");
     data.set("shown_language", language);
     if (!data.get("brand")) return;
-    try {
-      const answer = await fetch(panel.dataset.broadcast, {
-        method: "POST", body: data, redirect: "error", signal: request.signal,
-      });
-      if (answer.ok) show(await answer.json());
-    } catch (error) {
-      if (error.name !== "AbortError") part("total").textContent = "";
-    }
-  };
+    const answer = await posted(panel.dataset.broadcast, data, signal);
+    if (answer) show(answer);
+  }, () => { part("total").textContent = ""; });
+  const soon = later(ask, PAUSE);
 
-  const soon = (event) => {
+  const changed = (event) => {
     const written = event.target.name?.match(/^(?:subject|body|short_text)_(\w+)$/);
     if (written) language = written[1];
-    clearTimeout(waiting);
-    waiting = setTimeout(ask, PAUSE);
+    soon();
   };
-
-  for (const kind of ["input", "change", "focusin"]) form.addEventListener(kind, soon);
+  for (const kind of ["input", "change", "focusin"]) form.addEventListener(kind, changed);
   ask();
-});
+}

@@ -1,11 +1,11 @@
 // The wizard of campaigns: fields that matter alone, the line of milestones and the phone as they are typed. Its steps are
 // those of every wizard; without scripts the form is one long page that says the same.
+import { LOCALE } from "../portal/asking.js";
 import { inSteps } from "../portal/wizard.js";
 
 const form = document.querySelector(".campaign-wizard");
 const SVG = "http://www.w3.org/2000/svg";
 const rewards = JSON.parse(document.getElementById("wizard-rewards").textContent);
-const LOCALE = `${document.documentElement.lang}-u-nu-latn`; // digits as the page writes them
 
 const valueOf = (name) => {
   const field = form.elements.namedItem(name);

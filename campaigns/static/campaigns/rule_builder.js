@@ -1,23 +1,13 @@
 // The builder of earning rules and segments: rows for conditions and limits, what they say as a sentence, what a rule
 // would earn, and how many members a segment has.
 // What the rows say is carried by two hidden fields of the form; nobody sees how.
+import { later, latest, posted } from "../portal/asking.js";
+import { choice, editorsOf, element, labelled } from "./rule_values.js";
+
 const vocabulary = JSON.parse(document.getElementById("rule-vocabulary")?.textContent || "null");
 const bench = document.querySelector("[data-rule-bench]");
 const form = document.querySelector("[data-rule-part]")?.form;
 const PAUSE = 400;
-let lists = 0;
-
-const element = (kind, more = {}, ...children) => {
-  const made = Object.assign(document.createElement(kind), more);
-  made.append(...children);
-  return made;
-};
-const labelled = (text, control) => element("label", {}, element("span", { textContent: text }), control);
-const choice = (options, chosen, label, onchange) => {
-  const made = element("select", { onchange: () => onchange(made.value) });
-  made.append(...options.map(([value, text]) => element("option", { value, textContent: text, selected: value === chosen })));
-  return labelled(label, made);
-};
 
 if (vocabulary && form) {
   const words = vocabulary.words;
@@ -43,13 +33,12 @@ if (vocabulary && form) {
   let limits = parts.limits ? read("limits", []) : [];
   if (!Object.keys(conditions).length) conditions = { all: [] };
 
-  let waiting = 0;
+  const readSoon = later(() => readBack(), PAUSE);
   const changed = () => {
     const key = Object.keys(conditions)[0];
     parts.conditions.value = JSON.stringify(conditions[key].length ? conditions : {});
     if (parts.limits) parts.limits.value = JSON.stringify(limits);
-    clearTimeout(waiting);
-    waiting = setTimeout(readBack, PAUSE);
+    readSoon();
   };
 
   const optionsOf = async (name, query) => {
@@ -65,146 +54,7 @@ if (vocabulary && form) {
     return answer.ok ? Object.fromEntries((await answer.json()).options) : {};
   };
 
-  // --- Values, one editor for each shape
-
-  const typed = (row, type, label, more = {}) => {
-    const made = element("input", { type, value: row.value ?? "", ...more });
-    made.addEventListener("input", () => { row.value = made.value; changed(); });
-    return labelled(label, made);
-  };
-  const pair = (row, type, more = {}) => {
-    if (!Array.isArray(row.value) || row.value.length !== 2) row.value = ["", ""];
-    return [0, 1].map((at) => {
-      const made = element("input", { type, value: row.value[at], ...more });
-      made.addEventListener("input", () => { row.value[at] = made.value; changed(); });
-      return labelled(at ? words.and : words.value, made);
-    });
-  };
-  const listOfWords = (row, field) => {
-    const list = element("datalist", { id: `rule-list-${lists += 1}` });
-    const made = element("input", { type: "text", value: (Array.isArray(row.value) ? row.value : []).join(", "), title: words.several });
-    made.setAttribute("list", list.id);
-    const split = () => made.value.split(",").map((each) => each.trim()).filter(Boolean);
-    made.addEventListener("input", () => { row.value = split(); changed(); });
-    const offer = async () => {
-      const before = split().slice(0, -1);
-      const found = field.choices ? await optionsOf(field.choices, split().at(-1) || "") : [];
-      list.replaceChildren(...found.map(([value]) => element("option", { value: [...before, value].join(", ") })));
-    };
-    made.addEventListener("focus", offer);
-    made.addEventListener("input", offer);
-    return [labelled(words.several, made), list];
-  };
-  const chosenRows = (row, field) => {
-    if (!Array.isArray(row.value)) row.value = [];
-    const chips = element("div", { className: "rule-chips" });
-    const list = element("datalist", { id: `rule-list-${lists += 1}` });
-    const made = element("input", { type: "text", placeholder: words.search, autocomplete: "off" });
-    made.setAttribute("list", list.id);
-    let offered = [];
-    const show = async () => {
-      const names = await named(field.choices, row.value);
-      chips.replaceChildren(...row.value.map((id) => {
-        const remove = element("button", { type: "button", textContent: `${names[id] || words.unnamed} ×` });
-        remove.setAttribute("aria-label", `${words.remove}: ${names[id] || words.unnamed}`);
-        remove.addEventListener("click", () => { row.value = row.value.filter((each) => each !== id); changed(); show(); });
-        return remove;
-      }));
-    };
-    const offer = async () => {
-      offered = await optionsOf(field.choices, made.value);
-      list.replaceChildren(...offered.map(([, text]) => element("option", { value: text })));
-    };
-    made.addEventListener("focus", offer);
-    made.addEventListener("input", () => {
-      const found = offered.find(([, text]) => text === made.value);
-      if (!found) { offer(); return; }
-      if (!row.value.includes(Number(found[0]))) row.value.push(Number(found[0]));
-      made.value = "";
-      changed();
-      show();
-    });
-    show();
-    return [labelled(field.label, made), list, chips];
-  };
-  const weekdays = (row) => {
-    if (!Array.isArray(row.value)) row.value = [];
-    const days = element("fieldset", { className: "rule-days" }, element("legend", { className: "sr-only", textContent: words.value }));
-    vocabulary.weekdays.forEach((name, at) => {
-      const box = element("input", { type: "checkbox", checked: row.value.includes(at + 1) });
-      box.addEventListener("change", () => {
-        row.value = vocabulary.weekdays.map((_, day) => day + 1).filter((day) => (day === at + 1 ? box.checked : row.value.includes(day)));
-        changed();
-      });
-      days.append(element("label", {}, box, name));
-    });
-    return [days];
-  };
-  const yesOrNo = (row) => {
-    if (typeof row.value !== "boolean") { row.value = true; changed(); }
-    return [choice([["yes", words.yes], ["no", words.no]], row.value ? "yes" : "no", words.value, (value) => {
-      row.value = value === "yes";
-      changed();
-    })];
-  };
-  const listOfOptions = (row, field) => {
-    if (!Array.isArray(row.value)) row.value = [];
-    const boxes = element("fieldset", { className: "rule-days" }, element("legend", { className: "sr-only", textContent: words.value }));
-    field.options.forEach((name) => {
-      const box = element("input", { type: "checkbox", checked: row.value.includes(name) });
-      box.addEventListener("change", () => {
-        row.value = field.options.filter((each) => (each === name ? box.checked : row.value.includes(each)));
-        changed();
-      });
-      boxes.append(element("label", {}, box, name));
-    });
-    return [boxes];
-  };
-  const circle = (row) => {
-    if (typeof row.value !== "object" || Array.isArray(row.value) || !row.value) row.value = { latitude: "", longitude: "", kilometres: "10" };
-    return ["latitude", "longitude", "kilometres"].map((name) => {
-      const made = element("input", { type: "number", step: "any", value: row.value[name] });
-      made.addEventListener("input", () => { row.value[name] = made.value; changed(); });
-      return labelled(words[name], made);
-    });
-  };
-  const inDays = (row) => {
-    if (typeof row.value !== "object" || Array.isArray(row.value) || !row.value) row.value = { count: "1", days: "30" };
-    return ["count", "days"].map((name) => {
-      const made = element("input", { type: "number", min: "0", step: "1", value: row.value[name] });
-      made.addEventListener("input", () => { row.value[name] = made.value; changed(); });
-      return labelled(words[name], made);
-    });
-  };
-  const labels = (row, field) => {
-    if (!Array.isArray(row.value)) row.value = [];
-    const boxes = element("fieldset", { className: "rule-days" }, element("legend", { className: "sr-only", textContent: words.value }));
-    field.labels.forEach(([value, text]) => {
-      const box = element("input", { type: "checkbox", checked: row.value.includes(value) });
-      box.addEventListener("change", () => {
-        row.value = field.labels.map(([each]) => each).filter((each) => (each === value ? box.checked : row.value.includes(each)));
-        changed();
-      });
-      boxes.append(element("label", {}, box, text));
-    });
-    return [boxes];
-  };
-  const EDITORS = {
-    window: inDays,
-    labels,
-    choices: chosenRows,
-    words: listOfWords,
-    word: (row) => [typed(row, "text", words.value)],
-    number: (row) => [typed(row, "number", words.value, { step: "any" })],
-    numbers: (row) => pair(row, "number", { step: "any" }),
-    weekdays,
-    times: (row) => pair(row, "time"),
-    day: (row) => [typed(row, "date", words.value)],
-    days: (row) => pair(row, "date"),
-    circle,
-    switch: yesOrNo,
-    options: listOfOptions,
-  };
+  const editors = editorsOf({ vocabulary, changed, optionsOf, named });
 
   // --- Rows and groups
 
@@ -234,7 +84,7 @@ if (vocabulary && form) {
         row.operator = name;
         redraw();
       }),
-      ...EDITORS[operator.shape](row, field),
+      ...editors[operator.shape](row, field),
       removeButton(field.label, remove),
     );
     return box;
@@ -322,26 +172,15 @@ if (vocabulary && form) {
 
   // --- The sentence and the trial
 
-  // Each question is asked with what the form holds, and answers null where it was asked again before its answer came.
-  const question = (address, more = () => ({})) => {
-    let request = new AbortController();
-    return async () => {
-      const data = new FormData(form);
-      if (bench.dataset.rule) data.set("rule", bench.dataset.rule);
-      if (!data.get("brand")) data.set("brand", bench.dataset.brand || "");
-      if (!data.get("kind")) data.set("kind", kind());
-      for (const [name, value] of Object.entries(more())) data.set(`trial_${name}`, value);
-      request.abort();
-      request = new AbortController();
-      try {
-        const answer = await fetch(address, { method: "POST", body: data, redirect: "error", signal: request.signal });
-        return answer.ok ? await answer.json() : null;
-      } catch (error) {
-        if (error.name === "AbortError") return null;
-        throw error;
-      }
-    };
-  };
+  // Each question is asked with what the form holds, and answers nothing where it was asked again before its answer came.
+  const question = (address, more = () => ({})) => latest((signal) => {
+    const data = new FormData(form);
+    if (bench.dataset.rule) data.set("rule", bench.dataset.rule);
+    if (!data.get("brand")) data.set("brand", bench.dataset.brand || "");
+    if (!data.get("kind")) data.set("kind", kind());
+    for (const [name, value] of Object.entries(more())) data.set(`trial_${name}`, value);
+    return posted(address, data, signal);
+  });
   const part = (name) => bench?.querySelector(`[data-part=${name}]`);
   const readSentence = bench && question(bench.dataset.read);
   async function readBack() {

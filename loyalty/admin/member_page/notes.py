@@ -11,7 +11,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -21,6 +20,7 @@ from brands.models.people import User
 from loyalty.models.accounts import UserPoints
 from loyalty.models.members.member_notes import MAX_LENGTH, MemberNote
 from loyalty.points import accounts
+from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists.ids import is_id
@@ -43,8 +43,7 @@ class Notes(TenantAdmin):
     """Notes on the page of members."""
 
     def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(self.note_view)
-        return [path("<id:pk>/note/", view, name="loyalty_userpoints_note"), *super().get_urls()]
+        return [*page_urls(self, {"note": ("<id:pk>/note/", self.note_view)}), *super().get_urls()]
 
     def note_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Writes a note, or deletes one of one's own; what cannot be saved is shown again with what is wrong."""

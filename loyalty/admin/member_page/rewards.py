@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -27,6 +26,7 @@ from loyalty.rewards import codes, redeem, till
 from loyalty.rewards.redeem import RedemptionRequest
 from portal.base.audit_mixin import audit_context
 from portal.base.confirmation import ConfirmedAction, ReasonForm
+from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists import local_time
@@ -74,8 +74,7 @@ class RewardsOfMember(TenantAdmin):
     """What is done with rewards on the page of members."""
 
     def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(self.use_view)
-        return [path("<id:pk>/use/", view, name="loyalty_userpoints_use"), *super().get_urls()]
+        return [*page_urls(self, {"use": ("<id:pk>/use/", self.use_view)}), *super().get_urls()]
 
     def has_give_reward_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if object_id is None:

@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
+from django.forms.widgets import Script
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
@@ -24,6 +25,7 @@ from loyalty.models.notifications import Channel, Language, NotificationTemplate
 from loyalty.notifications import catalogue, rendering, test_sends
 from loyalty.notifications.catalogue import KINDS, MessageText
 from portal.base.forms import TenantForm
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.importable import ImportingAdmin
@@ -62,15 +64,11 @@ class NotificationTemplateAdmin(ImportingAdmin):
     )
 
     class Media:
-        js = ("portal/notification_editor.js",)
+        js = (Script("portal/notification_editor.js", type="module"),)
 
     def get_urls(self) -> list[Any]:
-        views = {"preview": self.preview, "draft": self.draft}
-        own = [
-            path(f"{name}/", self.admin_site.admin_view(view), name=f"loyalty_notificationtemplate_{name}")
-            for name, view in views.items()
-        ]
-        return [*own, *super().get_urls()]
+        views = {"preview": ("preview/", self.preview), "draft": ("draft/", self.draft)}
+        return [*page_urls(self, views), *super().get_urls()]
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """A broadcast's text is written on its own page."""

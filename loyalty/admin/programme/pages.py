@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -24,6 +24,7 @@ from loyalty.models.programme.costs import PointCost
 from loyalty.models.programme.rollups import PointsRollup
 from loyalty.programme import figures, roll_forward
 from loyalty.programme.movements import CHOICES
+from portal.base.page_urls import page_urls
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import StateFilter
@@ -63,11 +64,7 @@ class ProgrammeAdmin(TenantAdmin):
             "roll_forward_csv": ("roll-forward.csv", self.as_csv),
             "roll_forward_pdf": ("roll-forward.pdf", self.as_pdf),
         }
-        own = [
-            path(address, self.admin_site.admin_view(view), name=f"loyalty_pointsrollup_{name}")
-            for name, (address, view) in views.items()
-        ]
-        return [*own, *super().get_urls()]
+        return [*page_urls(self, views), *super().get_urls()]
 
     def requested(self, request: HttpRequest) -> PeriodForm:
         """Which brand and months. Raises PermissionDenied for somebody who sees the programme of none."""

@@ -16,7 +16,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
@@ -33,6 +33,7 @@ from loyalty.rewards import cancellation
 from loyalty.rewards import till as redemptions
 from loyalty.rewards.undo import may_undo_use, too_late, undo_since
 from portal.base.audit_mixin import audit_context
+from portal.base.page_urls import page_urls
 from portal.base.tenant_scope import staff_user
 from portal.lists.ids import is_id
 from portal.shell import brand_switcher
@@ -93,13 +94,13 @@ class Till:
         return bool(self.brand_scope(request, USE))  # type: ignore[attr-defined] # of TenantAdmin
 
     def get_urls(self) -> list[Any]:
-        views = {"codes": self.till_codes, "empty": self.till_empty}
-        parts = {"worker.js": offline.worker, "manifest.webmanifest": offline.manifest}
-        own = [
-            path(f"till/{name}", self.admin_site.admin_view(view), name=f"loyalty_redemption_till_{name.split('.')[0]}")
-            for name, view in {**views, **parts}.items()
-        ]
-        return [*own, *super().get_urls()]  # type: ignore[misc] # of TenantAdmin
+        views = {
+            "till_codes": ("till/codes", self.till_codes),
+            "till_empty": ("till/empty", self.till_empty),
+            "till_worker": ("till/worker.js", offline.worker),
+            "till_manifest": ("till/manifest.webmanifest", offline.manifest),
+        }
+        return [*page_urls(self, views), *super().get_urls()]  # type: ignore[misc] # of TenantAdmin
 
     @action(description=gettext_lazy("Redeem a code"), url_path="till", icon="point_of_sale", permissions=["use"])
     def till(self, request: HttpRequest) -> HttpResponse:

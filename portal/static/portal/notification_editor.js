@@ -1,18 +1,18 @@
 // Beside the words of a notice: how they read, while they are written, and which names the chosen notice knows.
 // Words that nobody has touched follow the choice of notice, channel and language.
-document.addEventListener("DOMContentLoaded", () => {
-  const PAUSE = 400;
-  const panel = document.querySelector("[data-notice-draft]");
-  const form = document.getElementById("noticetemplate_form");
-  const [subject, body] = ["subject", "body"].map((name) => form?.elements[name]);
-  if (!panel || !subject || !body) return;
+import { later, latest, posted } from "./asking.js";
 
+const PAUSE = 400;
+const panel = document.querySelector("[data-notice-draft]");
+const form = document.getElementById("noticetemplate_form");
+const [subject, body] = ["subject", "body"].map((name) => form?.elements[name]);
+if (panel && subject && body) start();
+
+function start() {
   const names = document.querySelector("[data-notice-names]");
   const [shown, problem] = ["shown", "problem"].map((part) => panel.querySelector(`[data-part=${part}]`));
   const element = (kind, text, more = {}) => Object.assign(document.createElement(kind), { textContent: text, ...more });
   let ours = null; // the platform's words for the choice of before
-  let waiting = 0;
-  let request = new AbortController();
 
   const isUntouched = () =>
     (!subject.value && !body.value) || (ours && subject.value === ours.subject && body.value === ours.body);
@@ -44,37 +44,29 @@ document.addEventListener("DOMContentLoaded", () => {
     text.dir = title.dir = draft.direction;
   };
 
-  const ask = async (follows) => {
-    request.abort();
-    request = new AbortController();
+  const ask = latest(async (signal, follows) => {
     const data = new FormData(form);
     for (const [name, value] of Object.entries(panel.dataset)) if (!data.get(name)) data.set(name, value);
-    try {
-      const answer = await fetch(panel.dataset.noticeDraft, {
-        method: "POST", body: data, redirect: "error", signal: request.signal,
-      });
-      if (!answer.ok) return;
-      const draft = await answer.json();
-      listNames(draft.names);
-      const replaces = follows && isUntouched();
-      ours = draft.ours;
-      if (replaces) {
-        [subject.value, body.value] = [ours.subject, ours.body];
-        ask(false);
-      } else {
-        show(draft);
-      }
-    } catch (error) {
-      if (error.name !== "AbortError") problem.hidden = true;
+    const draft = await posted(panel.dataset.noticeDraft, data, signal);
+    if (!draft) return;
+    listNames(draft.names);
+    const replaces = follows && isUntouched();
+    ours = draft.ours;
+    if (replaces) {
+      [subject.value, body.value] = [ours.subject, ours.body];
+      ask(false);
+    } else {
+      show(draft);
     }
-  };
-
-  const soon = (follows) => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => ask(follows), follows ? 0 : PAUSE);
-  };
+  }, () => { problem.hidden = true; });
+  const soon = later(ask, PAUSE);
 
   form.addEventListener("input", () => soon(false));
-  for (const name of ["brand", "template", "channel", "language"]) form.elements[name]?.addEventListener("change", () => soon(true));
+  for (const name of ["brand", "template", "channel", "language"]) {
+    form.elements[name]?.addEventListener("change", () => {
+      soon.stop();
+      ask(true);
+    });
+  }
   ask(true);
-});
+}

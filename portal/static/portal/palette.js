@@ -1,5 +1,6 @@
 // The search of Ctrl K: a combobox (the field) with its listbox (what the server found), in a dialog.
-"use strict";
+import { later, latest } from "./asking.js";
+
 const PAUSE_MS = 120; // after the last key, so that a word is asked for once
 
 const dialog = document.querySelector("[data-palette]");
@@ -9,8 +10,6 @@ function start() {
   const field = dialog.querySelector("[role=combobox]");
   const list = dialog.querySelector("[role=listbox]");
   const note = dialog.querySelector("[data-palette-note]");
-  let asked; // the answer that is waited for
-  let timer;
   let isPending = false; // what is shown is of an earlier word
   let isChosenEarly = false; // Enter came before the answer
 
@@ -33,21 +32,16 @@ function start() {
     isChosenEarly = false;
   };
 
-  const search = async () => {
-    asked?.abort();
-    const { signal } = (asked = new AbortController());
-    try {
-      const address = new URL(dialog.dataset.palette, window.location.href);
-      address.searchParams.set("s", field.value);
-      const answer = await fetch(address, { signal, headers: { Accept: "text/html" } });
-      if (answer.redirected) return show(null, dialog.dataset.ended);
-      if (!answer.ok) return show(null, dialog.dataset.failed);
-      const found = new DOMParser().parseFromString(await answer.text(), "text/html");
-      show(found.querySelector("[data-results]"), found.querySelector("[data-note]")?.textContent.trim() ?? "");
-    } catch {
-      if (!signal.aborted) show(null, dialog.dataset.failed);
-    }
-  };
+  const search = latest(async (signal) => {
+    const address = new URL(dialog.dataset.palette, window.location.href);
+    address.searchParams.set("s", field.value);
+    const answer = await fetch(address, { signal, headers: { Accept: "text/html" } });
+    if (answer.redirected) return show(null, dialog.dataset.ended);
+    if (!answer.ok) return show(null, dialog.dataset.failed);
+    const found = new DOMParser().parseFromString(await answer.text(), "text/html");
+    show(found.querySelector("[data-results]"), found.querySelector("[data-note]")?.textContent.trim() ?? "");
+  }, () => show(null, dialog.dataset.failed));
+  const searchSoon = later(search, PAUSE_MS);
 
   const open = () => {
     if (dialog.open) return field.select();
@@ -66,9 +60,8 @@ function start() {
   field.addEventListener("input", () => {
     isPending = true;
     isChosenEarly = false;
-    asked?.abort(); // an answer to what was typed before is never taken for this one's
-    clearTimeout(timer);
-    timer = setTimeout(search, PAUSE_MS);
+    search.stop(); // an answer to what was typed before is never taken for this one's
+    searchSoon();
   });
   field.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

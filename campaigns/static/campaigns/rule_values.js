@@ -1,0 +1,126 @@
+// The values of conditions in the rule builder: for each shape of value the controls that edit it.
+export const element = (kind, more = {}, ...children) => {
+  const made = Object.assign(document.createElement(kind), more);
+  made.append(...children);
+  return made;
+};
+export const labelled = (text, control) => element("label", {}, element("span", { textContent: text }), control);
+export const choice = (options, chosen, label, onchange) => {
+  const made = element("select", { onchange: () => onchange(made.value) });
+  made.append(...options.map(([value, text]) => element("option", { value, textContent: text, selected: value === chosen })));
+  return labelled(label, made);
+};
+
+let lists = 0;
+
+// `changed`: called after each change of a row. `optionsOf` and `named`: rows of the brand, by words and by ids.
+export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
+  const words = vocabulary.words;
+
+  // An input that stores what is typed.
+  const input = (label, value, store, more) => {
+    const made = element("input", { ...more, value: value ?? "" });
+    made.addEventListener("input", () => { store(made.value); changed(); });
+    return labelled(label, made);
+  };
+  const typed = (row, more) => [input(words.value, row.value, (value) => { row.value = value; }, more)];
+  const pair = (row, more) => {
+    if (!Array.isArray(row.value) || row.value.length !== 2) row.value = ["", ""];
+    return [0, 1].map((at) => input(at ? words.and : words.value, row.value[at], (value) => { row.value[at] = value; }, more));
+  };
+  // A value of several numbers, each with a name.
+  const numbers = (row, usual, more) => {
+    if (typeof row.value !== "object" || Array.isArray(row.value) || !row.value) row.value = usual;
+    return Object.keys(usual).map(
+      (name) => input(words[name], row.value[name], (value) => { row.value[name] = value; }, { type: "number", ...more }),
+    );
+  };
+  const suggested = (more) => {
+    const list = element("datalist", { id: `rule-list-${lists += 1}` });
+    const made = element("input", { type: "text", ...more });
+    made.setAttribute("list", list.id);
+    return [made, list];
+  };
+  const listOfWords = (row, field) => {
+    const [made, list] = suggested({ value: (Array.isArray(row.value) ? row.value : []).join(", "), title: words.several });
+    const split = () => made.value.split(",").map((each) => each.trim()).filter(Boolean);
+    made.addEventListener("input", () => { row.value = split(); changed(); });
+    const offer = async () => {
+      const before = split().slice(0, -1);
+      const found = field.choices ? await optionsOf(field.choices, split().at(-1) || "") : [];
+      list.replaceChildren(...found.map(([value]) => element("option", { value: [...before, value].join(", ") })));
+    };
+    made.addEventListener("focus", offer);
+    made.addEventListener("input", offer);
+    return [labelled(words.several, made), list];
+  };
+  const chosenRows = (row, field) => {
+    if (!Array.isArray(row.value)) row.value = [];
+    const chips = element("div", { className: "rule-chips" });
+    const [made, list] = suggested({ placeholder: words.search, autocomplete: "off" });
+    let offered = [];
+    const show = async () => {
+      const names = await named(field.choices, row.value);
+      chips.replaceChildren(...row.value.map((id) => {
+        const remove = element("button", { type: "button", textContent: `${names[id] || words.unnamed} ×` });
+        remove.setAttribute("aria-label", `${words.remove}: ${names[id] || words.unnamed}`);
+        remove.addEventListener("click", () => { row.value = row.value.filter((each) => each !== id); changed(); show(); });
+        return remove;
+      }));
+    };
+    const offer = async () => {
+      offered = await optionsOf(field.choices, made.value);
+      list.replaceChildren(...offered.map(([, text]) => element("option", { value: text })));
+    };
+    made.addEventListener("focus", offer);
+    made.addEventListener("input", () => {
+      const found = offered.find(([, text]) => text === made.value);
+      if (!found) { offer(); return; }
+      if (!row.value.includes(Number(found[0]))) row.value.push(Number(found[0]));
+      made.value = "";
+      changed();
+      show();
+    });
+    show();
+    return [labelled(field.label, made), list, chips];
+  };
+  // A box for each choice; the value lists what is ticked, in the order of the choices.
+  const boxes = (row, choices) => {
+    if (!Array.isArray(row.value)) row.value = [];
+    const set = element("fieldset", { className: "rule-days" }, element("legend", { className: "sr-only", textContent: words.value }));
+    for (const [value, text] of choices) {
+      const box = element("input", { type: "checkbox", checked: row.value.includes(value) });
+      box.addEventListener("change", () => {
+        const isTicked = (each) => (each === value ? box.checked : row.value.includes(each));
+        row.value = choices.map(([each]) => each).filter(isTicked);
+        changed();
+      });
+      set.append(element("label", {}, box, text));
+    }
+    return [set];
+  };
+  const yesOrNo = (row) => {
+    if (typeof row.value !== "boolean") { row.value = true; changed(); }
+    return [choice([["yes", words.yes], ["no", words.no]], row.value ? "yes" : "no", words.value, (value) => {
+      row.value = value === "yes";
+      changed();
+    })];
+  };
+
+  return {
+    window: (row) => numbers(row, { count: "1", days: "30" }, { min: "0", step: "1" }),
+    labels: (row, field) => boxes(row, field.labels),
+    choices: chosenRows,
+    words: listOfWords,
+    word: (row) => typed(row, { type: "text" }),
+    number: (row) => typed(row, { type: "number", step: "any" }),
+    numbers: (row) => pair(row, { type: "number", step: "any" }),
+    weekdays: (row) => boxes(row, vocabulary.weekdays.map((name, at) => [at + 1, name])),
+    times: (row) => pair(row, { type: "time" }),
+    day: (row) => typed(row, { type: "date" }),
+    days: (row) => pair(row, { type: "date" }),
+    circle: (row) => numbers(row, { latitude: "", longitude: "", kilometres: "10" }, { step: "any" }),
+    switch: yesOrNo,
+    options: (row, field) => boxes(row, field.options.map((name) => [name, name])),
+  };
+};

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 from bench import harness
-from bench.harness import Scale
+from bench.harness import PROJECT, Scale
 
 
 def main() -> None:
@@ -26,9 +26,15 @@ def options(scale: Scale) -> list[str]:
     return [] if scale is Scale.FULL else [f"--{scale}"]
 
 
+def module_of(name: str) -> str:
+    """Where a part is, below bench/parts."""
+    path = next((PROJECT / "bench" / "parts").rglob(f"{name}.py"))
+    return ".".join(path.relative_to(PROJECT).with_suffix("").parts)
+
+
 def run(name: str, file: Path, scale: Scale) -> None:
     # Not before Django is set up: they import models.
-    part = import_module(f"bench.{name}")
+    part = import_module(module_of(name))
     figures = part.measure(scale)
     if scale is Scale.TINY:
         figures = [replace(figure, goal=None) for figure in figures]

@@ -7,7 +7,7 @@ from config.ports import CELERY_TASK_ROUTES as ROUTES
 from config.settings import *  # noqa: F403
 from config.settings import RATE_LIMITS, SIMPLE_JWT
 
-ROOT_URLCONF = "bench.urls"
+ROOT_URLCONF = "bench.server.urls"
 CELERY_IMPORTS = ["bench.orm"]
 # Off in the control of `neighbours`.
 FAIR_SHARES = os.environ.get("BENCH_FAIR_SHARES") != "0"

@@ -15,9 +15,8 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.earning import rules
 from events import worker
-from tests.support import factories
+from tests.support import concurrency, factories
 from tests.support.api import Api
-from tests.support.distribution import BusyTime, TogetherScheduling
 from tests.support.lanes import (
     FAST_LANE,
     TESTS,
@@ -29,8 +28,13 @@ from tests.support.lanes import (
     summary,
     write_measured,
 )
-from tests.support.log_watch import LogWatch, secrets_in
-from tests.support.table_cleanup import empty_tables
+from tests.support.machinery.distribution import BusyTime, TogetherScheduling
+from tests.support.machinery.log_watch import LogWatch, secrets_in
+from tests.support.machinery.table_cleanup import empty_tables
+from tests.support.portal import staff
+from tests.support.scenarios import scenario, scenarios
+
+__all__ = ["scenario", "scenarios"]
 
 NOT_TRUNCATED = {
     "loyalty_transaction": "ledger_not_truncated",
@@ -204,6 +208,23 @@ def brand(db: None) -> Brand:
 @pytest.fixture
 def customer(brand: Brand) -> User:
     return factories.customer(brand)
+
+
+@pytest.fixture
+def owner(brand: Brand) -> User:
+    return staff(brand)
+
+
+@pytest.fixture
+def media(settings: Any, tmp_path: Path) -> None:
+    """Files that are uploaded and made stay in a directory of the test's."""
+    settings.MEDIA_ROOT = tmp_path
+
+
+@pytest.fixture
+def at_once() -> Callable[[int, Callable[[], Any]], list[Any]]:
+    """`at_once(count, action)`: what `action` returned or raised, in `count` threads released together."""
+    return lambda count, action: concurrency.at_once(lambda _number: action(), range(count), threads=count)
 
 
 @pytest.fixture

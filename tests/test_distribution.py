@@ -8,8 +8,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.support.distribution import IN_PORTIONS, ONE_BY_ONE, PORTIONS, TOGETHER, BusyTime, in_order, work_unit
 from tests.support.lanes import TESTS
+from tests.support.machinery.distribution import (
+    IN_PORTIONS,
+    ONE_BY_ONE,
+    PORTIONS,
+    TOGETHER,
+    BusyTime,
+    in_order,
+    work_unit,
+)
 
 
 @pytest.mark.parametrize("place", sorted(TOGETHER | ONE_BY_ONE | IN_PORTIONS))
@@ -18,13 +26,13 @@ def test_what_is_named_exists(place):
 
 
 def test_a_file_stays_together_and_what_is_named_does_not():
-    assert work_unit("tests/loyalty/test_expiry.py::test_a[x::y@z]") == "tests/loyalty/test_expiry.py"
+    assert work_unit("tests/loyalty/points/test_expiry.py::test_a[x::y@z]") == "tests/loyalty/points/test_expiry.py"
     assert work_unit("tests/journeys/test_guide.py::test_a") == "tests/journeys"
-    assert work_unit("tests/config/test_schema.py::test_a") == "tests/config/test_schema.py::test_a"
+    assert work_unit("tests/config/api/test_schema.py::test_a") == "tests/config/api/test_schema.py::test_a"
 
 
 def test_a_file_of_hundreds_of_tests_is_taken_in_portions():
-    units = {work_unit(f"tests/config/test_hostile_input.py::test_a[{number}]") for number in range(200)}
+    units = {work_unit(f"tests/config/api/test_hostile_input.py::test_a[{number}]") for number in range(200)}
 
     assert len(units) == PORTIONS
 

@@ -14,8 +14,8 @@ from tests.support.lanes import FAST_SECONDS, SLOW_PLACES, TESTS, is_slow, measu
 SAMPLE = [
     "tests/bench",
     "tests/journeys",
-    "tests/config/test_slow_senders.py",
-    "tests/config/test_schema.py",
+    "tests/config/serving/test_slow_senders.py",
+    "tests/config/api/test_schema.py",
     "tests/campaigns",
 ]
 
@@ -25,7 +25,7 @@ def test_what_is_slow_exists(place):
     assert (TESTS / place).exists()
 
 
-@pytest.mark.parametrize("path", ["browser/test_codes.py", "processes/test_crashes.py", "config/test_wire.py"])
+@pytest.mark.parametrize("path", ["browser/test_codes.py", "processes/test_crashes.py", "config/serving/test_wire.py"])
 def test_places_are_slow(path):
     assert is_slow(PurePath(path), [])
 

@@ -23,9 +23,9 @@ from django.utils.translation import get_language_bidi
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
-from brands.identity import staff, tokens
+from brands.identity import tokens
 from brands.models.people import User
-from brands.staff_login import invitations
+from brands.staff_login import invitations, staff
 from brands.staff_login.models import MAX_ATTEMPTS, Invitation, StaffMail
 from brands.tenants.hostnames import brand_for_hostname
 from core import languages

@@ -13,8 +13,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from brands.identity import staff
 from brands.models.people import User
+from brands.staff_login import staff
 from campaigns.broadcasts import texts
 from campaigns.earning import segment_references
 from core import languages

@@ -14,10 +14,9 @@ from django.utils.translation import gettext_noop
 
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
-from brands.identity import staff
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
-from brands.staff_login import mails, quota_mails
+from brands.staff_login import mails, quota_mails, staff
 from brands.staff_login.models import StaffMail
 from core import languages
 from core.db import row_guard

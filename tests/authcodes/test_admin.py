@@ -21,14 +21,9 @@ from brands.models.tenants import Brand
 from jobs import runner
 from jobs.models import Job
 from tests.support import factories
-from tests.support.portal import address, browser, errors, form_of, in_days, scan, staff, text
+from tests.support.portal import address, browser, errors, form_of, in_days, scan, text
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client(brand: Brand) -> Client:
-    return browser(staff(brand))
 
 
 def wanted(brand: Brand, **fields: Any) -> dict[str, Any]:

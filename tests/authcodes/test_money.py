@@ -44,11 +44,6 @@ def printer(brand):
     return staff(brand, role="printer")
 
 
-@pytest.fixture
-def owner(brand):
-    return staff(brand)
-
-
 def new_batch(brand, **fields):
     numbering = {"prefix": "AUT-", "starting_number": 1, "number_width": 6, "quantity": 5, "signed": "plain"}
     return {"brand": brand.pk, "range_name": "Autumn", **numbering, "scan_limit": 1, **fields}

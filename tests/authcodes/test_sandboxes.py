@@ -16,13 +16,8 @@ from tests.support import factories
 from tests.support.api import Api
 from tests.support.print_jobs import content, decode_pages, finished, start
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 MESSAGE = "Test code, not a product."
-
-
-@pytest.fixture(autouse=True)
-def files(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path
 
 
 @pytest.fixture

@@ -14,8 +14,9 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.rollups import rollups
-from bench import dashboard, lists, searches, world
+from bench import world
 from bench.__main__ import PARTS
+from bench.parts.portal import dashboard, lists, searches
 from brands.models.tenants import Brand
 from events.models import Event
 from loyalty.models.accounts import UserPoints

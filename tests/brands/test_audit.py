@@ -25,11 +25,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def owner(brand: Brand) -> User:
-    return staff(brand)
-
-
-@pytest.fixture
 def client(owner: User) -> Client:
     return browser(owner)
 

@@ -23,7 +23,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.rewards import Redemption
 from loyalty.rewards.codes import grouped
-from tests.brands.test_pictures import drawing, noise
+from tests.brands.tenants.test_pictures import drawing, noise
 from tests.browser.window import AXE, LOOPBACK, Window
 from tests.support import factories
 from tests.support.factories import PASSWORD

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from loyalty.integrations import webhook_endpoints
 from loyalty.models.webhooks import WebhookEndpoint
-from tests.support.fake_http import Receiver, receiver
+from tests.support.fakes.fake_http import Receiver, receiver
 
 PHONE = (390, 844)
 

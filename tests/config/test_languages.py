@@ -16,7 +16,8 @@ from brands.models.audit import AuditLogEntry
 from core import languages
 from loyalty.models.notifications import Language, NotificationSettings
 from loyalty.notifications import preferences
-from tests.support import customer_messages, factories
+from tests.support import factories
+from tests.support.machinery import customer_messages
 
 CATALOGUES = Path(__file__).parents[2] / "locale"
 OTHERS = [code for code, _name in settings.LANGUAGES if code != "en"]

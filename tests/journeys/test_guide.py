@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from brands.models.tenants import Brand
-from tests.support import factories, typescript, wallets
+from tests.support import factories
+from tests.support.fakes import typescript, wallets
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = ROOT / "docs/api"

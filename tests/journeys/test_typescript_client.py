@@ -11,8 +11,9 @@ import pytest
 from django.utils import timezone
 
 from core.http import webhook_signatures
-from tests.support import factories, typescript
+from tests.support import factories
 from tests.support.factories import PASSWORD
+from tests.support.fakes import typescript
 
 PROGRAMS = Path(__file__).parent / "typescript"
 pytestmark = pytest.mark.skipif(not shutil.which("npm"), reason="Node.js with npm is not installed")

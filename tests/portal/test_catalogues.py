@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.catalogues import LANGUAGES, ROOT, tool
+from tests.support.machinery.catalogues import LANGUAGES, ROOT, tool
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|%%|\{\w*\}|</?\w+[^>]*>")
 EAGER = {"gettext", "ngettext", "pgettext", "npgettext"}

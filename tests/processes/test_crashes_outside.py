@@ -17,9 +17,9 @@ from loyalty.integrations import external_system
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.webhooks import WebhookDelivery
-from tests.loyalty.webhooks import endpoint
+from tests.loyalty.integrations.webhooks import endpoint
 from tests.support import factories
-from tests.support.fake_http import Receiver, Reply, receiver, reset_breakers
+from tests.support.fakes.fake_http import Receiver, Reply, receiver, reset_breakers
 from tests.support.live_stack import Stack, wait_until
 
 # What a killed machine leaves behind: the server has not heard of its end, and would finish the statement for it.

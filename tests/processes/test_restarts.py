@@ -26,9 +26,9 @@ from brands.models.tenants import Brand
 from events.models import Event
 from jobs.models import Job
 from loyalty.models.ledger import LoyaltyTransaction
-from tests.loyalty.webhooks import endpoint
+from tests.loyalty.integrations.webhooks import endpoint
 from tests.support import factories
-from tests.support.fake_http import Receiver, receiver
+from tests.support.fakes.fake_http import Receiver, receiver
 from tests.support.live_stack import ROOT, Stack, wait_until
 
 sys.path.insert(0, str(ROOT / "bin"))

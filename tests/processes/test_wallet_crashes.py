@@ -14,8 +14,9 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.wallets import WalletPass
 from tests.loyalty.wallets.conftest import on_device
-from tests.support import factories, wallets
-from tests.support.fake_http import reset_breakers
+from tests.support import factories
+from tests.support.fakes import wallets
+from tests.support.fakes.fake_http import reset_breakers
 from tests.support.live_stack import Stack, wait_until
 
 FREE_WITHIN_SECONDS = 10

@@ -9,7 +9,7 @@ from PIL import Image
 from brands.tenants import pictures
 from core import colours
 from scanpage import theme
-from tests.brands.test_pictures import drawing
+from tests.brands.tenants.test_pictures import drawing
 from tests.scanpage.conftest import Browser
 from tests.support import factories
 

@@ -27,11 +27,12 @@ from loyalty.models.rewards import Redemption, Reward
 from loyalty.models.wallets import WalletPass
 from loyalty.notifications import rendering
 from loyalty.rewards.codes import grouped
-from tests.brands.test_pictures import drawing
+from tests.brands.tenants.test_pictures import drawing
 from tests.scanpage.conftest import Browser, seen, state, text
-from tests.support import factories, wallets
+from tests.support import factories
 from tests.support.api import Api, somewhere
 from tests.support.factories import PASSWORD
+from tests.support.fakes import wallets
 
 pytestmark = pytest.mark.django_db
 

@@ -44,9 +44,10 @@ from loyalty.models.rewards import Redemption, Reward
 from loyalty.notifications import rendering
 from portal.import_export import imports, tables
 from portal.import_export.previews import Tally
-from tests.support import factories, referrals, wallets
+from tests.support import factories, referrals
 from tests.support.api import Api, error
 from tests.support.factories import PASSWORD
+from tests.support.fakes import wallets
 from tests.support.portal import scan
 
 BAD_REQUEST = (400, "VALIDATION_ERROR")

@@ -16,7 +16,7 @@ import httpx
 from django.conf import settings
 from django.db import connection
 
-from tests.support.log_watch import secrets_in
+from tests.support.machinery.log_watch import secrets_in
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60

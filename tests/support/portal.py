@@ -59,7 +59,8 @@ from loyalty.models.rewards import PoolCode, Redemption
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
 from loyalty.rewards import codes, pools
 from loyalty.wallets import passes
-from tests.support import factories, wallets
+from tests.support import factories
+from tests.support.fakes import wallets
 
 LABELS = sorted(model._meta.label_lower for model in admin.site._registry)
 READ_ONLY = [

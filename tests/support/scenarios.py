@@ -9,8 +9,8 @@ import pytest
 from tests.support import factories
 from tests.support.api import Api, somewhere
 from tests.support.endpoints import Scenario, make_scenario
-from tests.support.log_watch import LogWatch
-from tests.support.module_rows import shared_rows
+from tests.support.machinery.log_watch import LogWatch
+from tests.support.machinery.module_rows import shared_rows
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ from django.test import Client
 from django.utils import timezone, translation
 
 from brands.audit_log import AuditContext
-from brands.identity import staff as people
 from brands.models.people import StaffRole, User
 from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand
 from brands.staff_login import joining, mails, quota_mails
+from brands.staff_login import staff as people
 from brands.staff_login.models import Invitation, StaffMail
 from brands.tenants.quotas import Resource, Usage
 from campaigns.earning import budgets
@@ -26,7 +26,7 @@ from jobs.models import Job, ReportRecipient, ReportSchedule
 from loyalty.models.notifications import NotificationSettings
 from portal.saved_lists import schedules
 from tests.support import factories
-from tests.support.fake_providers import Mailbox, mailbox
+from tests.support.fakes.fake_providers import Mailbox, mailbox
 from tests.support.portal import browser, staff
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -18,7 +18,7 @@ from campaigns.models.earning_rules import EarningRule, EarningRuleBudget, Earni
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points.explanations import shares_of, texts_of
-from tests.campaigns.test_handlers import report
+from tests.campaigns.accrual.test_handlers import report
 from tests.support import factories
 from tests.support.portal import staff
 

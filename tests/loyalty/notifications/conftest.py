@@ -13,7 +13,7 @@ from events.models import Event
 from loyalty.models.messages.addresses import SenderDomain
 from loyalty.models.notifications import NotificationSettings
 from tests.support import factories
-from tests.support.fake_providers import SID, SMS_KEY, Mailbox, Push, Sms, mailbox, serving
+from tests.support.fakes.fake_providers import SID, SMS_KEY, Mailbox, Push, Sms, mailbox, serving
 
 
 @pytest.fixture

@@ -18,17 +18,12 @@ from loyalty.models.notifications import (
 )
 from loyalty.notifications import suppression
 from tests.support import factories
-from tests.support.fake_providers import SID, SMS_KEY, Push
+from tests.support.fakes.fake_providers import SID, SMS_KEY, Push
 from tests.support.portal import address, browser, errors, form_of, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PREVIEW = "/admin/loyalty/notificationtemplate/preview/"
 WORDS = {"template": "NOTIFY_CAMPAIGN_SUCCESS", "channel": "email", "language": "en"}
-
-
-@pytest.fixture
-def owner(brand):
-    return staff(brand)
 
 
 @pytest.fixture

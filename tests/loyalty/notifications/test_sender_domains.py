@@ -14,7 +14,7 @@ from loyalty.models.notifications import NotificationSettings
 from loyalty.notifications import sender_domains
 from loyalty.tasks import check_sender_domains
 from tests.support import factories
-from tests.support.dns_server import dns_server
+from tests.support.fakes.dns_server import dns_server
 from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -20,7 +20,7 @@ from loyalty.models.notifications import (
 )
 from loyalty.notifications import delivery, devices, preferences, suppression
 from tests.support import factories
-from tests.support.fake_http import reset_breakers
+from tests.support.fakes.fake_http import reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -20,12 +20,9 @@ from tests.support.imports import confirm, counts, faults, imported, preview, ti
 from tests.support.portal import address, browser, staff, text
 from tests.support.statements import altered
 
+pytestmark = pytest.mark.usefixtures("media")
+
 LABEL = "loyalty.poolcode"
-
-
-@pytest.fixture(autouse=True)
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path
 
 
 @pytest.fixture

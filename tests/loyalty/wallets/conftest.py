@@ -16,7 +16,8 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
 from loyalty.wallets import devices, passes
 from loyalty.wallets.apple import push
-from tests.support import factories, wallets
+from tests.support import factories
+from tests.support.fakes import wallets
 
 
 @pytest.fixture(autouse=True)

@@ -12,9 +12,10 @@ from loyalty.members import numbers
 from loyalty.models.wallets import WalletIssuer, WalletPass
 from loyalty.wallets import passes
 from tests.loyalty.wallets.conftest import on_device
-from tests.support import factories, wallets
+from tests.support import factories
+from tests.support.fakes import wallets
+from tests.support.fakes.wallets import DAY, pass_certificate, pem, rsa_key
 from tests.support.portal import address, browser, errors, staff, text
-from tests.support.wallets import DAY, pass_certificate, pem, rsa_key
 
 NOW = datetime.now(tz=UTC)
 

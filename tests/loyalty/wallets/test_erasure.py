@@ -9,7 +9,7 @@ from events import publishing
 from loyalty.members import erasure
 from loyalty.models.wallets import Platform, WalletDevice, WalletPass
 from loyalty.wallets import passes
-from tests.support import wallets
+from tests.support.fakes import wallets
 
 
 def erase(account):

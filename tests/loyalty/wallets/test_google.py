@@ -15,8 +15,9 @@ from loyalty.models.wallets import WalletIssuer, WalletPass
 from loyalty.wallets import issuers, passes
 from loyalty.wallets.google import accounts
 from tests.loyalty.wallets.test_refreshing import adjust, kinds, points_of
-from tests.support import factories, wallets
-from tests.support.wallets import pem, rsa_key, service_account
+from tests.support import factories
+from tests.support.fakes import wallets
+from tests.support.fakes.wallets import pem, rsa_key, service_account
 
 
 @pytest.fixture

@@ -16,8 +16,9 @@ from loyalty.wallets import issuers, passes
 from loyalty.wallets.apple import certificates
 from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import accounts
-from tests.support import factories, wallets
-from tests.support.wallets import DAY, ec_key, pass_certificate, pem, rsa_key, service_account, text, upload
+from tests.support import factories
+from tests.support.fakes import wallets
+from tests.support.fakes.wallets import DAY, ec_key, pass_certificate, pem, rsa_key, service_account, text, upload
 
 NOW = datetime.now(tz=UTC)
 

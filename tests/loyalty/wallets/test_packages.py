@@ -19,7 +19,8 @@ from loyalty.models.wallets import WalletPass
 from loyalty.rewards import cancellation
 from loyalty.wallets import cards, passes, renders
 from loyalty.wallets.google import objects
-from tests.support import factories, wallets
+from tests.support import factories
+from tests.support.fakes import wallets
 
 
 @pytest.fixture

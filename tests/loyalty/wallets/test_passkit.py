@@ -16,8 +16,9 @@ from events.models import Event
 from loyalty.models.wallets import WalletDevice, WalletPass
 from loyalty.points import ledger
 from loyalty.wallets import devices, passes
-from tests.support import factories, wallets
+from tests.support import factories
 from tests.support.api import Api, somewhere
+from tests.support.fakes import wallets
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -19,7 +19,8 @@ from loyalty.models.wallets import WalletDevice, WalletIssuer, WalletPass
 from loyalty.points import adjustments
 from loyalty.wallets import errors, issuers, passes
 from tests.loyalty.wallets.conftest import on_device
-from tests.support import factories, wallets
+from tests.support import factories
+from tests.support.fakes import wallets
 
 
 def adjust(account, points=10):

@@ -13,7 +13,8 @@ from loyalty.models.wallets import WalletIssuer, WalletPass
 from loyalty.tasks import check_wallets
 from loyalty.wallets import passes
 from tests.loyalty.wallets.conftest import on_device
-from tests.support import factories, wallets
+from tests.support import factories
+from tests.support.fakes import wallets
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,9 @@ from django.utils import timezone
 
 from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
-from tests.support import factories, wallets
+from tests.support import factories
 from tests.support.api import error
+from tests.support.fakes import wallets
 
 PATHS = ["customer/wallet/apple", "customer/wallet/google"]
 

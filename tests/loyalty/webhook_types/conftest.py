@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.loyalty.webhooks import data_of, endpoint, send
-from tests.support.fake_http import receiver, reset_breakers
+from tests.loyalty.integrations.webhooks import data_of, endpoint, send
+from tests.support.fakes.fake_http import receiver, reset_breakers
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from events.models import Event
 from jobs import queue, runner
 from jobs.models import Job
 from loyalty.integrations import webhook_events
-from tests.loyalty.webhooks import data_of, endpoint, send
+from tests.loyalty.integrations.webhooks import data_of, endpoint, send
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -1,0 +1,1 @@
+"""The benchmarks: one file for each part, by what is measured."""

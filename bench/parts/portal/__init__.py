@@ -1,0 +1,1 @@
+"""Pages of the portal, and the API of its lists."""

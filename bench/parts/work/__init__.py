@@ -1,0 +1,1 @@
+"""What jobs and workers do: files, prints, nights, messages."""

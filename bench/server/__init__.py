@@ -1,0 +1,1 @@
+"""Addresses next to the platform's own, which it is compared with."""

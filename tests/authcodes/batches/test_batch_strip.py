@@ -1,0 +1,158 @@
+"""The strip of a batch's page: what is read of its codes, what is drawn, and the part that the address names."""
+
+import pytest
+from django.utils import timezone, translation
+
+from authcodes.admin.batches.strip import percent_text, span_boxes
+from authcodes.codes import bulk_changes, samples, spans
+from authcodes.codes.spans import Span
+from authcodes.models.codes import AuthCode
+from authcodes.recalls import recalls, scope
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import ScanContext
+from tests.authcodes.batches.batch_pages import deliver, page, range_of
+from tests.support import factories
+from tests.support.portal import address, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def batch(brand):
+    return factories.batch(brand, prefix="AB-", quantity=10, assigned=False, range_name="Spring", starting_number=101)
+
+
+def test_a_small_batch_is_read_code_by_code(client, batch):
+    codes = list(batch.codes.order_by("code"))
+    AuthCode.objects.filter(pk__in=[code.pk for code in codes[:5]]).update(product=factories.product(batch.brand))
+    scanning.scan(scanned=codes[1].code, about=ScanContext(at=timezone.now()))
+    bulk_changes.deactivate(codes=codes[9:], at=timezone.now())
+    deliver(batch, 101, 102)
+
+    strip = page(client, batch).context["batch_facts"]["strip"]
+
+    assert (strip.first, strip.last, strip.every, strip.is_part) == ("AB-0101", "AB-0110", 1, False)
+    boxes = {lane.name: [(box.x, box.width) for box in lane.boxes] for lane in strip.lanes}
+    assert boxes == {
+        "assigned": [("0.0", "600.0")],
+        "printed": [],
+        "delivered": [("0.0", "240.0")],
+        "scanned": [("120.0", "120.0")],
+        "deactivated": [("1080.0", "120.0")],
+    }
+    assert [row.cells for row in strip.rows[:2]] == [
+        ("100 %", "0 %", "100 %", "0 %", "0 %"),
+        ("100 %", "0 %", "100 %", "100 %", "0 %"),
+    ]
+
+
+@pytest.mark.parametrize(("quantity", "most"), [(1, 6000), (7, 3), (11, 4), (250, 120), (250, 7)])
+def test_each_part_is_read_as_often_as_there_are_codes_to_read(brand, monkeypatch, quantity, most):
+    monkeypatch.setattr(samples, "MAX_READ", most)
+    monkeypatch.setattr(samples, "PARTS", 3)
+    batch = factories.batch(brand, quantity=quantity, starting_number=5)
+
+    sampled = samples.sample(batch, spans.full_span(batch))
+
+    assert sum(part.codes for part in sampled.parts) == min(quantity, most)
+    assert len(sampled.parts) == sampled.number == min(quantity, 3)
+    assert all(part.assigned == part.codes and not part.scanned for part in sampled.parts)
+    begins = [sampled.begin_of(part) for part in range(sampled.number + 1)]
+    assert (begins[0], begins[-1]) == (5, 5 + quantity)
+
+
+def test_a_range_as_long_as_the_distance_of_the_codes_that_are_read_is_never_missed(brand, monkeypatch):
+    monkeypatch.setattr(samples, "MAX_READ", 30)
+    batch = factories.batch(brand, quantity=300)
+    span = spans.full_span(batch)
+    every = samples.sample(batch, span).every
+    for begin in (1, 96, 300 - every + 1):
+        codes = range_of(batch, begin, begin + every - 1).codes
+        codes.update(deactivated_at=timezone.now())
+        assert sum(part.deactivated for part in samples.sample(batch, span).parts) >= 1
+        codes.update(deactivated_at=None)
+
+
+def test_the_strip_reads_no_code_of_another_batch(brand):
+    batch = factories.batch(brand, prefix="A-", number_width=4, quantity=5)
+    factories.batch(brand, prefix="A-", number_width=4, quantity=5, starting_number=6)
+
+    parts = samples.sample(batch, Span(1, 10)).parts
+
+    assert sum(part.codes for part in parts) == 5
+
+
+def test_the_page_looks_closer_at_the_codes_that_the_address_names(client, batch):
+    shown = page(client, batch, first="103", last="AB-0104").context["batch_facts"]
+
+    assert (shown["strip"].first, shown["strip"].last, shown["strip"].is_part) == ("AB-0103", "AB-0104", True)
+    assert (shown["chosen"].first, shown["chosen"].last) == ("AB-0103", "AB-0104")
+
+
+@pytest.mark.parametrize(("last", "drawn"), [("106", True), ("110", False)])
+def test_a_part_that_is_recalled_has_a_lane(client, batch, last, drawn):
+    words = {"recall_id": "R-1", "contact": "c", "message": "m", "reason": "r"}
+    first = "105" if drawn else "101"
+    recalls.recall(its=scope.of_range(batch=batch, first=first, last=last), at=timezone.now(), **words)
+
+    strip = page(client, batch).context["batch_facts"]["strip"]
+
+    lanes = {lane.name: lane.boxes for lane in strip.lanes}
+    assert ("recalled" in lanes) == bool(drawn)  # of a whole batch its badge says it
+    if drawn:
+        assert [(box.x, box.width) for box in lanes["recalled"]] == [("480.0", "240.0")]
+        assert [row.cells[-1] for row in strip.rows] == [f"{100 if number in {4, 5} else 0} %" for number in range(10)]
+
+
+@pytest.mark.parametrize("first", ["99", "x", "AB-0999", "9" * 80, "<b>"])
+def test_codes_that_are_not_of_the_batch_are_said_to_be_wrong_and_kept(client, batch, first):
+    answer = page(client, batch, first=first)
+
+    facts = answer.context["batch_facts"]
+    assert answer.status_code == 200
+    assert "This code is not in the batch" in text(answer)
+    assert (facts["strip"].first, facts["chosen"].first) == ("AB-0101", first[:64])
+    assert "<b>" not in text(answer)
+
+
+def test_actions_begin_with_the_codes_that_were_chosen(client, batch):
+    chosen = {"first": "AB-0103", "last": "AB-0104"}
+    for name in ("assign", "deactivate", "reactivate", "unassign", "deliver", "undeliver"):
+        form = client.get(address("authcodes.batchrange", name, batch.pk), chosen).context["form"]
+        assert [form[field].value() for field in ("first", "last")] == ["AB-0103", "AB-0104"], name
+    form = client.get(address("authcodes.printrun", "batch", batch.pk), chosen).context["form"]
+    assert [form[field].value() for field in ("first", "last")] == ["AB-0103", "AB-0104"]
+
+
+@pytest.mark.parametrize(
+    ("part", "words"), [(0.0, "0 %"), (0.001, "< 1 %"), (0.5, "50 %"), (0.999, "> 99 %"), (1.0, "100 %")]
+)
+def test_almost_none_is_not_none_and_almost_all_is_not_all(part, words):
+    assert percent_text(part) == words
+
+
+@pytest.mark.parametrize(
+    ("spans", "drawn"),
+    [
+        ([], []),
+        (
+            [(1, 100), (201, 300)],
+            [("0.0", "100.0", "1.00", "Printed: 100"), ("200.0", "100.0", "1.00", "Printed: 100")],
+        ),
+        ([(1, 100), (101, 200)], [("0.0", "200.0", "1.00", "Printed: 200")]),
+        ([(1, 1), (4, 4)], [("0.0", "4.0", "0.62", "Printed: 2")]),
+        ([(1, 1), (5, 5)], [("0.0", "3.0", "1.00", "Printed: 1"), ("4.0", "3.0", "1.00", "Printed: 1")]),
+        ([(1, 1), (1200, 1200)], [("0.0", "3.0", "1.00", "Printed: 1"), ("1197.0", "3.0", "1.00", "Printed: 1")]),
+    ],
+)
+def test_boxes_that_the_eye_cannot_keep_apart_are_one(spans, drawn):
+    boxes = span_boxes([Span(*each) for each in spans], Span(1, 1200), "Printed")
+
+    assert [(box.x, box.width, box.opacity, box.title) for box in boxes] == drawn
+
+
+def test_numbers_of_the_strip_are_written_as_the_language_does():
+    with translation.override("de"):
+        [box] = span_boxes([Span(1, 1200)], Span(1, 1200), "Gedruckt")
+
+    assert box.title == "Gedruckt: 1.200"

@@ -1,0 +1,186 @@
+"""The wizard of a batch: what it fills in by itself, what a button that is pressed twice makes, and where it leads."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from authcodes.codes import batches
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from jobs.models import Job
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, errors, form_of, staff, text
+
+pytestmark = pytest.mark.django_db
+ADD = ("authcodes.batchrange", "add")
+
+
+def filled(brand, **fields):
+    plain = {"range_name": "Autumn", "prefix": "AUT-", "starting_number": 7, "number_width": 6, "quantity": 25}
+    return {"brand": brand.pk, **plain, "scan_limit": 1, "signed": "plain", **fields}
+
+
+def initial(client, **query):
+    form = client.get(address(*ADD), query).context["adminform"].form
+    return {name: form[name].value() for name in ("brand", "product", "range_name", "prefix", "starting_number")}
+
+
+def test_the_wizard_asks_in_three_steps_and_has_all_fields_without_scripts(client):
+    answer = client.get(address(*ADD))
+
+    steps = answer.context["steps"]
+    names = [bound.name for step in steps for bound in (*step.fields, *step.advanced_fields)]
+    assert [step.id for step in steps] == ["what-for", "how-many", "rules"]
+    assert sorted(names) == sorted(answer.context["adminform"].form.fields)
+    assert all(f'name="{name}"' in text(answer) for name in names)
+
+
+def test_the_first_batch_gets_a_prefix_of_the_brands_name(client, brand):
+    assert initial(client)["prefix"] == "".join(each for each in brand.slug.upper() if each.isalnum())[:4] + "-"
+
+
+def test_numbers_go_on_where_the_last_batch_ends(client, brand):
+    factories.batch(brand, prefix="OLD-", quantity=5)
+    factories.batch(brand, prefix="NW-", quantity=20, number_width=6, starting_number=101)
+    factories.batch(brand, prefix="NW-", quantity=5, number_width=6, starting_number=1)
+    factories.batch(factories.brand(), prefix="XX-", quantity=5)
+
+    form = client.get(address(*ADD)).context["adminform"].form
+
+    values = [form[name].value() for name in ("prefix", "starting_number", "number_width")]
+    assert values == ["NW-", 121, 6]
+    client.post(
+        address(*ADD), {**form_of(client.get(address(*ADD))), "range_name": "n", "quantity": 3, "signed": "plain"}
+    )
+    assert BatchRange.objects.get(range_name="n").first_code == "NW-000121"
+
+
+def test_a_product_in_the_address_is_chosen_and_named(client, brand):
+    product = factories.product(brand, title="Honey")
+    month = date_format(timezone.localtime(timezone.now(), brand.zone), "F Y")
+
+    answer = client.get(address(*ADD), {"product": product.pk})
+
+    assert answer.context["begin"] == "how-many"
+    values = initial(client, product=product.pk)
+    assert (values["brand"], values["product"], values["range_name"]) == (brand.pk, product.pk, f"Honey, {month}")
+    factories.batch(brand, range_name=f"Honey, {month}")
+    assert initial(client, product=product.pk)["range_name"] == f"Honey, {month} (2)"
+
+
+def test_the_product_says_of_which_brand_the_batch_is(brand):
+    other = factories.brand()
+    product = factories.product(other, title="Tea")
+
+    values = initial(browser(staff(brand, other)), product=product.pk)
+
+    assert (values["brand"], values["product"]) == (other.pk, product.pk)
+
+
+@pytest.mark.parametrize("wrong", ["x", "0", "-1", "9" * 30])
+def test_a_product_that_is_none_is_left_out(client, wrong):
+    answer = client.get(address(*ADD), {"product": wrong})
+
+    assert (answer.status_code, answer.context["begin"]) == (200, "")
+
+
+def test_another_brands_product_is_neither_chosen_nor_named(client):
+    product = factories.product(factories.brand(), title="zebra food")
+
+    answer = client.get(address(*ADD), {"product": product.pk})
+
+    assert answer.context["begin"] == ""
+    assert "zebra" not in text(answer)
+
+
+def test_few_codes_are_made_at_once_and_the_wizard_leads_to_print_them(client, brand):
+    answer = client.post(address(*ADD), filled(brand, quantity=batches.MADE_AT_ONCE))
+
+    made = BatchRange.objects.get()
+    assert answer["Location"] == address("authcodes.printrun", "batch", made.pk)
+    assert (made.is_generated, AuthCode.objects.count()) == (True, batches.MADE_AT_ONCE)
+    assert not Job.objects.exists()
+    assert [change.kind for change in made.changes.all()] == ["generated"]
+
+
+def test_many_codes_are_made_by_a_worker_and_the_wizard_leads_to_the_batch(client, brand):
+    answer = client.post(address(*ADD), filled(brand, quantity=batches.MADE_AT_ONCE + 1))
+
+    made = BatchRange.objects.get()
+    assert answer["Location"] == address("authcodes.batchrange", "change", made.pk)
+    assert Job.objects.get().kind == "generate"
+    assert "Batch created" in text(client.get(answer["Location"]))
+
+
+def test_a_button_pressed_twice_makes_one_batch_and_leads_to_it_twice(client, brand):
+    first, second = (client.post(address(*ADD), filled(brand)) for _time in range(2))
+
+    assert BatchRange.objects.count() == 1
+    assert first["Location"] == second["Location"]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"quantity": 26}, {"prefix": "NEW-"}, {"starting_number": 40}, {"quantity": "x"}, {"range_name": "\0"}]
+)
+def test_another_batch_of_the_same_name_is_refused(client, brand, fields):
+    client.post(address(*ADD), filled(brand))
+
+    refused = client.post(address(*ADD), filled(brand, **fields))
+
+    assert errors(refused)
+    assert BatchRange.objects.count() == 1
+
+
+def test_the_same_batch_by_somebody_else_or_later_is_refused(client, brand):
+    client.post(address(*ADD), filled(brand))
+
+    assert "range_name" in errors(browser(staff(brand)).post(address(*ADD), filled(brand)))
+    BatchRange.objects.update(created_at=timezone.now() - timedelta(minutes=3))
+    assert "range_name" in errors(client.post(address(*ADD), filled(brand)))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_requests_at_the_same_moment_make_one_batch(brand):
+    person = staff(brand)
+
+    answers = at_once(lambda _number: browser(person).post(address(*ADD), filled(brand)).status_code, range(4))
+
+    assert set(answers) == {302}
+    assert (BatchRange.objects.count(), AuthCode.objects.count()) == (1, 25)
+
+
+def test_a_printer_makes_a_batch_of_a_prefix_that_is_there(brand):
+    factories.batch(brand, prefix="AUT-", number_width=6, quantity=3)
+    client = browser(staff(brand, role="printer"))
+
+    form = client.get(address(*ADD)).context["adminform"].form
+    answer = client.post(address(*ADD), filled(brand))
+
+    assert not {"points_per_scan", "campaign"} & set(form.fields)
+    assert answer["Location"].startswith("/admin/authcodes/printrun/batch/")
+
+
+def test_a_product_is_saved_and_leads_on_to_its_codes(client, brand):
+    sent = {"brand": brand.pk, "title": "Honey", "sku": "HON", "is_active": "on", "authcodes_product_make_codes": ""}
+    page = client.get(address("authcodes.product", "add"))
+    assert "Save and make codes" in text(page)
+
+    answer = client.post(address("authcodes.product", "add"), {**form_of(page), **sent})
+
+    product = brand.products.get()
+    assert answer["Location"] == f"{address(*ADD)}?product={product.pk}"
+    changed = client.post(
+        address("authcodes.product", "change", product.pk),
+        {**form_of(client.get(address("authcodes.product", "change", product.pk))), "authcodes_product_make_codes": ""},
+    )
+    assert changed["Location"] == answer["Location"]
+
+
+def test_who_makes_no_batches_is_not_led_there(brand):
+    client = browser(staff(brand, role="support"))
+    product = factories.product(brand)
+
+    assert "Save and make codes" not in text(client.get(address("authcodes.product", "change", product.pk)))

@@ -1,0 +1,465 @@
+"""Home: periods, figures as plain counting has them, what needs somebody, and a new brand's steps."""
+
+import random
+from collections import Counter
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from authcodes.admin.home.scan_map import window
+from authcodes.codes.ranges import resolve_range
+from authcodes.dashboard import home as home_figures
+from authcodes.models.scans import Scan
+from authcodes.places.positions import position_of
+from authcodes.printing import runs, selection
+from authcodes.printing.request import PrintRequest
+from authcodes.recalls import recalls
+from authcodes.rollups import rollups
+from brands.models.people import StaffRole
+from brands.models.tenants import Brand, BrandHostname
+from jobs.models import Job
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.notifications import NotificationSettings
+from loyalty.models.programme.costs import PointCost
+from loyalty.models.wallets import WalletIssuer
+from loyalty.models.webhooks import WebhookEndpoint
+from loyalty.programme import rollups as programme_rollups
+from tests.authcodes.dashboard.dashboards import fill
+from tests.loyalty.programme import histories
+from tests.support import factories, portal
+
+pytestmark = pytest.mark.django_db
+NOW = timezone.now
+DAY = timedelta(days=1)
+
+
+def opened(brand: Brand, role: str = "owner", **asked: Any) -> Any:
+    return portal.browser(portal.staff(brand, role=role)).get(reverse("admin:index"), asked)
+
+
+def home(brand: Brand, role: str = "owner", **asked: Any) -> Any:
+    response = opened(brand, role, **asked)
+    assert response.status_code == 200
+    return response.context["shown"]
+
+
+def tiles(page: Any) -> dict[str, str]:
+    return {tile.title: tile.value for tile in page.tiles}
+
+
+def alerts(page: Any) -> list[str]:
+    return [alert.text for alert in page.alerts]
+
+
+def local(at: datetime, brand: Brand) -> date:
+    return at.astimezone(brand.zone).date()
+
+
+def test_of_many_scans_who_made_them_is_counted_every_few_minutes(
+    brand: Brand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(brand, random.Random(5))
+    counted = home(brand).scans
+    monkeypatch.setattr(home_figures, "MANY_SCANS", 1)
+
+    first = home(brand).scans
+    Scan.objects.filter(brand=brand).update(user=None)
+    again = home(brand).scans
+
+    assert first == counted
+    assert counted.unique_scanners > 0
+    assert (again.unique_scanners, again.total) == (counted.unique_scanners, counted.total)
+    assert home(brand, period="7").scans.unique_scanners == 0
+
+
+# --- Days ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("asked", "days"), [({}, 30), ({"period": "today"}, 1), ({"period": "90"}, 90)])
+def test_a_period_ends_today_and_is_compared_with_one_as_long(brand: Brand, asked: dict[str, str], days: int) -> None:
+    chosen = home(brand, **asked).chosen
+
+    today = local(NOW(), brand)
+    assert (chosen.period.first, chosen.period.last) == (today - (days - 1) * DAY, today)
+    assert (chosen.period.before.last, chosen.period.before.days) == (chosen.period.first - DAY, days)
+
+
+def test_days_of_ones_own_go_before_a_length_and_are_in_the_links(brand: Brand) -> None:
+    page = home(brand, period="7", first_day="2026-03-01", last_day="2026-03-31")
+
+    assert (page.chosen.name, page.chosen.period.days) == ("custom", 31)
+    assert "scanned_at_from=2026-03-01" in page.tiles[0].link
+
+
+def test_the_switch_keeps_the_other_filters_and_drops_days_of_ones_own(brand: Brand) -> None:
+    page = home(brand, first_day="2026-03-01", last_day="2026-03-31", location="Pune")
+
+    assert [choice.link for choice in page.period_choices][:2] == [
+        "?location=Pune&period=today",
+        "?location=Pune&period=7",
+    ]
+
+
+@pytest.mark.parametrize("asked", [{"period": "x"}, {"first_day": "2020-01-01", "last_day": "2026-01-01"}])
+def test_what_is_no_period_is_answered_at_its_field_or_shows_the_usual_one(brand: Brand, asked: Any) -> None:
+    response = opened(brand, **asked)
+
+    assert response.status_code == 200
+    if "first_day" in asked:
+        assert "Choose at most 366 days." in portal.text(response)
+
+
+# --- Figures ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_rolled_up", [False, True])
+def test_figures_are_what_plain_counting_finds(is_rolled_up: bool) -> None:
+    brand = factories.brand(time_zone="Asia/Kolkata", currency="EUR")
+    factories.level(brand)
+    fill(brand, random.Random(3))
+    histories.fill(brand, random.Random(4), now=NOW(), entries=200, months=5)
+    PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.02")
+    if is_rolled_up:
+        rollups.catch_up(brand=brand, at=NOW())
+        programme_rollups.catch_up(brand=brand, at=NOW())
+    first = local(NOW(), brand) - 6 * DAY
+
+    page = home(brand, period="7")
+
+    scans = [scan for scan in Scan.objects.filter(brand=brand) if local(scan.scanned_at, brand) >= first]
+    accepted = sum(scan.outcome == "success" for scan in scans)
+    lines = LoyaltyTransaction.objects.filter(user_point__brand=brand)
+    moved = Counter[str]()
+    for line in lines:
+        if local(line.created_at, brand) >= first:
+            moved[histories.movement_of(line)] += line.amount
+    members = [each for each in UserPoints.objects.filter(brand=brand) if local(each.enrolled_at, brand) >= first]
+    outstanding = sum(account.points for account in UserPoints.objects.filter(brand=brand))
+    shown = tiles(page)
+    assert number(shown["Scans"]) == len(scans)
+    assert shown["Genuine"] == f"{100 * accepted / len(scans):.1f} %"
+    assert number(shown["New customers"]) == len(members)
+    assert number(shown["Points earned"]) == moved["earned"] + moved["released"]
+    assert number(shown["Points spent"]) == moved["redeemed"] - moved["refunded"]
+    assert number(shown["Points outstanding"]) == outstanding
+    worth = next(tile.note for tile in page.tiles if tile.title == "Points outstanding")
+    assert number(worth.removeprefix("worth ").removesuffix(" EUR")) == round(outstanding * Decimal("0.02"), 2)
+    hours = Counter((at.isoweekday(), at.hour) for scan in scans for at in [scan.scanned_at.astimezone(brand.zone)])
+    assert {(it.weekday, it.hour): it.scans for it in page.hour_counts} == hours
+
+
+def number(text: str) -> Decimal:
+    return Decimal(text.replace(",", ""))
+
+
+def test_balances_of_months_end_in_what_is_outstanding_and_add_up() -> None:
+    brand = factories.brand()
+    histories.fill(brand, random.Random(9), now=NOW(), entries=150, months=4)
+    programme_rollups.catch_up(brand=brand, at=NOW())
+
+    page = home(brand, period="90")
+
+    programme = page.programme
+    today = local(NOW(), brand)
+    assert programme.balance_after(today) == programme.outstanding
+    assert sum(moved.balance for moved in programme.months.values()) == programme.outstanding
+    assert page.points_by_month.rows[0].cells[3] == tiles(page)["Points outstanding"]
+
+
+def test_a_change_is_against_the_period_before(brand: Brand) -> None:
+    code = factories.code(brand)
+    for days_ago in (1, 2, 3, 8, 9):
+        portal.scan(code, scanned_at=NOW() - days_ago * DAY)
+
+    page = home(brand, period="7")
+
+    assert (page.tiles[0].value, page.tiles[0].change.text, page.tiles[0].change.direction) == ("3", "+50 %", "up")
+    assert page.tiles[2].change is None
+
+
+def test_codes_are_printed_once_however_often_their_batch_was(brand: Brand) -> None:
+    batch = factories.batch(brand, quantity=100, prefix="PR-")
+    codes = list(batch.codes.order_by("code").values_list("code", flat=True))
+
+    def printed(first: int, last: int, status: str) -> None:
+        code_range = resolve_range(batch=batch, first=codes[first], last=codes[last])
+        run = runs.start(selection=selection.of_range(code_range), print_request=PrintRequest(), by=None)
+        Job.objects.filter(pk=run.job_id).update(status=status)
+
+    printed(0, 29, "done")
+    printed(10, 39, "done")
+    printed(15, 19, "done")
+    printed(90, 99, "done")
+    printed(50, 79, "failed")
+
+    stages = {stage.title: stage.value for stage in home(brand).funnel[0]}
+
+    assert (stages["Generated"], stages["Assigned"], stages["Printed"]) == ("100", "100", "50")
+
+
+def test_customers_of_the_funnel_are_those_of_closed_days(brand: Brand) -> None:
+    once, often = factories.customer(brand), factories.customer(brand)
+    code = factories.code(brand)
+    portal.scan(code, user=once, scanned_at=NOW() - 3 * DAY)
+    portal.scan(code, user=once, scanned_at=NOW() - 3 * DAY)
+    for days_ago in (5, 2):
+        portal.scan(code, user=often, scanned_at=NOW() - days_ago * DAY)
+    factories.points(often, brand, 50)
+    factories.redemption(often, factories.reward(brand, cost=10), at=NOW() - DAY)
+    rollups.catch_up(brand=brand, at=NOW())
+    programme_rollups.catch_up(brand=brand, at=NOW())
+
+    stages = {stage.title: stage.value for stage in home(brand).funnel[1]}
+
+    assert stages == {"Known customers": "2", "Came back": "1", "Took a reward": "1"}
+
+
+def test_another_brands_rows_are_in_no_figure(brand: Brand) -> None:
+    other = factories.brand()
+    fill(other, random.Random(5))
+    histories.fill(other, random.Random(6), now=NOW(), entries=80, months=2)
+    PointCost.objects.create(brand=other, valid_from="2020-01-01", cost="1")
+    before = home(brand)
+
+    rollups.catch_up(brand=other, at=NOW())
+    programme_rollups.catch_up(brand=other, at=NOW())
+
+    for page in (before, home(brand)):
+        assert {title: value for title, value in tiles(page).items() if value not in {"0", "-"}} == {}
+        assert {stage.value for stages in page.funnel for stage in stages} == {"0"}
+        assert (page.map.rows, page.cohorts, page.levels, page.hour_counts) == ((), [], [], [])
+
+
+def test_several_brands_are_added_up_and_their_worth_stands_by_currency() -> None:
+    euro, yen = factories.brand(currency="EUR"), factories.brand(currency="JPY")
+    for brand, cost in ((euro, "0.5"), (yen, "2")):
+        factories.points(factories.customer(brand), brand, 100)
+        PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost=cost)
+    person = portal.staff(euro, yen)
+
+    page = portal.browser(person).get(reverse("admin:index")).context["shown"]
+
+    tile = next(tile for tile in page.tiles if tile.title == "Points outstanding")
+    assert (tile.value, tile.note) == ("200", "worth 50.00 EUR, 200 JPY")
+
+
+def test_points_are_those_of_the_brands_in_which_one_may_see_them() -> None:
+    own, helped = factories.brand(), factories.brand()
+    person = portal.staff(own)
+    StaffRole.objects.create(user=person, brand=helped, role="support")
+    for brand in (own, helped):
+        factories.points(factories.customer(brand), brand, 70)
+
+    page = portal.browser(person).get(reverse("admin:index")).context["shown"]
+
+    assert (tiles(page)["Points outstanding"], tiles(page)["New customers"]) == ("70", "2")
+
+
+@pytest.mark.parametrize("role", ["support", "printer"])
+def test_who_may_not_see_points_reads_nothing_of_them(brand: Brand, role: str) -> None:
+    factories.points(factories.customer(brand), brand, 4321)
+    PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="1")
+
+    shown = portal.text(opened(brand, role))
+
+    assert "4,321" not in shown
+    assert "Points outstanding" not in shown
+    assert "Returning members" not in shown
+
+
+def test_home_costs_at_most_25_queries_with_everything_on_it(brand: Brand) -> None:
+    brand, _rows = portal.brand_with_one_of_each("aardvark")
+    client = portal.browser(portal.staff(brand))
+    client.get(reverse("admin:index"))
+
+    with CaptureQueriesContext(connection) as captured:
+        client.get(reverse("admin:index"))
+
+    assert len(captured) <= 25
+
+
+# --- Map -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_map_has_a_circle_for_each_place_and_a_press_narrows_to_it(brand: Brand) -> None:
+    code = factories.code(brand)
+    for place in ("Berlin, State of Berlin", "Berlin, State of Berlin", "Hamburg, Hamburg", "Nowhere, At All"):
+        portal.scan(code, location=place)
+    client = portal.browser(portal.staff(brand))
+
+    page = client.get(reverse("admin:index")).context["shown"]
+
+    assert [circle.title for circle in page.map.circles] == ["Berlin: 2", "Hamburg: 1"]
+    assert [(row.name, row.scans, row.is_on_map) for row in page.map.rows] == [
+        ("Berlin", "2", True),
+        ("Hamburg", "1", True),
+        ("Nowhere, At All", "1", False),
+    ]
+    narrowed = client.get(reverse("admin:index") + page.map.circles[0].link).context["shown"]
+    assert (narrowed.scans.accepted, narrowed.is_narrowed) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("label", "latitude", "longitude"),
+    [("Pune, Maharashtra", 18.5, 73.9), ("Paris, Île-de-France", 48.9, 2.3), ("Springfield, Illinois", 39.8, -89.6)],
+)
+def test_a_place_is_where_the_geocoder_has_it(label: str, latitude: float, longitude: float) -> None:
+    position = position_of(label)
+
+    assert position is not None
+    assert (round(position.latitude, 1), round(position.longitude, 1)) == (latitude, longitude)
+
+
+@pytest.mark.parametrize(
+    "label", ["", ",", "Atlantis", "Berlin, Texas Panhandle", "\n", "Pune\nMaharashtra", "x" * 200]
+)
+def test_what_is_no_place_is_not_on_the_map(label: str) -> None:
+    assert position_of(label) is None
+
+
+@pytest.mark.parametrize("spots", [[], [(900.0, 300.0)], [(0.0, 0.0), (1800.0, 705.0)], [(5.0, 700.0)]])
+def test_the_part_of_the_map_lies_within_it_and_holds_every_circle(spots: list[tuple[float, float]]) -> None:
+    x, y, width, height = window(spots)
+
+    assert x >= 0
+    assert y >= 0
+    assert x + width <= 1800.01
+    assert y + height <= 705.01
+    assert all(x <= left <= x + width and y <= upper <= y + height for left, upper in spots)
+
+
+# --- What needs somebody ---------------------------------------------------------------------------------------------
+
+
+def test_a_calm_brand_needs_nobody(brand: Brand) -> None:
+    response = opened(brand)
+
+    assert response.context["shown"].alerts == []
+    assert "Nothing needs you." in portal.text(response)
+
+
+def expiring(brand: Brand) -> str:
+    factories.batch(brand, range_name="Spring", quantity=5, expiration_date=local(NOW(), brand) + 3 * DAY)
+    factories.batch(brand, range_name="Later", quantity=5, expiration_date=local(NOW(), brand) + 30 * DAY)
+    return "The last day of batch Spring"
+
+
+def short_of_stock(brand: Brand) -> str:
+    factories.reward(brand, name="Mug", stock=2)
+    factories.reward(brand, name="Bag", stock=500)
+    factories.reward(brand, name="Cap", stock=0, is_active=False)
+    return "Mug: 2 left in stock."
+
+
+def certificate(brand: Brand) -> str:
+    about = {"brand": brand, "account": "TEAM", "private_key": "x"}
+    WalletIssuer.objects.create(platform="apple", identifier="pass.soon", expires_at=NOW() + 9 * DAY, **about)
+    WalletIssuer.objects.create(platform="google", identifier="33", expires_at=NOW() + 90 * DAY, **about)
+    return "The wallet certificate apple: pass.soon expires on"
+
+
+def failing_webhook(brand: Brand) -> str:
+    about = {"brand": brand, "url": "https://example.com/", "types": ["points.earned"]}
+    WebhookEndpoint.objects.create(description="Shop", failing_since=NOW() - timedelta(hours=5), **about)
+    WebhookEndpoint.objects.create(description="Fine", **about)
+    return "Webhook Shop of"
+
+
+def unreached_recall(brand: Brand) -> str:
+    batch = factories.batch(brand, quantity=1)
+    portal.scan(batch.codes.get(), user=factories.customer(brand))
+    text = {"recall_id": "R-7", "contact": "x@example.com", "message": "Bring it back.", "reason": "Found."}
+    recalls.recall_batch(batch=batch, at=NOW(), **text)
+    return "Recall R-7: customers who scanned its codes have not been notified."
+
+
+def dead_event(brand: Brand) -> str:
+    portal.event(brand, status="dead")
+    return f"1 event of {brand} failed for good."
+
+
+def ending_campaign(brand: Brand) -> str:
+    factories.campaign(brand, campaign_name="Three bags", ends_at=NOW() + 2 * DAY)
+    factories.campaign(brand, campaign_name="Long", ends_at=NOW() + 9 * DAY)
+    return "Campaign Three bags ends on"
+
+
+NEEDS = [expiring, short_of_stock, certificate, failing_webhook, unreached_recall, dead_event, ending_campaign]
+
+
+@pytest.mark.parametrize("need", NEEDS)
+def test_what_needs_somebody_is_named_with_where_it_is_settled(brand: Brand, need: Any) -> None:
+    other = factories.brand()
+    text = need(brand)
+
+    [alert] = home(brand).alerts
+
+    assert text in alert.text
+    assert portal.browser(portal.staff(brand)).get(alert.link).status_code == 200
+    assert alerts(home(other)) == []
+
+
+@pytest.mark.parametrize("need", [certificate, failing_webhook, dead_event])
+def test_who_may_not_see_the_rows_is_not_told_of_them(brand: Brand, need: Any) -> None:
+    need(brand)
+
+    assert alerts(home(brand, "support")) == []
+
+
+def test_a_recall_whose_customers_are_notified_needs_nobody(brand: Brand) -> None:
+    unreached_recall(brand)
+    recall = brand.recalls.get()
+    Job.objects.create(brand=brand, kind="notify-recall", title="Notify", parameters={"recall": recall.pk})
+
+    assert alerts(home(brand)) == []
+
+
+# --- A new brand -----------------------------------------------------------------------------------------------------
+
+
+def test_the_steps_of_a_new_brand_end_with_a_scan_by_ones_own_phone() -> None:
+    brand = factories.brand(hostname="")
+    BrandHostname.objects.filter(brand=brand).delete()
+    client = portal.browser(portal.staff(brand))
+
+    def going() -> Any:
+        return client.get(reverse("admin:index")).context["shown"].setup
+
+    assert (going().done, len(going().steps), going().test_scan) == (0, 8, None)
+    factories.level(brand)
+    factories.product(brand)
+    batch = factories.batch(brand, quantity=3, prefix="NEW-")
+    assert [step.title for step in going().steps if step.is_done] == [
+        "Create the first level",
+        "Create a product",
+        "Create a batch",
+    ]
+    assert going().needs_address
+    BrandHostname.objects.create(brand=brand, hostname="new.example.com", is_primary=True)
+    last = batch.codes.order_by("code").last()
+    assert going().test_scan.code == last.code
+    assert going().test_scan.link.endswith(f"//new.example.com/s/{last.code}")
+    portal.scan(last)
+    assert going().test_scan is None
+    factories.reward(brand)
+    NotificationSettings.objects.create(brand=brand)
+    portal.staff(brand, role="support")
+    Brand.objects.filter(pk=brand.pk).update(colour_accent="#123456")
+    assert going() is None
+
+
+def test_the_test_scan_offers_no_code_that_would_not_scan(brand: Brand) -> None:
+    BrandHostname.objects.get_or_create(brand=brand, hostname="shop.example.com")
+    factories.expired_code(brand)
+    factories.batch(brand, quantity=2, assigned=False)
+    deactivated = factories.batch(brand, quantity=1)
+    deactivated.codes.update(deactivated_at=NOW())
+
+    assert home(brand).setup.test_scan is None

@@ -1,0 +1,620 @@
+"""The lists of codes and scans: every filter and search, pages by key, and the dashboard's figures found again."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.db import connection
+from django.test import Client, RequestFactory
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from authcodes.codes import bulk_changes
+from authcodes.dashboard import figures as dashboard
+from authcodes.dashboard.filters import Filters, Status
+from authcodes.models.codes import AuthCode
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from brands.models.people import User
+from brands.models.tenants import Brand
+from portal.base.tenant_admin import TenantAdmin
+from portal.lists import changelist as lists
+from portal.lists import keyset_changelist
+from portal.lists.changelist import plan_of
+from portal.lists.queries import UnknownFilter
+from tests.authcodes.dashboard import dashboards
+from tests.support import factories
+from tests.support.portal import address, browser, page, scan, staff, text, unrendered
+
+pytestmark = pytest.mark.django_db
+CODES, SCANS = "authcodes.authcode", "authcodes.scan"
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def changelist(client: Client, label: str, **query: Any) -> Any:
+    with unrendered():
+        return client.get(address(label), query).context_data["cl"]  # type: ignore[attr-defined]
+
+
+def found(client: Client, label: str, **query: Any) -> list[Any]:
+    return list(changelist(client, label, **query).result_list)
+
+
+def first_scanned(code: AuthCode, at: datetime, place: str = "") -> AuthCode:
+    code.scan_count, code.first_scan_at, code.first_scan_location = 1, at, place
+    code.save()
+    return code
+
+
+# --- Filters ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", ["scanned", "unscanned", "expired", "deactivated", "recalled"])
+def test_scans_are_filtered_by_their_codes_status_now(client: Client, brand: Brand, status: str) -> None:
+    codes = {
+        "scanned": first_scanned(factories.code(brand), NOON),
+        "unscanned": factories.code(brand),
+        "expired": first_scanned(factories.expired_code(brand), NOON),
+        "deactivated": first_scanned(factories.code(brand), NOON),
+        "recalled": first_scanned(factories.code(brand), NOON),
+    }
+    bulk_changes.deactivate(codes=[codes["deactivated"]], at=NOON)
+    told = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
+    recalls.recall_batch(batch=codes["recalled"].batch, at=NOON, **told)
+    scans = {name: scan(code) for name, code in codes.items()}
+
+    shown = found(client, SCANS, status=status)
+
+    assert scans[status] in shown
+    assert len(shown) == (4 if status == "scanned" else 1)
+
+
+@pytest.mark.parametrize(
+    ("days", "count"),
+    [
+        ({"from": "2026-03-02"}, 1),
+        ({"to": "2026-03-01"}, 1),
+        ({"from": "2026-03-01", "to": "2026-03-02"}, 2),
+        ({"from": "2026-03-03"}, 0),
+    ],
+)
+@pytest.mark.parametrize("name", ["created_at", "first_scan_at", "scanned_at"])
+def test_days_are_cut_in_the_brands_zone(name: str, days: dict[str, str], count: int) -> None:
+    brand = factories.brand(time_zone="Asia/Kolkata")
+    before, after = NOON.replace(hour=18, minute=29), NOON.replace(hour=18, minute=30)  # midnight in Kolkata
+    for moment in (before, after):
+        code = first_scanned(factories.code(brand), moment)
+        AuthCode.objects.filter(pk=code.pk).update(created_at=moment)
+        scan(code, scanned_at=moment)
+    label = SCANS if name == "scanned_at" else CODES
+
+    assert len(found(browser(staff(brand)), label, **{f"{name}_{end}": day for end, day in days.items()})) == count
+
+
+def test_days_are_each_brands_own_for_who_works_for_several() -> None:
+    kolkata, hawaii = factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="Pacific/Honolulu")
+    moment = NOON.replace(hour=20)  # the next day in Kolkata, the same in Honolulu
+    shown = {brand: scan(factories.code(brand), scanned_at=moment) for brand in (kolkata, hawaii)}
+    client = browser(staff(kolkata, hawaii))
+
+    assert found(client, SCANS, scanned_at_to="2026-03-01") == [shown[hawaii]]
+    assert found(client, SCANS, scanned_at_from="2026-03-02") == [shown[kolkata]]
+
+
+def test_codes_are_filtered_by_place_campaign_batch_product_and_assignment(client: Client, brand: Brand) -> None:
+    campaign = factories.campaign(brand)
+    code = first_scanned(factories.code(brand, campaign=campaign), NOON, "Pune, Maharashtra")
+    other = factories.code(brand, assigned=False)
+
+    for query in (
+        {"first_scan_location": "Pune, Maharashtra"},
+        {"batch__campaign__campaign_id__exact": campaign.pk},
+        {"batch__id__exact": code.batch_id},
+        {"product__id__exact": code.product_id},
+        {"assigned": "yes"},
+        {"scan_count__gt": 0},
+    ):
+        assert found(client, CODES, **query) == [code], query
+    assert found(client, CODES, assigned="no") == [other]
+    assert client.get(address(CODES), {"assigned": "perhaps"}).status_code == 302
+
+
+def test_scans_are_filtered_by_everything_that_they_tell(client: Client, brand: Brand, customer: User) -> None:
+    campaign = factories.campaign(brand)
+    code = factories.code(brand, campaign=campaign)
+    one = scan(code, user=customer, location="Goa, Goa", points_status="awarded", scanned_at=NOON)
+    scan(factories.code(brand), outcome="error", reason="expired", points_status="not_eligible")
+
+    for query in (
+        {"location": "Goa, Goa"},
+        {"campaign__campaign_id__exact": campaign.pk},
+        {"batch__id__exact": code.batch_id},
+        {"product__id__exact": code.product_id},
+        {"outcome__exact": "success"},
+        {"reason__exact": "accepted"},
+        {"points_status__exact": "awarded"},
+        {"scanned_at_to": "2026-03-01"},
+        {"user__id__exact": customer.pk},
+        {"user__gt": 0},
+    ):
+        assert found(client, SCANS, **query) == [one], query
+
+
+def test_whether_another_brands_customer_scanned_is_not_to_be_found_out(client: Client, brand: Brand) -> None:
+    stranger = factories.customer(factories.brand())
+    code = factories.code(brand)
+    scan(code, user=stranger)
+
+    for key in (stranger.pk, 999_999_999):  # refused like a customer who is not there
+        assert client.get(address(SCANS), {"user__id__exact": key})["Location"] == f"{address(SCANS)}?e=1"
+    assert found(client, SCANS, q=stranger.email) == found(client, CODES, q=stranger.email) == []
+    for guess in ({"user__gt": stranger.pk - 1}, {"user__in": stranger.pk}, {"user__email": stranger.email}):
+        assert client.get(address(SCANS), guess).status_code == 400, guess
+
+
+ALL_FILTERS = [
+    Filters(status, first_day, last_day, location)
+    for status, (first_day, last_day), location in product(
+        [None, *Status], [(-4, -2), (None, -3), (None, None)], ["", dashboards.PLACES[0]]
+    )
+]
+
+
+def in_the_list(filters: Filters, name: str, place: str, campaign: str) -> dict[str, Any]:
+    """The dashboard's filters as a list's address has them."""
+    days = {f"{name}_from": filters.first_day, f"{name}_to": filters.last_day}
+    named = {"status": filters.status, place: filters.location, campaign: filters.campaign_id, **days}
+    return {key: str(value) for key, value in named.items() if value}
+
+
+def test_lists_show_as_many_rows_as_the_dashboard_counts() -> None:
+    brand = factories.brand(time_zone="Asia/Kolkata")
+    dashboards.fill(brand, random.Random(5))
+    client = browser(staff(brand))
+    today = timezone.now().astimezone(brand.zone).date()
+    campaigns = [None, brand.campaigns.earliest("pk").pk]
+
+    for each, campaign_id in product(ALL_FILTERS, campaigns):
+        days = [today + timedelta(days=day) if day else None for day in (each.first_day, each.last_day)]  # type: ignore[arg-type]
+        filters = Filters(each.status, *days, each.location, campaign_id)
+        figures = dashboard.figures(brands=[brand], filters=filters)
+
+        scans = changelist(
+            client, SCANS, **in_the_list(filters, "scanned_at", "location", "campaign__campaign_id__exact")
+        )
+        assert scans.queryset.count() == figures.scans.total, filters
+        asked = in_the_list(filters, "first_scan_at", "first_scan_location", "batch__campaign__campaign_id__exact")
+        codes = changelist(client, CODES, assigned="yes", scan_count__gt=0, **asked)
+        assert codes.queryset.count() == figures.codes.scanned, filters
+        plain = {name: value for name, value in asked.items() if not name.startswith("first_scan")}
+        assert changelist(client, CODES, assigned="yes", **plain).queryset.count() == figures.codes.assigned, filters
+
+
+# --- Search -----------------------------------------------------------------------------------------------------------
+
+
+def test_codes_and_scans_are_found_by_product_and_customer(client: Client, brand: Brand, customer: User) -> None:
+    tea = factories.product(brand, sku="TEA-7", title="Green tea")
+    code, other = factories.code(brand, product=tea), factories.code(brand)
+    one, two = scan(code, user=customer), scan(other)
+
+    for words in ("Green tea", "een te", "tea-7", customer.email.upper(), f" {customer.email} "):
+        assert found(client, CODES, q=words) == [code], words
+        assert found(client, SCANS, q=words) == [one], words
+    assert found(client, CODES, q="coffee") == found(client, SCANS, q="coffee") == []
+    assert found(client, SCANS, q=other.code) == [two]
+
+
+def test_a_beginning_that_many_codes_share_finds_their_scans(
+    client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("authcodes.admin.search.MAX_CODES", 2)
+    batch = factories.batch(brand, quantity=5, prefix="AB-")
+    scans = [scan(code) for code in batch.codes.order_by("pk")]
+    scan(factories.code(brand))
+
+    assert found(client, SCANS, q="AB-") == scans[::-1]
+
+
+def test_who_sees_no_scans_finds_no_codes_by_their_customers(brand: Brand, customer: User) -> None:
+    scan(factories.code(brand), user=customer)
+
+    assert found(browser(staff(brand, role="support")), CODES, q=customer.email) != []
+    assert found(browser(staff(brand, role="printer")), CODES, q=customer.email) == []
+
+
+def test_codes_that_begin_so_come_in_their_order(client: Client, brand: Brand) -> None:
+    factories.batch(brand, quantity=3, prefix="B-")
+    factories.batch(brand, quantity=3, prefix="A-")
+    factories.batch(brand, quantity=1, prefix="B-A-")
+
+    assert [it.code for it in found(client, CODES, q="B-")] == ["B-0001", "B-0002", "B-0003", "B-A-0001"]
+
+
+# --- Pages ------------------------------------------------------------------------------------------------------------
+
+
+def many(brand: Brand, count: int) -> list[Scan]:
+    """Scans of as many codes, several of each moment, which is told to the microsecond."""
+    codes = factories.batch(brand, quantity=count).codes.order_by("pk")
+    return [scan(code, scanned_at=NOON + timedelta(microseconds=number // 4)) for number, code in enumerate(codes)]
+
+
+def walked(client: Client, label: str, way: str, start: str = "", **query: Any) -> list[list[Any]]:
+    """The pages from `start` on, following the links `way`."""
+    shown = changelist(client, label, p=start, **query)
+    pages = [list(shown.result_list)]
+    while link := getattr(shown.paginator, way):
+        shown = client.get(address(label) + link).context["cl"]
+        pages.append(list(shown.result_list))
+    return pages
+
+
+def place_of(link: str) -> str:
+    return parse_qs(urlsplit(link).query)["p"][0]
+
+
+@pytest.mark.parametrize("sort", [True, False])
+@pytest.mark.parametrize(
+    ("label", "query"),
+    [(CODES, {}), (CODES, {"q": "T"}), (CODES, {"o": "1"}), (SCANS, {}), (SCANS, {"q": "T"}), (SCANS, {"o": "0"})],
+)
+def test_pages_show_every_row_once_forwards_and_backwards(
+    client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch, label: str, query: dict[str, str], sort: bool
+) -> None:
+    monkeypatch.setattr(TenantAdmin, "list_per_page", 7)
+    if not sort:
+        monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
+        monkeypatch.setattr(keyset_changelist, "FEW", 0)
+    many(brand, 38)
+    scan(factories.code(factories.brand()))
+    every = list(changelist(client, label, **query).queryset)
+
+    forwards = walked(client, label, "next", **query)
+    last = changelist(client, label, **query).paginator.last
+    backwards = walked(client, label, "previous", start=place_of(last), **query)
+
+    assert [row for page in forwards for row in page] == every
+    assert [len(page) for page in forwards] == [7, 7, 7, 7, 7, 3]
+    assert [row for page in reversed(backwards[:-1]) for row in page] == every[3:]
+    assert backwards[-1] == every[:7]
+
+
+@pytest.mark.parametrize("superuser", [True, False])
+def test_pages_merge_the_scans_of_several_brands(
+    brand: Brand, monkeypatch: pytest.MonkeyPatch, superuser: bool
+) -> None:
+    monkeypatch.setattr(TenantAdmin, "list_per_page", 7)
+    monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
+    monkeypatch.setattr(keyset_changelist, "FEW", 0)
+    other, third = factories.brand(), factories.brand()
+    shown = [*many(brand, 9), *many(other, 9), *(many(third, 3) if superuser else [])]
+    if superuser:
+        lost = {"outcome": "error", "reason": "unknown", "points_status": "not_eligible"}
+        shown.append(Scan.objects.create(code="X", scanned_at=NOON, **lost))
+    every = sorted(shown, key=lambda it: (it.scanned_at, it.scan_id), reverse=True)
+    client = browser(factories.user(is_staff=True, is_superuser=True) if superuser else staff(brand, other))
+
+    assert [row for page in walked(client, SCANS, "next") for row in page] == every
+    backwards = walked(client, SCANS, "previous", start=place_of(changelist(client, SCANS).paginator.last))
+    assert backwards[0] == every[-7:]
+    only = walked(client, SCANS, "next", brand__id__exact=other.pk)
+    assert [row for page in only for row in page] == [it for it in every if it.brand_id == other.pk]
+
+
+def test_neighbours_are_named_only_where_there_are_some(
+    client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TenantAdmin, "list_per_page", 2)
+    many(brand, 4)
+
+    first = changelist(client, SCANS)
+    second = client.get(address(SCANS) + first.paginator.next).context["cl"]
+
+    assert not (first.paginator.first or first.paginator.previous)
+    assert first.paginator.next
+    assert first.paginator.last
+    assert second.paginator.first
+    assert second.paginator.previous
+    assert not (second.paginator.next or second.paginator.last)
+    assert f'{first.paginator.next.replace("&", "&amp;")}" rel="next"' in text(client.get(address(SCANS)))
+
+
+def test_a_place_in_one_list_is_none_in_another(client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TenantAdmin, "list_per_page", 2)
+    many(brand, 6)
+    every = list(changelist(client, SCANS).queryset)
+    place = place_of(changelist(client, SCANS).paginator.next)
+
+    assert found(client, SCANS, p=place) == every[2:4]
+    assert found(client, SCANS, p=place, outcome__exact="success") == every[:2]
+
+
+def test_rows_that_go_away_leave_no_empty_page(client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TenantAdmin, "list_per_page", 2)
+    many(brand, 6)
+    every = list(changelist(client, SCANS).queryset)
+    first = changelist(client, SCANS).paginator.next
+    third = client.get(address(SCANS) + first).context["cl"].paginator.next
+
+    Scan.objects.exclude(pk__in=[every[0].pk, every[1].pk]).delete()
+
+    assert list(client.get(address(SCANS) + third).context["cl"].result_list) == every[:2]
+
+
+def test_deep_pages_skip_no_rows(client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TenantAdmin, "list_per_page", 5)
+    many(brand, 20)
+    last = changelist(client, SCANS).paginator.last
+
+    with CaptureQueriesContext(connection) as asked:
+        client.get(address(SCANS) + last)
+
+    statements = " ".join(query["sql"] for query in asked)
+    assert "OFFSET" not in statements
+    assert "DISTINCT" not in statements
+
+
+def counted_as(client: Client, **query: Any) -> str:
+    words: str = changelist(client, CODES, **query).count.text
+    return words
+
+
+@pytest.mark.parametrize("superuser", [False, True])
+def test_codes_are_counted_by_their_batches(brand: Brand, monkeypatch: pytest.MonkeyPatch, superuser: bool) -> None:
+    """Whatever the planner thinks of a table that was filled a moment ago."""
+    monkeypatch.setattr(lists, "EXACT_UP_TO", 10)
+    campaign, other = factories.campaign(brand), factories.brand()
+    batch = factories.batch(brand, quantity=40, campaign=campaign)
+    factories.batch(brand, quantity=35)
+    factories.batch(other, quantity=50)
+    client = browser(factories.user(is_staff=True, is_superuser=True) if superuser else staff(brand))
+
+    assert counted_as(client) == ("125" if superuser else "75")
+    assert counted_as(client, o="1", batch__id__exact=batch.pk) == "40"
+    assert counted_as(client, batch__campaign__campaign_id__exact=campaign.pk, status="") == "40"
+    if superuser:
+        assert counted_as(client, brand__id__exact=other.pk) == "50"
+    assert counted_as(client, status="unscanned") == counted_as(client, q=batch.prefix) == "more than 10"
+
+
+def test_batches_of_other_brands_count_for_nobody(client: Client, brand: Brand) -> None:
+    factories.batch(brand, quantity=3)
+    theirs = factories.batch(factories.brand(), quantity=50)
+
+    assert counted_as(client) == "3"
+    assert client.get(address(CODES), {"batch__id__exact": theirs.pk}).status_code == 302
+
+
+@pytest.mark.parametrize("label", [CODES, SCANS])
+def test_lists_ask_as_many_questions_for_a_thousand_rows_as_for_ten(client: Client, brand: Brand, label: str) -> None:
+    queries = (
+        {},
+        {"q": "T"},
+        {"status": "expired"},
+        {"location" if label == SCANS else "first_scan_location": "Goa"},
+        {"batch__id__exact": factories.batch(brand).pk},
+    )
+
+    def counts() -> list[int]:
+        found = []
+        for query in queries:
+            client.get(address(label), query)
+            with CaptureQueriesContext(connection) as asked:
+                client.get(address(label), query)
+            found.append(len(asked))
+        return found
+
+    many(brand, 10)
+    ten = counts()
+    for code in factories.batch(brand, quantity=1000, prefix="T-").codes.all():
+        code.scans.create(brand=brand, code=code.code, outcome="success", reason="accepted", points_status="pending")
+
+    assert counts() == ten
+    assert max(ten) <= 15
+
+
+# --- Indexes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "updated"),
+    [
+        ("authcodes_authcode", {"scan_count", "first_scan_at", "first_scan_location"}),
+        ("authcodes_scan", {"points_status", "points_awarded"}),
+    ],
+)
+def test_no_index_holds_what_a_scan_or_its_points_update(table: str, updated: set[str]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indexdef FROM pg_indexes WHERE tablename = %s", [table])
+        definitions = [definition for (definition,) in cursor.fetchall()]
+
+    assert len(definitions) >= 4
+    assert [found for found in definitions if any(name in found for name in updated)] == []
+
+
+@pytest.mark.parametrize(
+    ("label", "query", "index"),
+    [
+        (CODES, {}, "auth_code_of_brand"),
+        (CODES, {"created_at_to": "2020-01-01"}, "auth_code_of_brand"),
+        (CODES, {"batch": True}, "auth_code_of_batch"),
+        (CODES, {"product": True}, "auth_code_of_product"),
+        (CODES, {"q": "T"}, "auth_code_unique"),
+        (SCANS, {}, "scan_of_brand"),
+        (SCANS, {"reason__exact": "recalled"}, "scan_of_brand"),
+        (SCANS, {"location": "Goa, Goa", "scanned_at_from": "2026-01-01"}, "scan_of_brand"),
+        (SCANS, {"campaign": True, "outcome__exact": "error"}, "scan_of_brand"),
+    ],
+)
+def test_rows_are_found_in_an_index(
+    client: Client, brand: Brand, label: str, query: dict[str, Any], index: str
+) -> None:
+    factories.batch(factories.brand(), quantity=3_000)  # among whom this brand's codes are few
+    batch = factories.batch(brand)
+    for name, row in (("batch", batch), ("product", batch.product)):
+        if query.pop(name, None):
+            query[f"{name}__id__exact"] = row.pk
+    if query.pop("campaign", None):
+        query["campaign__campaign_id__exact"] = factories.campaign(brand).pk
+    shown = changelist(client, label, **query)
+    key = keyset_changelist.Key(shown.model, shown.queryset.query.order_by)
+    page = shown.queryset.order_by(*key.ordering(back=False)).values_list("pk", flat=True)[:31]
+
+    with connection.as_owner(), connection.cursor() as cursor:  # type: ignore[attr-defined] # our own backend's
+        cursor.execute("ANALYZE authcodes_authcode")  # else the plan follows what other tests have left
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
+        plan = plan_of(page)
+
+    assert index in {node.get("Index Name") for node in keyset_changelist.nodes(plan)}
+
+
+# --- Hostile addresses ------------------------------------------------------------------------------------------------
+
+HOSTILE = [
+    "abc",
+    "\0",
+    "a\0b",
+    "9" * 18,
+    str(2**31),
+    str(2**63 - 1),
+    str(2**63),
+    "9" * 400,
+    "-1",
+    "-" + "9" * 30,
+    "١٢٣",
+    "1e400",
+    "NaN",
+    "0001-01-01",
+    "9999-12-31",
+    "10000-01-01",
+    "2026-02-30",
+    "2026-13-45T99:99",
+    "0001-01-01 00:00:00+14:00",
+    "9999-12-31T23:59:59-23:59",
+    "' OR 1=1 --",
+    "%",
+    "\\",
+    "\ud800",
+    "x" * 5000,
+    "[1,2]",
+    "00000000.W10",
+    "null",
+    "",
+]
+
+
+def opened(label: str, person: User, **query: Any) -> Any:
+    """A list, with the forms of the filters that `query` is for; None where it refuses a mistyped address."""
+    request = RequestFactory().get("/", query)
+    request.user, request._messages = person, CookieStorage(request)  # type: ignore[attr-defined]
+    try:
+        shown = page(label).get_changelist_instance(request)
+    except (IncorrectLookupParameters, UnknownFilter):
+        return None
+    for spec in shown.filter_specs:
+        if not query or query.keys() & set(spec.expected_parameters()):
+            assert all(str(choice["form"]) for choice in spec.choices(shown))
+    return shown
+
+
+@pytest.mark.parametrize("label", [CODES, SCANS, "events.event", "authcodes.batchrange"])
+def test_no_address_breaks_a_list(brand: Brand, label: str) -> None:
+    scan(factories.code(brand))
+    person = staff(brand)
+    names = {name for spec in opened(label, person).filter_specs for name in spec.expected_parameters() if name}
+    if label in {CODES, SCANS}:
+        assert len(names) >= 10
+    lookups = {"scan_count__gt", "scan_count", "first_scan_at__gte", "created_at__lt", "batch__in", "scanned_at__gte"}
+
+    for name, value in product(sorted(names | lookups | {"p", "q", "o", "all", "e"}), HOSTILE):
+        opened(label, person, **{name: value.encode("utf-8", "surrogatepass")})
+
+
+@pytest.mark.parametrize("name", ["status", "product__id__exact", "batch__in", "q", "p", "created_at_to", "scan_count"])
+def test_a_mistyped_address_gets_a_page(client: Client, brand: Brand, name: str) -> None:
+    factories.code(brand)
+
+    for value in ("\0", "9" * 400, "9999-12-31", "x" * 5000):
+        response = client.get(address(CODES), {name: value}, follow=True)
+        assert response.status_code in {200, 400}, value
+
+
+@pytest.mark.parametrize("label", [CODES, SCANS])
+def test_no_place_breaks_a_list(client: Client, brand: Brand, label: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TenantAdmin, "list_per_page", 1)
+    many(brand, 3)
+    shown = changelist(client, label)
+    key = keyset_changelist.Key(shown.model, shown.queryset.query.order_by)
+    wrong: list[tuple[Any, ...]] = [
+        (),
+        (None,),
+        ("x",),
+        (10**30,),
+        (2**63,),
+        ("9999-12-31T23:59:59-23:59", "x"),
+        ("0001-01-01", "\0"),
+        ({}, []),
+        (True, False),
+        ("\0", "\0"),
+        ("10000-01-01", 1),
+        (float("inf"), float("nan")),
+    ]
+    for values in wrong:
+        for back in (True, False):
+            place = key.write(keyset_changelist.Cursor(back, values), shown.mark)
+            assert client.get(address(label), {"p": place}).status_code == 200, values
+
+
+# --- What is shown ----------------------------------------------------------------------------------------------------
+
+
+def test_moments_are_shown_in_the_brands_zone_which_is_named() -> None:
+    brand = factories.brand(time_zone="Asia/Kolkata")
+    scan(factories.code(brand), scanned_at=NOON)
+
+    shown = text(browser(staff(brand)).get(address(SCANS)))
+
+    assert 'title="Asia/Kolkata"' in shown
+    assert "1 Mar 2026, 17:30 IST" in shown
+
+
+def test_moments_are_in_each_rows_own_zone_for_who_works_for_several() -> None:
+    kolkata, hawaii = factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="Pacific/Honolulu")
+    for brand in (kolkata, hawaii):
+        scan(factories.code(brand), scanned_at=NOON)
+
+    shown = text(browser(staff(kolkata, hawaii)).get(address(SCANS)))
+
+    assert "1 Mar 2026, 17:30 IST" in shown
+    assert "1 Mar 2026, 02:00 HST" in shown
+
+
+def test_scans_of_no_brand_are_in_utc() -> None:
+    factories.brand(time_zone="Asia/Kolkata")
+    factories.brand(time_zone="Pacific/Honolulu")
+    Scan.objects.create(code="X", outcome="error", reason="unknown", points_status="not_eligible", scanned_at=NOON)
+
+    shown = text(browser(factories.user(is_staff=True, is_superuser=True)).get(address(SCANS)))
+
+    assert "1 Mar 2026, 12:00 UTC" in shown
+
+
+def test_columns_without_an_index_are_not_sorted_by(client: Client, brand: Brand) -> None:
+    many(brand, 3)
+    every = list(AuthCode.objects.filter(brand=brand).order_by("-pk"))
+
+    assert [found(client, CODES, o=order) for order in ("5", "6.-7", "-2")] == [every] * 3
+    assert "o=5" not in text(client.get(address(CODES)))
+
+
+def test_a_day_nobody_can_mean_is_refused(client: Client) -> None:
+    answer = client.get(address(SCANS), {"scanned_at_to": "9999-12-31", "scanned_at_from": "0001-01-01"})
+
+    assert (answer.status_code, answer["Location"]) == (302, address(SCANS) + "?e=1")

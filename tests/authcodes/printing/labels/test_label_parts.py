@@ -1,0 +1,218 @@
+"""Labels with a layout of the brand's own: printed where it says, read by programs that know nothing of it."""
+
+import hashlib
+import io
+import re
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from pypdf import PdfReader
+
+from authcodes.printing.labels import suggested_boxes
+from authcodes.printing.labels.custom_layout import placement_of
+from authcodes.printing.labels.design import Design, Label
+from authcodes.printing.labels.parts import Part, PartName, from_json, problems, to_json
+from authcodes.printing.labels.presets import PRESETS
+from authcodes.printing.labels.preview import one_label, preview
+from authcodes.printing.labels.sheet_pdf import write
+from core.errors import Invalid
+from tests.authcodes.printing.print_helpers import pages, rasterised, read, words
+
+PRESET = PRESETS["a4-30"]  # labels of 70 x 29.7 mm
+LABEL = Label("https://tea.example.com/s/AB-0001", "AB-0001", "Green tea", "TEA-1", "Expires 1 Jan 2030", "Scan me")
+
+
+DIGESTS = {
+    "letter-30": "96df20ddd2e0aaac",
+    "a4-30": "4bf51c9a7fa3a3d4",
+    "a4-21": "d7cb591d952f83b9",
+    "grid-30": "4d4499a5d72a6ccc",
+    "grid-20": "f9977be5753d2b70",
+}
+
+
+def part(left, top, width, height, *, centred=False):
+    return Part(*map(Decimal, (left, top, width, height)), centred)
+
+
+PARTS = {
+    "qr": part("44", "1", "24", "24"),
+    "code": part("44", "25.5", "24", "3", centred=True),
+    "title": part("2", "2", "38", "8"),
+    "sku": part("2", "11", "20", "3"),
+    "expiry": part("2", "15", "36", "3"),
+    "note": part("2", "20", "20", "4"),
+    "logo": part("25", "19", "15", "9"),
+}
+
+
+def design(**changed):
+    return Design(PRESET.sheet, Decimal(24), parts={**PARTS, **changed})
+
+
+def written(labels, how, folder: Path) -> Path:
+    file = folder / "labels.pdf"
+    with file.open("wb") as target:
+        write(target, labels, how)
+    return file
+
+
+def logo():
+    file = io.BytesIO()
+    Image.new("RGBA", (300, 100), (0, 0, 120, 255)).save(file, "PNG")
+    return file.getvalue()
+
+
+def test_parts_are_printed_in_their_boxes_and_the_code_is_read(tmp_path):
+    labels = [replace(LABEL, payload=f"https://tea.example.com/s/AB-{number:04d}") for number in range(1, 33)]
+
+    file = written(labels, replace(design(), start=3, logo=logo()), tmp_path)
+
+    first, second = pages(file)
+    assert (len(first.codes), len(second.codes)) == (28, 4)
+    (box, _module), (left, lower) = first.codes[0], first.places[0]
+    assert (round(left), round(lower - 29.7, 1)) == (140, 0)  # the third label
+    quiet = 24 * 4 / (25 + 8) if abs(box[2] - box[0] - 24 * 25 / 33) < 0.1 else 24 * 4 / (29 + 8)
+    assert box[0] == pytest.approx(140 + 44 + quiet, abs=0.05)
+    assert box[1] == pytest.approx(1 + quiet, abs=0.05)
+    [sheet] = rasterised(file, dpi=300)
+    area = (140 + 44, 1.0, 140 + 44 + 24, 25.0)
+    assert read(sheet, area, dpi=300) == read(sheet, area, dpi=300, worn=True) == ["https://tea.example.com/s/AB-0001"]
+    told = {word: place for page, place, word in words(file) if page == 0 and place[0] > 140 and place[1] < 29.7}
+    for word, name in {"AB-0001": "code", "Green": "title", "TEA-1": "sku", "2030": "expiry", "Scan": "note"}.items():
+        its = PARTS[name]
+        assert told[word][0] >= 140 + float(its.left) - 0.1, word
+        assert told[word][2] <= 140 + float(its.right) + 0.1, word
+        assert float(its.top) - 0.8 <= told[word][1] <= told[word][3] <= float(its.bottom) + 0.8, word
+    assert first.images[0] == pytest.approx((140 + 25, 19 + 2, 140 + 40, 19 + 7), abs=0.05)
+
+
+def test_what_has_no_box_is_not_printed(tmp_path):
+    parts = {name: PARTS[name] for name in ("qr", "code")}
+
+    file = written([LABEL], Design(PRESET.sheet, Decimal(24), parts=parts), tmp_path)
+
+    assert {word for _page, _place, word in words(file)} == {"AB-0001"}
+
+
+@pytest.mark.parametrize("text", ["شاي أخضر من الجبل", "Tee " * 60, "Donaudampfschifffahrtsgesellschaft"])
+def test_long_and_right_to_left_titles_stay_in_their_box(text):
+    box = PARTS["title"]
+
+    lines = [line for line in placement_of(design()).lines(replace(LABEL, title=text)) if line.top > 29.7 - 11]
+
+    titles = [line for line in lines if line.left < 42 and line.top >= 29.7 - 10.5]
+    assert titles
+    assert all(line.left >= 2 - 0.01 and line.left + line.width <= float(box.right) + 0.01 for line in titles)
+    assert min(line.baseline for line in titles) > 29.7 - float(box.bottom)
+
+
+def test_code_is_never_cut_but_made_smaller():
+    text = "ABCDEFGHIJKLMNOPQRSTUVWXYZ-0000000001.8K2MZ00011T"
+
+    line = placement_of(design()).code_line(replace(LABEL, text=text))
+
+    assert (line.text, line.width <= 24.001) == (text, True)
+
+
+def test_page_and_label_are_pictured_as_they_are_printed():
+    how = replace(design(), logo=logo())
+
+    one, page = one_label(LABEL, how), preview([LABEL], how).decode()
+
+    assert one.count("<text") == page.count(">Green tea<") + 4 == 5
+    assert "translate(44.000 1.000)" in one
+    assert "translate(44.000 1.000)" in page
+
+
+@pytest.mark.parametrize(
+    ("changed", "field", "said"),
+    [
+        ({"qr": part("44", "1", "19.9", "19.9")}, "qr_width", "At least 20 mm wide."),
+        ({"qr": part("47", "1", "24", "24")}, "qr_left", "It reaches 1.0 mm beyond the label."),
+        ({"qr": part("44", "-0.3", "24", "24")}, "qr_top", "It reaches 0.3 mm beyond the label."),
+        ({"title": part("30", "2", "38", "8")}, "title_left", "It covers the QR code"),
+        ({"logo": part("40", "19", "6", "6")}, "logo_left", "It covers the QR code"),
+        ({"sku": part("2", "9", "20", "3")}, "sku_left", "It overlaps another part: Product title."),
+        ({"note": part("2", "20", "20", "1")}, "note_height", "At least 1.8 mm high."),
+        ({"note": part("2", "20", "3", "4")}, "note_width", "At least 5 mm wide."),
+    ],
+)
+def test_what_cannot_be_is_told_of_its_part(changed, field, said):
+    how = design(**changed)
+
+    with pytest.raises(Invalid) as refused:
+        how.check()
+
+    assert (refused.value.details["field"], refused.value.message[: len(said)]) == (field, said)
+
+
+def test_every_problem_is_told_at_once():
+    wrong = {**PARTS, "sku": part("60", "11", "20", "3"), "note": part("44", "2", "20", "4")}
+
+    told = [(each.part, each.length) for each in problems(wrong, width=Decimal(70), height=Decimal("29.7"))]
+
+    assert told == [("sku", "left"), ("sku", "left"), ("note", "left")]
+
+
+def test_parts_may_touch():
+    design(sku=part("2", "10", "20", "1.8"), code=part("44", "25", "24", "3")).check()
+
+
+def test_a_layout_needs_its_qr_code_and_its_code():
+    found = problems({"title": PARTS["title"]}, width=Decimal(70), height=Decimal(30))
+
+    assert [each.part for each in found] == ["qr", "code"]
+
+
+def test_parts_are_kept_as_json():
+    assert from_json(to_json(PARTS)) == PARTS
+    assert list(to_json(dict(reversed(PARTS.items())))) == [name.value for name in PartName]
+
+
+@pytest.mark.parametrize("name", ["letter-30", "a4-30", "a4-21"])
+@pytest.mark.parametrize("text", ["AB-0001", "ABC0000000001.8K2MZ00011T"])
+def test_what_the_automatic_layout_places_can_be_moved_from_there(name, text):
+    how = Design(PRESETS[name].sheet, PRESETS[name].qr_mm, logo=logo())
+
+    found = suggested_boxes.arranged(how, replace(LABEL, text=text), [name.value for name in PartName])
+
+    assert found.placed == {name.value for name in PartName}
+    replace(how, parts=found.boxes).check()
+
+
+def test_a_part_without_a_place_gets_a_free_one():
+    how = design()
+    parts = {name: PARTS[name] for name in ("qr", "code", "title")}
+
+    found = suggested_boxes.arranged(replace(how, parts=parts), LABEL, ["title", "sku", "note"])
+
+    assert set(found.placed) == {"qr", "code", "title"}
+    replace(how, parts=found.of(["qr", "code", "title", "sku", "note"])).check()
+
+
+def where_drawn(content):
+    """A page's content without its symbols' modules, whose mask is that of the first text that was as long, and without
+    the numbers that letters have in this file.
+    """
+    without_modules = re.sub(rb"\d+ \d+ \d+ 1 re\n", b"", content)
+    return re.sub(rb"<([0-9a-f]*)>", lambda letters: b"<%d letters>" % (len(letters[1]) // 4), without_modules)
+
+
+def test_labels_that_are_placed_by_themselves_are_as_they_always_were():
+    """Each page has everything where it was drawn before layouts could be saved."""
+    labels = [
+        Label(f"https://tea.example.com/s/AB-{number:04d}", f"AB-{number:04d}", "Green tea", "TEA-1", note="Scan me")
+        for number in range(1, 41)
+    ]
+    digests = {}
+    for name, preset in PRESETS.items():
+        file = io.BytesIO()
+        write(file, labels, Design(preset.sheet, preset.qr_mm, start=2, cut_marks=True))
+        drawn = b"".join(page.get_contents().get_data() for page in PdfReader(file).pages)
+        digests[name] = hashlib.sha256(where_drawn(drawn)).hexdigest()[:16]
+
+    assert digests == DIGESTS

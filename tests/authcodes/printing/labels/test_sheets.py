@@ -1,0 +1,418 @@
+"""Sheets of labels as PDF: every label where it belongs, every code read from the page, any text harmless."""
+
+import io
+import tracemalloc
+from dataclasses import replace
+from decimal import Decimal
+from itertools import pairwise
+
+import pytest
+from PIL import Image
+from pypdf import PdfReader
+
+from authcodes.printing.labels import layout, sheet_pdf
+from authcodes.printing.labels.design import Design, Label, module_warnings
+from authcodes.printing.labels.presets import PRESETS, Sheet
+from authcodes.printing.qr.encoder import Level, symbol
+from authcodes.printing.qr.images import modules_across
+from core.errors import Invalid
+from tests.authcodes.printing import print_helpers
+
+URL = "https://scan.example.com/s/"
+CUSTOM = Sheet(*map(Decimal, ("148", "105", "6.5", "4.25", "42.3", "27.1", "45", "33.2")), columns=3, rows=3)
+DESIGNS = {name: Design(sheet=preset.sheet, qr_mm=preset.qr_mm) for name, preset in PRESETS.items()}
+DESIGNS["custom"] = Design(sheet=CUSTOM, qr_mm=Decimal("22.2"))
+HOSTILE = [
+    "<script>alert(1)</script><img src=x onerror=alert(2)>",
+    "(unbalanced ) ( \\ ) Tj ET Q /I1 Do",
+    "endstream endobj 1 0 obj << /OpenAction << /S /JavaScript >> >>",
+    "\x00\x01\x07\b\t\n\r\x1b\x7f\x85control",
+    "W" * 300,
+    "many words " * 30,
+    "زيت زيتون بكر ممتاز (500 مل)",
+    "שמן זית (כתית) 500",
+    "\u202eevil\u202c \u2066x\u2069 \u200b\u200d",
+    "\ud800 lone surrogate",
+    "中文 日本語 ไทย हिन्दी 😀",
+    "a" + "\u0301" * 200,
+    "{{ 7*7 }} ${7*7} %(x)s {0}",
+    "file:///etc/passwd http://127.0.0.1/ https://[::1]/x.png",
+    "",
+    " ",
+]
+
+
+def labels(quantity, **more):
+    return [Label(f"{URL}ABC{number:07d}", f"ABC{number:07d}", **more) for number in range(quantity)]
+
+
+@pytest.fixture
+def pdf(tmp_path):
+    def write(some, design):
+        path = tmp_path / "labels.pdf"
+        with path.open("wb") as file:
+            write.pages = sheet_pdf.write(file, some, design)
+        return path
+
+    return write
+
+
+def place_of(design, index):
+    x, y = design.sheet.place(index, by_column=design.by_column)
+    return float(x), float(y + design.sheet.label_height)
+
+
+def label_box(design, index):
+    left, bottom = place_of(design, index)
+    return (left, bottom - float(design.sheet.label_height), left + float(design.sheet.label_width), bottom)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_pages_and_labels_are_exact(name, pdf):
+    design = DESIGNS[name]
+    sheet = design.sheet
+
+    found = print_helpers.pages(pdf(labels(sheet.per_page + 1), design))
+
+    assert [len(page.places) for page in found] == [sheet.per_page, 1]
+    for page in found:
+        assert (page.width, page.height) == pytest.approx((float(sheet.page_width), float(sheet.page_height)), abs=0.01)
+        for index, place in enumerate(page.places):
+            assert place == pytest.approx(place_of(design, index), abs=0.01)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_codes_have_their_size_and_lie_with_their_quiet_zone_inside_their_labels(name, pdf):
+    design = DESIGNS[name]
+    across = modules_across(symbol(f"{URL}ABC0000000"))
+
+    found = print_helpers.pages(pdf(labels(design.sheet.per_page), design))[0]
+
+    for index, (box, module) in enumerate(found.codes):
+        assert module * across == pytest.approx(float(design.qr_mm), abs=0.01)
+        assert box[2] - box[0] == pytest.approx(box[3] - box[1], abs=0.01)
+        assert box[2] - box[0] == pytest.approx(module * (across - 8), abs=0.01)
+        left, top, right, bottom = label_box(design, index)
+        quiet = 4 * module - 0.01
+        assert left <= box[0] - quiet
+        assert right >= box[2] + quiet
+        assert top <= box[1] - quiet
+        assert bottom >= box[3] + quiet + 2
+
+
+@pytest.mark.parametrize(("dpi", "worn"), [(300, False), (200, True)])
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_code_of_a_page_is_read(name, dpi, worn, pdf):
+    design = replace(DESIGNS[name], cut_marks=True)
+    some = labels(design.sheet.per_page, title="Olive oil, extra virgin", sku="OIL-500", note="Best before 2027-01-31")
+
+    [page] = print_helpers.rasterised(pdf(some, design), dpi=dpi)
+
+    read = [print_helpers.read(page, label_box(design, index), dpi=dpi, worn=worn) for index in range(len(some))]
+    assert read == [[label.payload] for label in some]
+
+
+@pytest.mark.parametrize("level", Level)
+def test_every_level_is_read(level, pdf):
+    design = DESIGNS["letter-30"]
+    some = [Label(f"{URL}ABC{number:010d}.8K2MZ0Q9X1T", f"ABC{number}", level=level) for number in range(30)]
+
+    [page] = print_helpers.rasterised(pdf(some, design), dpi=300)
+
+    assert [print_helpers.read(page, label_box(design, index), dpi=300) for index in range(30)] == [
+        [it.payload] for it in some
+    ]
+
+
+def test_a_part_sheet_is_used_up_from_the_label_that_is_given(pdf):
+    design = replace(DESIGNS["letter-30"], start=29)
+
+    found = print_helpers.pages(pdf(labels(4), design))
+
+    assert [len(page.places) for page in found] == [2, 2]
+    assert found[0].places[0] == pytest.approx(place_of(design, 28), abs=0.01)
+    assert found[1].places[0] == pytest.approx(place_of(design, 0), abs=0.01)
+
+
+def test_labels_run_down_the_columns_if_wanted(pdf):
+    design = replace(DESIGNS["letter-30"], by_column=True, start=3)
+
+    [page] = print_helpers.pages(pdf(labels(28), design))
+
+    assert page.places[7][1] == pytest.approx(12.7 + 10 * 25.4, abs=0.01)
+    assert page.places[8] == pytest.approx((4.7625 + 69.85, 12.7 + 25.4), abs=0.01)
+
+
+@pytest.mark.parametrize(("x", "y"), [("1.5", "-2.3"), ("-20", "20")])
+def test_offsets_move_everything_to_the_right_and_down(x, y, pdf):
+    design = replace(DESIGNS["a4-21"], offset_x=Decimal(x), offset_y=Decimal(y))
+
+    [page] = print_helpers.pages(pdf(labels(21), design))
+
+    for index, place in enumerate(page.places):
+        left, bottom = place_of(design, index)
+        assert place == pytest.approx((left + float(x), bottom + float(y)), abs=0.01)
+
+
+@pytest.mark.parametrize("scale", ["0.9", "1.003", "1.1"])
+def test_the_scale_works_from_the_top_left_corner(scale, pdf):
+    design = replace(DESIGNS["a4-21"], scale=Decimal(scale), offset_x=Decimal(1))
+
+    [page] = print_helpers.pages(pdf(labels(21), design))
+
+    for index, place in enumerate(page.places):
+        left, bottom = place_of(design, index)
+        assert place == pytest.approx((left * float(scale) + 1, bottom * float(scale)), abs=0.02)
+
+
+def test_cut_marks_stand_in_the_margins_in_line_with_the_labels(pdf):
+    design = replace(DESIGNS["letter-30"], cut_marks=True)
+    boxes = [label_box(design, index) for index in range(30)]
+
+    [page] = print_helpers.pages(pdf(labels(1), design))
+
+    upright = {round(x, 1) for x, _, to_x, _ in page.lines if abs(x - to_x) < 0.001}
+    level = {round(y, 1) for _, y, _, to_y in page.lines if abs(y - to_y) < 0.001}
+    assert upright == {round(box[side], 1) for box in boxes for side in (0, 2)}
+    assert level == {round(box[side], 1) for box in boxes for side in (1, 3)}
+    for line in page.lines:
+        assert all(line[2] <= box[0] or line[0] >= box[2] or line[3] <= box[1] or line[1] >= box[3] for box in boxes)
+
+
+def test_text_is_on_the_label_and_can_be_searched(pdf):
+    some = labels(2, title="Olivenöl nativ extra", sku="OIL-500", note="Best before 2027-01-31")
+
+    text = PdfReader(pdf(some, DESIGNS["letter-30"])).pages[0].extract_text()
+
+    for line in ("ABC0000000", "ABC0000001", "Olivenöl nativ extra", "OIL-500", "Best before 2027-01-31"):
+        assert line in text
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_long_code_is_made_smaller_and_never_cut(name, pdf):
+    code = f"{'LONGPREFIX' * 3}{'0' * 22}1234567890.8K2MZ0Q9X1T"
+
+    found = print_helpers.words(pdf([Label(URL + code, code)], DESIGNS[name]))
+
+    assert [word for _, _, word in found] == [code]
+    inside(found, DESIGNS[name])
+
+
+def inside(found, design):
+    for _, (left, top, right, bottom), _ in found:
+        middle = (top + bottom) / 2
+        assert any(
+            box[0] - 0.01 <= left and right <= box[2] + 0.01 and box[1] <= middle <= box[3]
+            for box in (label_box(design, index) for index in range(design.sheet.per_page))
+        )
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_hostile_text_stays_on_its_label_and_does_nothing(name, pdf):
+    design = DESIGNS[name]
+    some = [
+        Label(f"{URL}{number}", f"{number}", title=text, sku=text, note=text) for number, text in enumerate(HOSTILE)
+    ]
+
+    path = pdf(some, design)
+
+    reader = PdfReader(path)
+    assert len(reader.pages) == design.sheet.pages(len(some))
+    assert {"/OpenAction", "/Names", "/AcroForm"}.isdisjoint(reader.root_object)
+    assert all("/Annots" not in page for page in reader.pages)
+    inside(print_helpers.words(path), design)
+    images = print_helpers.rasterised(path, dpi=300, last=len(reader.pages))
+    for number, label in enumerate(some):
+        page, index = divmod(number, design.sheet.per_page)
+        assert print_helpers.read(images[page], label_box(design, index), dpi=300) == [label.payload]
+
+
+def test_arabic_is_joined_and_written_from_the_right(pdf):
+    title = "سلام"
+
+    found = print_helpers.words(pdf([Label(URL, "1", title=title)], DESIGNS["letter-30"]))
+
+    # From the left an isolated meem, alef joined to lam, an initial seen; poppler may turn it back.
+    [(left, _, right, _)] = [
+        box for _, box, word in found if word in {"\ufee1\ufefc\ufeb3", "\ufeb3\ufefc\ufee1", title}
+    ]
+    assert right == pytest.approx(4.7625 + 66.675 - layout.PAD, abs=0.1)
+    assert left > 4.7625 + 40
+
+
+def test_what_the_font_lacks_is_seen_to_be_missing(pdf):
+    words = [word for _, _, word in print_helpers.words(pdf([Label(URL, "1", title="茶 tea")], DESIGNS["letter-30"]))]
+
+    assert {"\ufffd", "tea"} <= set(words)
+
+
+def picture(size=(400, 100), kind="PNG", mode="RGBA"):
+    file = io.BytesIO()
+    Image.new(mode, size, (200, 30, 30) if mode == "RGB" else (200, 30, 30, 128)).save(file, kind)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "logo", [picture(), picture((30, 660)), picture((660, 20), mode="RGB")], ids=["wide", "high", "flat"]
+)
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_logo_stays_on_its_label_and_off_the_code(name, logo, pdf):
+    design = replace(DESIGNS[name], logo=logo)
+    some = labels(design.sheet.per_page, title="Olive oil", sku="OIL-500")
+
+    path = pdf(some, design)
+
+    [page] = print_helpers.pages(path)
+    assert len(page.images) == len(some)
+    for index, (image, (code, module)) in enumerate(zip(page.images, page.codes, strict=True)):
+        left, top, right, bottom = label_box(design, index)
+        assert left <= image[0] < image[2] <= right
+        assert top <= image[1] < image[3] <= bottom + 0.01
+        assert image[0] >= code[2] + 4 * module or image[1] >= code[3] + 4 * module - 0.01
+    assert len(PdfReader(path).pages[0].images) == 1
+
+
+def test_fonts_are_embedded_and_the_page_asks_not_to_be_fitted(pdf):
+    reader = PdfReader(pdf(labels(1, title="x"), DESIGNS["letter-30"]))
+
+    fonts = [font.get_object() for font in reader.pages[0]["/Resources"]["/Font"].values()]
+    assert len(fonts) == 2
+    assert all("/FontFile2" in font["/DescendantFonts"][0].get_object()["/FontDescriptor"] for font in fonts)
+    assert reader.root_object["/ViewerPreferences"]["/PrintScaling"] == "/None"
+
+
+def test_the_same_labels_are_always_the_same_file():
+    one, other = io.BytesIO(), io.BytesIO()
+    for file in (one, other):
+        sheet_pdf.write(file, labels(40, title="سلام"), replace(DESIGNS["letter-30"], logo=picture()))
+
+    assert one.getvalue() == other.getvalue()
+
+
+def test_progress_is_told_by_page_and_may_stop_it():
+    told = []
+    sheet_pdf.write(io.BytesIO(), iter(labels(65)), DESIGNS["letter-30"], progress=told.append)
+
+    assert told == [30, 60, 65]
+    with pytest.raises(ZeroDivisionError):
+        sheet_pdf.write(io.BytesIO(), labels(65), DESIGNS["letter-30"], progress=lambda done: 1 // (done - 60))
+
+
+def test_memory_does_not_grow_with_the_pages():
+    class Sink(io.RawIOBase):
+        def write(self, data):
+            return len(data)
+
+    def peak(pages):
+        some = (Label(f"{URL}ABC{number:07d}", f"ABC{number:07d}", title="Oil") for number in range(30 * pages))
+        tracemalloc.start()
+        assert sheet_pdf.write(Sink(), some, DESIGNS["letter-30"]) == pages
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return used
+
+    def least(pages):
+        """What tables and fonts of earlier documents still hold differs from turn to turn."""
+        return min(peak(pages) for _ in range(3))
+
+    assert least(60) < least(6) + 200_000
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"qr_mm": Decimal("19.99")}, "qr_mm"),
+        ({"qr_mm": Decimal(-30)}, "qr_mm"),
+        ({"qr_mm": Decimal("23.2")}, "qr_mm"),
+        ({"qr_mm": Decimal(70)}, "qr_mm"),
+        ({"qr_mm": Decimal("NaN")}, "qr_mm"),
+        ({"start": 0}, "start"),
+        ({"start": 31}, "start"),
+        ({"scale": Decimal("0.899")}, "scale"),
+        ({"scale": Decimal("1.101")}, "scale"),
+        ({"scale": Decimal("Infinity")}, "scale"),
+        ({"offset_x": Decimal("20.1")}, "offset_x"),
+        ({"offset_x": Decimal("-20.1")}, "offset_x"),
+        ({"offset_y": Decimal(21)}, "offset_y"),
+        ({"offset_y": Decimal("sNaN")}, "offset_y"),
+        ({"sheet": replace(PRESETS["letter-30"].sheet, columns=4)}, "columns"),
+    ],
+)
+def test_a_design_that_cannot_be_printed_is_refused_by_name(change, field):
+    design = replace(DESIGNS["letter-30"], **change)
+    file = io.BytesIO()
+
+    with pytest.raises(Invalid) as refused:
+        sheet_pdf.write(file, labels(1), design)
+
+    assert refused.value.details == {"field": field}
+    assert file.getvalue() == b""
+
+
+def test_nothing_to_print_is_refused():
+    with pytest.raises(Invalid):
+        sheet_pdf.write(io.BytesIO(), [], DESIGNS["letter-30"])
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_calibration_page_has_a_cross_on_each_corner_and_rulers_of_100_mm(name, tmp_path):
+    design = replace(DESIGNS[name], offset_x=Decimal("1.2"))
+    path = tmp_path / "calibration.pdf"
+    path.write_bytes(sheet_pdf.calibration(design))
+
+    [page] = print_helpers.pages(path)
+
+    across = {(round((x + to_x) / 2, 2), round(y, 2)) for x, y, to_x, to_y in page.lines if is_cross(x, to_x, y, to_y)}
+    upright = {(round(x, 2), round((y + to_y) / 2, 2)) for x, y, to_x, to_y in page.lines if is_cross(y, to_y, x, to_x)}
+    for index in range(design.sheet.per_page):
+        left, top, right, bottom = label_box(design, index)
+        for corner in ((left + 1.2, top), (right + 1.2, top), (left + 1.2, bottom), (right + 1.2, bottom)):
+            assert any(near(corner, it) for it in across)
+            assert any(near(corner, it) for it in upright)
+    rulers = sorted(max(abs(to_x - x), abs(to_y - y)) for x, y, to_x, to_y in page.lines)[-2:]
+    expected = [80, 100] if name == "custom" else [100, 100]
+    assert rulers == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_words_of_the_calibration_page_are_clear_of_its_rulers(name, tmp_path):
+    path = tmp_path / "calibration.pdf"
+    path.write_bytes(sheet_pdf.calibration(DESIGNS[name]))
+
+    [page] = print_helpers.pages(path)
+
+    rulers = [line for line in page.lines if max(abs(line[2] - line[0]), abs(line[3] - line[1])) > 50]
+    sentences = [box for _, box, word in print_helpers.words(path) if not word.isdigit()]
+    assert (len(rulers), len(sentences) > 20) == (2, True)
+    for left, top, right, bottom in sentences:
+        assert 0 < left < right < page.width
+        for x, y, to_x, to_y in rulers:
+            assert right < min(x, to_x) or left > max(x, to_x) or bottom < min(y, to_y) or top > max(y, to_y)
+
+
+def is_cross(begin, end, side, other_side):
+    return abs(abs(end - begin) - 1) < 0.01 and abs(side - other_side) < 0.001
+
+
+def near(one, other):
+    return abs(one[0] - other[0]) < 0.05 and abs(one[1] - other[1]) < 0.05
+
+
+def test_rulers_have_a_tick_each_millimetre(tmp_path):
+    path = tmp_path / "calibration.pdf"
+    path.write_bytes(sheet_pdf.calibration(DESIGNS["a4-21"]))
+
+    [page] = print_helpers.pages(path)
+
+    ticks = sorted(x for x, y, to_x, to_y in page.lines if abs(x - to_x) < 0.001 and 1.9 < abs(y - to_y) < 4.1)
+    assert len(ticks) == 101
+    assert [later - earlier for earlier, later in pairwise(ticks)] == pytest.approx([1] * 100, abs=0.01)
+
+
+def test_small_modules_are_warned_of():
+    design = DESIGNS["letter-30"]
+
+    assert module_warnings(design, Label(f"{URL}ABC0000001", "")) == []
+    payload = f"https://{'a' * 60}.example.com/s/ABC0000001.8K2MZ0Q9X1T"
+    [words] = module_warnings(design, Label(payload, "", level=Level.H))
+    assert "0.396" in words

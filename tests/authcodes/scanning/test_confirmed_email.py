@@ -1,0 +1,432 @@
+"""A brand that asks for a confirmed e-mail address: until then scans wait, and keep no code from anybody else."""
+
+from datetime import timedelta
+
+import pytest
+from django.core import signing
+from django.utils import timezone
+
+from authcodes.models.rollups import DayRollup
+from authcodes.models.scans import Scan
+from authcodes.rollups import rollups
+from authcodes.scanning import consistency
+from authcodes.scanning import scan as scanning
+from authcodes.scanning.types import ScanContext
+from brands.models.people import User
+from brands.models.tenants import Brand
+from brands.staff_login import staff
+from events import delivery as events
+from events import leases, messages, publishing
+from events.models import Event
+from loyalty.members import confirmations
+from loyalty.models.accounts import UserPoints
+from loyalty.notifications import rendering
+from tests.authcodes.scanning.test_scan_events import report
+from tests.support import factories
+from tests.support.api import error
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WORDS = "Genuine product. Confirm your e-mail address within 30 days to get your points."
+
+
+@pytest.fixture
+def brand(brand):
+    Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
+    brand.refresh_from_db()
+    return brand
+
+
+@pytest.fixture
+def confirmed(brand):
+    return factories.customer(brand, email_verified_at=timezone.now())
+
+
+def confirm(customer, brand):
+    made = confirmations.begin_verification(user=customer, brand=brand, at=timezone.now())
+    confirmations.confirm(user=customer, brand_id=brand.pk, code=confirmations.code_of(made.pk), at=timezone.now())
+
+
+def points_of(customer, brand):
+    return factories.account(customer, brand).points
+
+
+def told(response):
+    body = response.json()
+    return body["status"], body["reason"], "unconfirmed" if waits(body) else body["points_status"]
+
+
+def waits(body):
+    """Whether programs are told of pending points that wait for a confirmed address."""
+    return (body["points_status"], body.get("waits_for")) == ("pending", "confirmed_email")
+
+
+def scan(caller, code):
+    return caller.post("auth-codes/scan", {"code": str(code)})
+
+
+def test_a_scan_says_genuine_and_that_points_follow_when_the_address_is_confirmed(api, brand, customer, deliver):
+    answer = api.as_customer(customer).verify(factories.code(brand))
+    deliver()
+
+    assert told(answer) == ("success", "accepted", "unconfirmed")
+    assert (answer.json()["message"], answer.json()["first_scan"]) == (WORDS, True)
+    assert answer.json()["points_awarded"] == 10
+    assert points_of(customer, brand) == 0
+    assert waits(api.as_customer(customer).get(f"scans/{answer.json()['scan_id']}").json())
+
+
+def test_points_follow_when_the_address_is_confirmed_and_once(api, brand, customer, deliver):
+    mine, codes = api.as_customer(customer), list(factories.batch(brand, quantity=3).codes.all())
+    answers = [mine.verify(code).json() for code in codes]
+    deliver()
+
+    confirm(customer, brand)
+    deliver()
+    deliver()
+
+    assert points_of(customer, brand) == 30
+    assert {mine.get(f"scans/{each['scan_id']}").json()["points_status"] for each in answers} == {"awarded"}
+    assert list(consistency.differences()) == []
+
+
+def test_who_has_confirmed_earns_as_always(api, brand, confirmed, deliver):
+    answer = api.as_customer(confirmed).verify(factories.code(brand))
+    deliver()
+
+    assert told(answer) == ("success", "accepted", "pending")
+    assert points_of(confirmed, brand) == 10
+
+
+def test_without_the_setting_everybody_earns(api, brand, customer, deliver):
+    Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=False)
+
+    assert told(api.as_customer(customer).verify(factories.code(brand)))[2] == "pending"
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_points_that_a_limit_held_back_are_asked_for_at_the_scan_that_stands(api, brand, customer, deliver):
+    Brand.objects.filter(pk=brand.pk).update(daily_point_limit=0)
+    mine, code = api.as_customer(customer), factories.code(brand)
+    mine.verify(code)
+    mine.verify(code)
+    deliver()
+    confirm(customer, brand)
+    deliver()
+    assert sorted(Scan.objects.values_list("points_status", flat=True)) == ["lapsed", "limited"]
+
+    Brand.objects.filter(pk=brand.pk).update(daily_point_limit=None)
+    mine.verify(code)
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_an_event_of_a_hub_waits_where_a_guest_holds_the_code(api, brand, customer, deliver):
+    code = factories.batch(brand, quantity=1, scan_limit=1).codes.get()
+    api.app().verify(code)
+    event = report(brand, customer, code)
+    assert (event.status, event.on_hold_for) == (Event.Status.PENDING, customer.pk)
+
+    confirm(customer, brand)
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_a_confirmed_change_of_the_address_releases_points(api, brand, customer, deliver):
+    customer.set_password(factories.PASSWORD)
+    customer.save()
+    api.as_customer(customer).verify(factories.code(brand))
+    deliver()
+
+    change = confirmations.begin_change(user=customer, brand=brand, email="new@example.com", at=timezone.now())
+    token = signing.dumps({"c": str(change.pk)}, salt=rendering.CHANGE_EMAIL)
+    confirmations.finish_change(token=token, password=factories.PASSWORD, at=timezone.now())
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_an_opened_invitation_releases_points(api, brand, customer, deliver):
+    api.as_customer(customer).verify(factories.code(brand))
+    deliver()
+
+    staff.prove_address(user=customer, at=timezone.now())
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_a_second_scan_before_confirming_is_the_first_ones_heir(api, brand, customer, deliver):
+    mine, code = api.as_customer(customer), factories.code(brand)
+    answers = [mine.verify(code) for _ in range(3)]
+    deliver()
+    confirm(customer, brand)
+    deliver()
+
+    assert [told(answer) for answer in answers] == [("success", "accepted", "unconfirmed")] * 3
+    assert points_of(customer, brand) == 10
+    assert sorted(Scan.objects.values_list("points_status", flat=True)) == ["awarded", "lapsed", "lapsed"]
+    assert list(consistency.differences()) == []
+
+
+def test_a_code_without_limit_scanned_twice_earns_once(api, brand, customer, deliver):
+    mine, code = api.as_customer(customer), factories.code(brand, scan_limit=None)
+    for _ in range(2):
+        mine.verify(code)
+    deliver()
+    confirm(customer, brand)
+    deliver()
+
+    assert points_of(customer, brand) == 10
+    assert sorted(Scan.objects.values_list("points_status", flat=True)) == ["already_claimed", "awarded"]
+
+
+def test_a_replay_is_answered_the_same_until_the_address_is_confirmed(api, brand, customer, deliver):
+    mine, code, key = api.as_customer(customer), factories.code(brand), {"idempotency_key": "one-key"}
+
+    before = [mine.post("auth-codes/scan", {"code": code.code}, **key) for _ in range(2)]
+    confirm(customer, brand)
+    after = mine.post("auth-codes/scan", {"code": code.code}, **key)
+
+    assert [told(each)[2] for each in (*before, after)] == ["unconfirmed", "unconfirmed", "pending"]
+    assert len({each.json()["scan_id"] for each in (*before, after)}) == 1
+
+
+def test_validate_promises_the_points_for_confirming(api, brand, customer):
+    body = api.as_customer(customer).post("auth-codes/validate", {"code": factories.code(brand).code}).json()
+
+    assert (body["valid"], waits(body), body["points_awarded"]) == (True, True, 10)
+
+
+# --- A code that an unconfirmed customer used up ---------------------------------------------------------------------
+
+
+def test_buyers_claim_thirty_codes_that_an_unconfirmed_account_has_scanned(api, brand, customer, confirmed, deliver):
+    codes = list(factories.batch(brand, quantity=30).codes.all())
+    for code in codes:
+        api.as_customer(customer).verify(code)
+    deliver()
+
+    answers = [told(api.as_customer(confirmed).verify(code)) for code in codes]
+    deliver()
+    confirm(customer, brand)
+    deliver()
+
+    assert answers == [("success", "accepted", "pending")] * 30
+    assert (points_of(confirmed, brand), points_of(customer, brand)) == (300, 0)
+    assert list(consistency.differences()) == []
+
+
+def test_guests_and_other_unconfirmed_customers_wait_until_it_lapses(api, brand, customer, settings, time_machine):
+    code, other = factories.code(brand), factories.customer(brand)
+    api.as_customer(customer).verify(code)
+
+    unconfirmed, guest = api.as_customer(other).verify(code), scan(api.guest(), code)
+    time_machine.move_to(timezone.now() + timedelta(minutes=settings.GUEST_SCAN_MINUTES, seconds=1))
+    late = scan(api.guest(), code)
+
+    assert told(unconfirmed) == told(guest) == ("warning", "reserved", "not_eligible")
+    assert unconfirmed.json()["message"].startswith("Someone else has just scanned this code. Confirm your e-mail")
+    assert guest.json()["message"].startswith("Someone has just scanned this code but has not claimed it yet.")
+    assert told(late) == ("success", "accepted", "guest")
+
+
+def test_an_unconfirmed_customer_does_not_take_a_guests_scan_over(api, brand, customer):
+    code = factories.code(brand)
+    scan(api, code)
+
+    assert told(api.as_customer(customer).verify(code)) == ("warning", "reserved", "not_eligible")
+
+
+def test_a_guests_scan_that_an_unconfirmed_customer_adopts_still_gives_way(api, brand, customer, confirmed, deliver):
+    code = factories.code(brand)
+    answer = scan(api, code).json()
+    adopt = {"scan_token": answer["scan_token"]}
+
+    adopted = api.as_customer(customer).post(f"scans/{answer['scan_id']}/adopt", adopt)
+    taken = api.as_customer(confirmed).verify(code)
+    deliver()
+
+    assert (adopted.status_code, waits(adopted.json())) == (200, True)
+    assert told(taken)[2] == "pending"
+    assert (points_of(confirmed, brand), points_of(customer, brand)) == (10, 0)
+    assert list(consistency.differences()) == []
+
+
+def test_what_is_adopted_earns_when_the_address_is_confirmed(api, brand, customer, deliver):
+    answer = scan(api, factories.code(brand)).json()
+    api.as_customer(customer).post(f"scans/{answer['scan_id']}/adopt", {"scan_token": answer["scan_token"]})
+    deliver()
+    confirm(customer, brand)
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_a_closed_day_whose_points_come_later_is_rolled_up_again(api, brand, customer, deliver, time_machine):
+    start = timezone.now()
+    api.as_customer(customer).verify(factories.code(brand))
+    deliver()
+    time_machine.move_to(start + timedelta(days=20))
+    rollups.catch_up(brand=brand, at=timezone.now())
+    confirm(customer, brand)
+    deliver()
+
+    rollups.catch_up(brand=brand, at=timezone.now())
+
+    assert DayRollup.objects.get(brand=brand, day=start.date()).points == 10
+
+
+# --- How long it waits -----------------------------------------------------------------------------------------------
+
+
+def due_now():
+    Event.objects.filter(status="pending").update(due_at=timezone.now() - timedelta(days=400))
+
+
+def test_it_is_looked_at_each_day_and_is_over_after_thirty(api, brand, customer, deliver):
+    answer = api.as_customer(customer).verify(factories.code(brand)).json()
+    deliver()
+    held = Event.objects.get(detail_type="scan-auth")
+    assert (held.status, held.on_hold_for) == ("pending", customer.pk)
+    assert timedelta(hours=23) < held.due_at - timezone.now() < timedelta(hours=25)
+
+    due_now()
+    deliver()
+    assert Event.objects.get(pk=held.pk).status == "pending"
+    Event.objects.filter(pk=held.pk).update(created_at=timezone.now() - timedelta(days=31))
+    due_now()
+    deliver()
+
+    over = Event.objects.get(pk=held.pk)
+    assert (over.status, over.outcome["error"]) == ("refused", "EMAIL_NOT_CONFIRMED")
+    confirm(customer, brand)
+    deliver()
+    assert points_of(customer, brand) == 0
+    assert waits(answer)
+
+
+def test_after_thirty_days_the_customer_scans_the_code_again(api, brand, customer, deliver):
+    mine, code = api.as_customer(customer), factories.code(brand)
+    mine.verify(code)
+    Event.objects.update(created_at=timezone.now() - timedelta(days=31))
+    deliver()
+    confirm(customer, brand)
+
+    answer = mine.verify(code)
+    deliver()
+
+    assert told(answer) == ("success", "accepted", "pending")
+    assert points_of(customer, brand) == 10
+
+
+def test_an_address_confirmed_by_other_means_is_seen_at_the_daily_look(api, brand, customer, deliver):
+    api.as_customer(customer).verify(factories.code(brand))
+    deliver()
+    User.objects.filter(pk=customer.pk).update(email_verified_at=timezone.now())
+    due_now()
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+def test_a_password_set_by_mail_confirms_the_address_too(api, brand, customer, deliver):
+    api.as_customer(customer).verify(factories.code(brand))
+    deliver()
+
+    confirmations.verify_address(user=customer, at=timezone.now())
+    deliver()
+
+    assert points_of(customer, brand) == 10
+
+
+# --- Other ways to earn ----------------------------------------------------------------------------------------------
+
+
+def test_the_campaign_event_is_kept_and_answered_with_the_reason(api, brand, customer, deliver):
+    app, code = api.as_customer(customer).app(), factories.code(brand)
+
+    answers = [app.credit(customer, code, idempotency_key="one") for _ in range(2)]
+    confirm(customer, brand)
+    deliver()
+    after = app.credit(customer, code, idempotency_key="one")
+
+    assert [error(answer) for answer in answers] == [(403, "EMAIL_NOT_CONFIRMED")] * 2
+    assert after.json()["data"]["points_earned"] == 10
+    assert points_of(customer, brand) == 10
+    assert list(consistency.differences()) == []
+
+
+def publish(brand, customer, kind, payload):
+    arguments = {"brand_id": brand.pk, "user_id": customer.pk}
+    message = messages.NewEvent(kind=kind, payload=payload, arguments=arguments)
+    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+
+
+ORDER = {"type": "order", "order": {"orderId": "7", "currency": "EUR", "subtotal": 30, "total": 30}}
+OTHERS = [
+    ("order-complete", ORDER),
+    ("log-user-login", {"type": "login", "channel": "web"}),
+    ("log-user-profile-update", {"type": "profile", "completedFields": ["first_name"]}),
+]
+
+
+@pytest.mark.parametrize(("kind", "payload"), OTHERS)
+def test_orders_logins_and_profiles_wait_as_scans_do(brand, customer, deliver, kind, payload):
+    factories.earning_rule(brand, kind)
+    publish(brand, customer, kind, payload)
+    deliver()
+    assert points_of(customer, brand) == 0
+
+    confirm(customer, brand)
+    deliver()
+
+    assert points_of(customer, brand) == 5
+    assert Event.objects.get(detail_type=kind).status == "done"
+
+
+def test_a_reward_that_was_won_does_not_wait(brand, confirmed, deliver):
+    campaign = factories.campaign(brand)
+    factories.milestone(campaign, 1, reward_points=7, auto_claim=True)
+    code = factories.code(brand)
+    scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=confirmed.pk))
+    for delivery in leases.claim(limit=1):
+        events.deliver(delivery)
+    User.objects.filter(pk=confirmed.pk).update(email_verified_at=None)
+    deliver()
+
+    assert points_of(confirmed, brand) == 17
+
+
+# --- Brands apart ----------------------------------------------------------------------------------------------------
+
+
+def test_the_setting_of_one_brand_says_nothing_at_another(api, brand, customer, deliver):
+    other = factories.brand()
+    factories.level(other)
+    UserPoints.objects.create(user=customer, brand=other)
+    api.as_customer(customer).verify(factories.code(brand))
+
+    there = api.as_customer(customer, of=other).verify(factories.code(other))
+    deliver()
+
+    assert told(there) == ("success", "accepted", "pending")
+    assert "waits_for" not in there.json()
+    assert (points_of(customer, brand), points_of(customer, other)) == (0, 10)
+
+
+def test_confirming_at_one_brand_gives_the_points_of_all(api, brand, customer, deliver):
+    other = factories.brand(requires_confirmed_email=True)
+    factories.level(other)
+    UserPoints.objects.create(user=customer, brand=other)
+    api.as_customer(customer).verify(factories.code(brand))
+    api.as_customer(customer, of=other).verify(factories.code(other))
+    deliver()
+
+    confirm(customer, other)
+    deliver()
+
+    assert (points_of(customer, brand), points_of(customer, other)) == (10, 10)

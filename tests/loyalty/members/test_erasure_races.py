@@ -1,0 +1,181 @@
+"""What others do while a person is being erased, on parallel connections."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.core import mail
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
+
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from authcodes.scanning import scan
+from authcodes.scanning.types import ScanContext
+from brands.audit_log import AuditContext
+from brands.identity import users
+from brands.models.people import User
+from core.errors import TokenInvalid
+from events import leases, messages, worker
+from events.models import Event
+from loyalty.members import erasure, profile
+from loyalty.models.accounts import UserPoints
+from loyalty.models.notifications import (
+    Device,
+    Notification,
+    NotificationDelivery,
+    NotificationPreference,
+    NotificationSettings,
+)
+from loyalty.models.wallets import Platform, WalletDevice
+from loyalty.models.webhooks import WebhookDelivery
+from loyalty.notifications import batching, devices
+from loyalty.points import accounts
+from loyalty.wallets import devices as wallet_devices
+from loyalty.wallets import passes
+from tests.loyalty.integrations.webhooks import endpoint
+from tests.support import factories
+from tests.support.concurrency import outcome_of, start_until_blocked, while_uncommitted
+from tests.support.fakes.fake_http import receiver, reset_breakers
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def erase(person, brand):
+    return erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
+
+
+def rename(person, brand):
+    fields = {"first_name": "Wilhelmina", "phone": "+41791234567"}
+    return profile.change(user_id=person.pk, brand_id=brand.pk, fields=fields, switches=None, at=timezone.now())
+
+
+def add_device(person, brand):
+    return devices.register(
+        user_id=person.pk, brand_id=brand.pk, token="a phone", platform="android", at=timezone.now()
+    )
+
+
+@pytest.mark.parametrize("write", [rename, add_device])
+def test_who_was_erased_meanwhile_is_not_written_back(brand, customer, write):
+    outcome = while_uncommitted(lambda: erase(customer, brand), lambda: write(customer, brand))
+
+    assert isinstance(outcome, TokenInvalid)
+    assert User.objects.get(pk=customer.pk).first_name == ""
+    assert not NotificationPreference.objects.exists() and not Device.objects.exists()
+
+
+def test_control_without_a_look_under_the_lock_the_name_is_back(brand, customer, monkeypatch):
+    any_person = User.objects.select_for_update(no_key=True)
+    monkeypatch.setattr(users, "lock_user", lambda *, user_id: any_person.get(pk=user_id))
+
+    while_uncommitted(lambda: erase(customer, brand), lambda: rename(customer, brand))
+
+    assert User.objects.get(pk=customer.pk).first_name == "Wilhelmina"
+
+
+def test_a_phone_that_takes_up_an_erased_persons_pass_is_turned_away(brand, customer):
+    held, _new = passes.issue(account=factories.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
+
+    def take_up():
+        return wallet_devices.register(wallet_pass=held, device="phone", push_token="abcdef01", at=timezone.now())
+
+    outcome = while_uncommitted(lambda: erase(customer, brand), take_up)
+
+    assert isinstance(outcome, TokenInvalid)
+    assert not WalletDevice.objects.exists()
+
+
+@pytest.fixture
+def shop():
+    with receiver() as running:
+        yield running
+
+
+@pytest.fixture
+def busy(brand, customer, shop, settings):
+    """A brand that tells everybody of everything, and a customer of this and another brand who has just scanned."""
+    settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
+    reset_breakers()
+    NotificationSettings.objects.create(brand=brand, merge_seconds=0)
+    endpoint(brand, shop, types=["code.scanned"])
+    factories.accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
+    passes.issue(account=factories.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
+    code = factories.code(brand)
+    scan.scan(scanned=str(code), about=ScanContext(at=timezone.now(), user_id=customer.pk, brand_id=brand.pk))
+    return code
+
+
+def work():
+    """Until nothing is due in any lane."""
+    while sum(worker.drain(lane=lane) for lane in [messages.POINTS, *messages.slow_lanes()]):
+        pass
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize(
+    "kind", ["scan-auth", "notify", "send-notice", "send-email", "balance-changed", "announce", "call-webhook"]
+)
+def test_what_a_worker_has_in_hand_is_erased_or_never_written(brand, customer, busy, monkeypatch, kind, moment):
+    """The erasure begins right before a handler takes its event, or right after: nobody waits in a circle."""
+    if kind == "scan-auth":  # what is refused is noted on the scan
+        words = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
+        recalls.recall_batch(batch=busy.batch, at=timezone.now(), **words)
+    finish, erasures = leases.finish, []
+
+    def erase_meanwhile(delivery, **how):
+        if delivery.kind != kind or erasures:
+            return finish(delivery, **how)
+        if moment == "after":
+            finish(delivery, **how)
+        erasures.append(start_until_blocked(pool, lambda: erase(customer, brand)))
+        transaction.on_commit(lambda: erasures[0].exception(timeout=10))
+        return None if moment == "after" else finish(delivery, **how)
+
+    monkeypatch.setattr(leases, "finish", erase_meanwhile)
+    with ThreadPoolExecutor(1) as pool:
+        work()
+
+    assert outcome_of(erasures[0]).stays_elsewhere
+    for table in (Notification, NotificationDelivery, WebhookDelivery, Scan):
+        assert not table.objects.filter(brand=brand, user=customer).exists(), table
+    assert not Event.objects.filter(brand=brand, detail__arguments__user_id=customer.pk).exists()
+    assert "".join(WebhookDelivery.objects.values_list("body", flat=True)) == ""
+    assert len(mail.outbox) == (kind == "send-email")
+
+
+def test_control_who_takes_the_event_last_and_an_erasure_wait_for_each_other(brand, customer, busy):
+    worker.drain()
+    [notify] = leases.claim(limit=1, lane="notices")
+    batching.on_notify(notify)
+    [delivery] = leases.claim(limit=1, lane="notices")
+
+    def in_the_wrong_order():
+        return while_uncommitted(
+            lambda: batching.close(notification_id=delivery.payload["notice_id"], at=timezone.now()),
+            lambda: erase(customer, brand),
+            lambda: leases.finish(delivery),
+        )
+
+    try:
+        outcome = in_the_wrong_order()
+    except OperationalError as error:
+        outcome = error
+
+    assert "deadlock" in str(outcome)
+
+
+def test_blocking_members_and_changing_their_points_wait_for_each_other_in_one_order(brand):
+    first, second = (factories.account(factories.customer(brand), brand) for _ in range(2))
+    accounts.touch(account=first.pk, at=timezone.now())  # moves it behind the other in the table
+
+    def block():
+        with connection.cursor() as cursor:  # as of a large table, which is read in the order in which it lies
+            cursor.execute("SET enable_indexscan = off")
+            cursor.execute("SET enable_bitmapscan = off")
+        return accounts.set_status(accounts=[first, second], status=UserPoints.Status.BLOCKED, at=timezone.now())
+
+    outcome = while_uncommitted(
+        lambda: accounts.lock(account=first.pk), block, lambda: accounts.lock(account=second.pk)
+    )
+
+    assert outcome == [first, second]

@@ -1,0 +1,350 @@
+"""Points above a brand's ceiling: two people, whatever way they are set, and however many decide at once."""
+
+from decimal import Decimal
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from authcodes.codes import batches
+from authcodes.codes.batches import BatchSettings
+from authcodes.errors import BatchRejected
+from authcodes.models.batches import BatchRange
+from authcodes.models.products import Product
+from brands.models.audit import AuditLogEntry
+from brands.models.people import StaffRole
+from brands.models.tenants import Brand
+from campaigns.models.earning_rules import EarningRule
+from core.errors import Forbidden, Invalid
+from loyalty.models.approvals import PointsApproval
+from loyalty.models.levels import BrandLevel
+from loyalty.points import approvals
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, errors, form_of, staff, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def manager(brand):
+    return staff(brand, role="manager")
+
+
+def edit(person, row, **fields):
+    label = row._meta.label_lower
+    its, client = address(label, "change", row.pk), browser(person)
+    agreed = {"reason": "Agreed"} if label == "authcodes.batchrange" else {}
+    answer = client.post(its, {**form_of(client.get(its)), **agreed, **fields})
+    assert answer.status_code == 302, errors(answer)
+    row.refresh_from_db()
+    return row
+
+
+def decide(person, approval, what="approve"):
+    return browser(person).post(address("loyalty.pointsapproval", what, approval.pk), follow=True)
+
+
+def pending():
+    return PointsApproval.objects.get(status="pending")
+
+
+def add_batch(person, brand, **fields):
+    numbering = {"prefix": "AUT-", "starting_number": 1, "number_width": 8, "quantity": 2500, "signed": "plain"}
+    sent = {"brand": brand.pk, "range_name": "Autumn", **numbering, "scan_limit": 1, **fields}
+    answer = browser(person).post(address("authcodes.batchrange", "add"), sent)
+    return BatchRange.objects.get(range_name="Autumn") if answer.status_code == 302 else errors(answer)
+
+
+# --- Batches ---------------------------------------------------------------------------------------------------------
+
+
+def test_batch_above_the_ceiling_earns_the_ceiling_until_a_second_person_approves(brand, owner, manager):
+    batch = add_batch(owner, brand, points_per_scan=5000)
+
+    assert batch.points_per_scan == 1000
+    approval = pending()
+    assert (approval.values, approval.max_total) == ({"points_per_scan": 5000}, 12_500_000)
+    assert (approval.brand, approval.requested_by) == (brand, owner)
+    assert "cannot decide on your own request" in text(decide(owner, approval))
+    batch.refresh_from_db()
+    assert batch.points_per_scan == 1000
+
+    assert "Approved" in text(decide(manager, approval))
+
+    batch.refresh_from_db()
+    assert batch.points_per_scan == 5000
+    approval.refresh_from_db()
+    assert (approval.status, approval.decided_by) == ("approved", manager)
+    trail = AuditLogEntry.objects.filter(kind="authcodes.batchrange", row_id=str(batch.pk), user=manager)
+    assert [entry.changes for entry in trail] == [{"points_per_scan": [1000, 5000]}]
+    about = AuditLogEntry.objects.filter(kind="loyalty.pointsapproval").order_by("id")
+    assert [(entry.user, entry.action) for entry in about] == [
+        (owner, "Approval requested"),
+        (manager, "Approved"),
+    ]
+
+
+def test_batch_made_without_the_portal_stays_below_the_ceiling(brand):
+    wanted = BatchSettings(range_name="Mint", quantity=1, prefix="M-", points_per_scan=99_999_999, signed=False)
+
+    with pytest.raises(BatchRejected, match="At most 1,000 points"):
+        batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
+
+
+def test_summary_says_what_the_batch_pays_at_most(brand, owner):
+    sent = {"brand": brand.pk, "range_name": "A", "prefix": "A-", "starting_number": 1, "number_width": 6}
+    sent |= {"quantity": 2500, "points_per_scan": 5000, "scan_limit": 1, "signed": "plain"}
+
+    shown = text(browser(owner).get(address("authcodes.batchrange", "summary"), sent))
+
+    assert "as allowed: 12,500,000 points" in shown
+    assert "Until a second manager or owner approves it, a scan earns 1,000" in shown
+
+
+def test_rejected_request_changes_nothing(brand, owner, manager):
+    batch = add_batch(owner, brand, points_per_scan=5000)
+
+    decide(manager, pending(), "reject")
+
+    batch.refresh_from_db()
+    assert (batch.points_per_scan, PointsApproval.objects.get().status) == (1000, "rejected")
+
+
+def test_editing_the_batch_after_the_request_voids_it(brand, owner, manager):
+    """The second person would approve another total than the one that was shown."""
+    batch = add_batch(owner, brand, points_per_scan=5000)
+    approval = pending()
+    edit(owner, batch, scan_limit=100)
+
+    answer = decide(manager, approval)
+
+    batch.refresh_from_db()
+    assert "and its total points have changed" in text(answer)
+    assert batch.points_per_scan == 1000
+    assert pending() == approval
+
+
+def test_editing_after_the_approval_needs_another_one(brand, owner, manager):
+    batch = add_batch(owner, brand, points_per_scan=5000)
+    decide(manager, pending())
+
+    edit(owner, batch, points_per_scan=6000)
+    assert batch.points_per_scan == 5000
+    edit(owner, batch, scan_limit="")
+    assert batch.scan_limit == 1
+    assert pending().values == {"scan_limit": None}
+    assert pending().max_total is None
+    decide(manager, pending())
+    batch.refresh_from_db()
+    assert (batch.points_per_scan, batch.scan_limit) == (5000, None)
+
+    edit(owner, batch, points_per_scan=10)
+    edit(owner, batch, points_per_scan=5000)
+    assert batch.points_per_scan == 1000
+
+
+def test_a_later_value_withdraws_the_request(brand, owner, manager):
+    batch = add_batch(owner, brand, points_per_scan=5000)
+    approval = pending()
+
+    edit(owner, batch, points_per_scan=7)
+
+    assert "already been decided or withdrawn" in text(decide(manager, approval))
+    batch.refresh_from_db()
+    assert batch.points_per_scan == 7
+
+
+# --- Everything else that says what a scan earns ---------------------------------------------------------------------
+
+
+def test_product_level_and_rule_wait_for_a_second_person_too(brand, owner, manager):
+    rows = [
+        (factories.product(brand), "redeem_point_value"),
+        (factories.level(brand, "Gold", 500), "scan_reward_value"),
+        (factories.earning_rule(brand, "log-user-login"), "reward_value"),
+    ]
+
+    for row, field in rows:
+        edit(owner, row, **{field: 2_000_000})
+        assert getattr(row, field) == 1000
+        decide(manager, pending())
+        row.refresh_from_db()
+        assert getattr(row, field) == 2_000_000
+
+
+def test_a_request_may_have_the_id_of_what_it_is_about(brand, owner):
+    """Seen on a fresh installation: the audit log compared the one with the other, and the page was a 500."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nextval(pg_get_serial_sequence('loyalty_pointsapproval', 'id'))")
+        product = factories.product(brand, pk=cursor.fetchone()[0] + 1)
+
+    edit(owner, product, redeem_point_value=5000)
+
+    assert pending().pk == product.pk
+
+
+def test_percentage_above_a_hundred_waits(brand, owner):
+    level = factories.level(brand, "Gold", 500, "percentage", 50)
+
+    edit(owner, level, scan_reward_value=500)
+    assert level.scan_reward_value == 100
+
+    other = factories.level(brand, "Platinum", 900, "points", 900)
+    edit(owner, other, scan_reward_type="percentage")
+    assert other.scan_reward_value == 100
+
+
+def test_new_level_above_the_ceiling_begins_at_it(brand, owner):
+    sent = {"brand": brand.pk, "name": "Gold", "threshold": 9, "scan_reward_type": "points", "scan_reward_value": 5000}
+
+    browser(owner).post(address("loyalty.brandlevel", "add"), sent)
+
+    assert BrandLevel.objects.get(name="Gold").scan_reward_value == 1000
+    assert pending().values == {"scan_reward_value": "5000"}
+
+
+def test_the_database_refuses_what_no_second_person_approved(brand, owner, manager):
+    batch = add_batch(owner, brand, points_per_scan=5000)
+    product, level = factories.product(brand), factories.level(brand, "Gold", 500)
+    rule = factories.earning_rule(brand, "log-user-login")
+    writes = [
+        lambda: BatchRange.objects.filter(pk=batch.pk).update(points_per_scan=5000),
+        lambda: Product.objects.filter(pk=product.pk).update(redeem_point_value=1001),
+        lambda: factories.product(brand, redeem_point_value=1001),
+        lambda: BrandLevel.objects.filter(pk=level.pk).update(scan_reward_value=1001),
+        lambda: EarningRule.objects.filter(pk=rule.pk).update(reward_value=1001),
+    ]
+
+    for write in writes:
+        with pytest.raises(IntegrityError, match="needs the approval of a second person"), transaction.atomic():
+            write()
+
+    decide(manager, pending())
+    BatchRange.objects.filter(pk=batch.pk).update(points_per_scan=4000)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        writes[0]()
+
+
+def test_what_was_above_a_lowered_ceiling_stays_and_may_fall(brand, owner):
+    product = factories.product(brand, redeem_point_value=900)
+    Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=100)
+
+    edit(owner, product, title="Renamed")
+    assert product.redeem_point_value == 900
+    edit(owner, product, redeem_point_value=800)
+    assert product.redeem_point_value == 800
+    edit(owner, product, redeem_point_value=850)
+    assert (product.redeem_point_value, pending().values) == (800, {"redeem_point_value": 850})
+
+
+# --- Who -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", ["printer", "support"])
+def test_printers_and_support_do_not_decide(brand, owner, role):
+    batch = add_batch(owner, brand, points_per_scan=5000)
+    person = staff(brand, role=role)
+
+    assert decide(person, pending()).status_code in {403, 404}
+    with pytest.raises(Forbidden):
+        approvals.approve(approval=pending(), by=person, at=timezone.now())
+    batch.refresh_from_db()
+    assert batch.points_per_scan == 1000
+
+
+def test_another_brands_owner_does_not_see_the_request(brand, owner):
+    add_batch(owner, brand, points_per_scan=5000)
+    stranger = staff(factories.brand())
+
+    assert decide(stranger, pending()).status_code == 404
+    with pytest.raises(Forbidden):
+        approvals.approve(approval=pending(), by=stranger, at=timezone.now())
+
+
+def test_a_manager_who_lost_the_role_decides_nothing(brand, owner, manager):
+    add_batch(owner, brand, points_per_scan=5000)
+    StaffRole.objects.filter(user=manager).update(role="support")
+    manager.refresh_from_db()
+
+    with pytest.raises(Forbidden):
+        approvals.approve(approval=pending(), by=manager, at=timezone.now())
+
+
+def test_the_database_takes_no_approval_by_who_asked(brand, owner):
+    add_batch(owner, brand, points_per_scan=5000)
+
+    with pytest.raises(IntegrityError, match="approved_by_a_second_person"), transaction.atomic():
+        PointsApproval.objects.update(status="approved", decided_by=owner, decided_at=timezone.now())
+
+
+def test_owners_lower_the_ceiling_and_only_operators_raise_it(brand, owner):
+    its = address("brands.brand", "change", brand.pk)
+
+    def ceiling(person, points):
+        client = browser(person)
+        client.post(its, {**form_of(client.get(its)), "max_points_per_scan": points})
+        brand.refresh_from_db()
+        return brand.max_points_per_scan
+
+    assert ceiling(owner, 99_999_999) == 1000
+    assert ceiling(owner, 500) == 500
+    assert ceiling(owner, 501) == 500
+    assert ceiling(factories.user(is_staff=True, is_superuser=True), 2000) == 2000
+
+
+def test_front_page_tells_those_who_may_decide(brand, owner, manager):
+    add_batch(owner, brand, points_per_scan=5000)
+
+    def told(person):
+        return "above the ceiling" in text(browser(person).get("/admin/"))
+
+    others = [staff(brand, role="printer"), staff(brand, role="support"), staff(factories.brand())]
+    assert told(manager)
+    assert not any(told(person) for person in [owner, *others])
+
+
+# --- At once ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_decisions_at_once_are_one():
+    brand = factories.brand()
+    owner = staff(brand)
+    managers = [staff(brand, role="manager") for _ in range(8)]
+    product = factories.product(brand)
+    approval = approvals.request_approval(
+        row=product, brand=brand, values={"redeem_point_value": 5000}, max_total=None, by=owner, at=timezone.now()
+    )
+
+    def one(person):
+        act = approvals.approve if person.pk % 2 else approvals.reject
+        return act(approval=approval, by=person, at=timezone.now())
+
+    results = at_once(one, managers)
+
+    approval.refresh_from_db()
+    product.refresh_from_db()
+    assert sum(isinstance(result, Invalid) for result in results) == 7
+    assert product.redeem_point_value == (5000 if approval.status == "approved" else None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_edit_and_an_approval_at_once_never_leave_more_than_was_approved():
+    brand = factories.brand()
+    owner, manager = staff(brand), staff(brand, role="manager")
+    for _ in range(6):
+        product = factories.product(brand)
+        edit(owner, product, redeem_point_value=5000)
+        approval = pending()
+        at_once(
+            lambda act: act(),
+            [
+                lambda approval=approval: approvals.approve(approval=approval, by=manager, at=timezone.now()),
+                lambda product=product: edit(owner, product, redeem_point_value=9000),
+            ],
+        )
+        product.refresh_from_db()
+        assert product.redeem_point_value in {1000, 5000}
+        assert Decimal(pending().values["redeem_point_value"]) == 9000
+        approvals.reject(approval=pending(), by=manager, at=timezone.now())

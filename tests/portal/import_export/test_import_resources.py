@@ -1,0 +1,389 @@
+"""Levels, rewards, earning rules, campaigns, printers and notification templates as files."""
+
+import pytest
+from django.contrib import admin
+
+from authcodes.models.prints import Printer
+from authcodes.models.products import Product
+from brands.models.audit import AuditLogEntry
+from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
+from campaigns.models.earning_rules import EarningRule
+from core.encryption import EncryptedTextField
+from loyalty.models.external_system import ExternalSystem
+from loyalty.models.levels import BrandLevel
+from loyalty.models.notifications import NotificationTemplate, Template
+from loyalty.models.rewards import Reward
+from portal.import_export import registry
+from portal.import_export.cells import column
+from portal.import_export.importable import ImportingAdmin
+from tests.support import factories
+from tests.support.imports import confirm, counts, exported, faults, imported, preview, problem, ticket_of, upload
+from tests.support.portal import address, browser, staff
+
+pytestmark = pytest.mark.usefixtures("media")
+
+LEVEL, REWARD = "loyalty.brandlevel", "loyalty.reward"
+RULE, CAMPAIGN = "campaigns.earningrule", "campaigns.campaign"
+PRINTER, TEMPLATE = "authcodes.printer", "loyalty.notificationtemplate"
+LABELS = ["authcodes.product", LEVEL, REWARD, RULE, CAMPAIGN, PRINTER, TEMPLATE]
+
+
+@pytest.fixture
+def brand(db):
+    return factories.brand(time_zone="Asia/Kolkata")
+
+
+def fill(brand):
+    """Two rows of every kind, with all that their columns can hold."""
+    factories.product(brand, sku="A", title="=A", retail_price="0.10", redeem_point_value=0)
+    factories.product(brand, sku="B", title="B", is_active=False)
+    low = factories.level(brand, "Bronze", 0)
+    gold = factories.level(brand, "+Gold", "1000.50", "percentage", "12.5")
+    start, end = "2026-01-01T00:00:00.123456+00:00", "2026-12-31T18:29:59+00:00"
+    factories.reward(brand, name="Same", minimum_level=gold, valid_from=start, valid_until=end, stock=5)
+    factories.reward(brand, name="Same", minimum_level=low, description="a\r\nb", code_days=None)
+    factories.earning_rule(brand, "order-complete", "7.5", "percentage")
+    factories.earning_rule(brand, "log-user-login")
+    many = factories.campaign(brand, campaign_name="-Many", target_value=20, starts_at=start, ends_at=end)
+    for threshold in range(1, 12):
+        factories.milestone(many, threshold, reward_name=f"@{threshold}", reward_points=threshold, auto_claim=False)
+    factories.campaign(brand, campaign_name="None", target_value=3, type="order")
+    Printer.objects.create(brand=brand, name="=Left", offset_x="-0.50", scale="1.005")
+    Printer.objects.create(brand=brand, name="Right")
+    for language, body in (("en", "{greeting}\r\n\r\n=1+1"), ("de", "-{level_name}")):
+        NotificationTemplate.objects.create(
+            brand=brand, template=Template.LEVEL_REACHED, channel="email", language=language, subject="@x", body=body
+        )
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize("label", LABELS)
+def test_what_is_exported_comes_back_unchanged(brand, owner, label, kind):
+    fill(brand)
+    fill(factories.brand())
+
+    page = preview(owner, label, brand, exported(owner, label, brand, format=kind))
+
+    assert (counts(page), faults(page)) == ({"Unchanged": 2}, {})
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize("label", LABELS)
+def test_a_template_can_be_imported_once(brand, owner, label, kind):
+    template = browser(owner).get(address(label, "import_template"), {"format": kind}).content
+
+    page = preview(owner, label, brand, template)
+    assert faults(page) == {}
+    answer = confirm(owner, label, ticket_of(page))
+    assert answer.status_code == 302, problem(answer)
+    assert counts(preview(owner, label, brand, template)) == {"Unchanged": 1}
+    entry = AuditLogEntry.objects.get(kind=label)
+    assert (entry.brand, entry.user, entry.action) == (brand, owner, "Added")
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_another_brands_rows_are_as_if_they_did_not_exist(brand, owner, label):
+    other = factories.brand()
+    fill(other)
+    content = exported(staff(other), label, other)
+
+    page = preview(owner, label, brand, content)
+
+    if label in {REWARD, CAMPAIGN}:
+        assert set(faults(page).values()) >= {"id: There is no row with this id in this brand."}
+        content = "\n".join(line.partition(",")[2] for line in content.decode().splitlines())
+        page = preview(owner, label, brand, content) if label == CAMPAIGN else page
+    assert "Changed" not in counts(page)
+    assert "Unchanged" not in counts(page)
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_pages_of_the_import_answer(brand, owner, label):
+    client = browser(owner)
+
+    assert address(label, "import") in client.get(address(label)).content.decode()
+    for what in ("import", "import_template", "import_export"):
+        assert client.get(address(label, what)).status_code == 200
+    assert client.get(address(label, "import_template"), {"format": "xls"}).status_code == 404
+    for what in ("import_preview", "import_errors"):
+        assert client.get(address(label, what)).status_code == 400
+
+
+def test_secrets_and_the_brand_are_never_columns():
+    secret = next(f.name for f in ExternalSystem._meta.fields if isinstance(f, EncryptedTextField))
+
+    for model, name in [(ExternalSystem, secret), (Reward, "brand")]:
+        with pytest.raises(Exception, match="must not be a column"):
+            column(model, name)
+
+
+def test_every_page_that_imports_has_its_resource_in_the_table_of_the_api_and_the_jobs():
+    pages = {page.resource for page in admin.site._registry.values() if isinstance(page, ImportingAdmin)}
+
+    assert pages == set(registry.resources().values())
+
+
+# --- Price lists
+
+
+def test_price_list_has_skus_and_prices_alone(brand, owner):
+    factories.product(brand, sku="A", title="Jacket", retail_price="10", redeem_point_value=3)
+
+    page = preview(owner, "authcodes.product", brand, "sku,retail_price\nA,12.50\nNEW,5\n")
+    assert faults(page) == {3: "title: This field cannot be blank."}
+
+    assert imported(owner, "authcodes.product", brand, "sku,retail_price\nA,12.50\n").status_code == 302
+    [product] = Product.objects.filter(brand=brand)
+    assert (product.title, str(product.retail_price), product.redeem_point_value) == ("Jacket", "12.50", 3)
+
+
+# --- Printers
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("A,21,0,1", "offset_x: Move the print by at most 20 mm."),
+        ("A,0,-20.5,1", "offset_y: Move the print by at most 20 mm."),
+        ("A,0,0,1.2", "scale: The scale must be between 0.9 and 1.1."),
+        ("A,x,0,1", "offset_x: Enter a number."),
+        (",0,0,1", "name: This field is required."),
+    ],
+)
+def test_printer_keeps_the_rules_of_its_page(brand, owner, row, message):
+    page = preview(owner, PRINTER, brand, f"name,offset_x,offset_y,scale\n{row}\n")
+
+    assert faults(page) == {2: message}
+
+
+def test_those_who_print_import_printers_and_support_does_not(brand):
+    assert imported(staff(brand, role="printer"), PRINTER, brand, "name\nA\n").status_code == 302
+    assert upload(staff(brand, role="support"), PRINTER, brand, "name\nB\n").status_code == 403
+
+
+# --- Notification templates
+
+TEXTS = "template,channel,language,subject,body\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("NOTIFY_LEVEL_REACHED,email,en,Hi,{nobody}", "body: {nobody} is not available here."),
+        ("NOTIFY_LEVEL_REACHED,email,en,Hi,{unclosed", "body: A brace is unmatched."),
+        ("NOTIFY_LEVEL_REACHED,sms,en,Hi,Text", "subject: An SMS has no subject."),
+        ("NOTIFY_PASSWORD_FORGOTTEN,sms,en,,Text", "channel: This notification is not sent by this channel."),
+        ("NOTIFY_PASSWORD_FORGOTTEN,email,en,Hi,Text", "body: This text must contain {"),
+        (f"NOTIFY_LEVEL_REACHED,sms,en,,{'x' * 481}", "body: Enter at most 480 characters."),
+        ("NOTIFY_X,email,en,Hi,Text", "template: Select a valid choice."),
+        ("NOTIFY_LEVEL_REACHED,email,fr,Hi,Text", "language: Select a valid choice."),
+        ("NOTIFY_LEVEL_REACHED,email,en,Hi,", "body: This field is required."),
+    ],
+)
+def test_text_keeps_the_rules_of_its_page(brand, owner, row, message):
+    [found] = faults(preview(owner, TEMPLATE, brand, f"{TEXTS}{row}\n")).values()
+
+    assert message in found
+
+
+def test_texts_are_found_by_notification_channel_and_language_together(brand, owner):
+    rows = "NOTIFY_LEVEL_REACHED,email,en,A,A\nNOTIFY_LEVEL_REACHED,email,de,B,B\nNOTIFY_LEVEL_REACHED,push,en,C,C\n"
+    imported(owner, TEMPLATE, brand, TEXTS + rows)
+    before = NotificationTemplate.objects.get(subject="B").updated_at
+
+    page = preview(owner, TEMPLATE, brand, TEXTS + rows.replace("B,B", "B,After"))
+    assert counts(page) == {"Changed": 1, "Unchanged": 2}
+    confirm(owner, TEMPLATE, ticket_of(page))
+
+    changed = NotificationTemplate.objects.get(subject="B")
+    assert (changed.language, changed.body, changed.updated_at > before) == ("de", "After", True)
+    entry = AuditLogEntry.objects.get(kind=TEMPLATE, action="Changed")
+    assert entry.changes == {"body": ["B", "After"]}
+    twice = preview(owner, TEMPLATE, brand, TEXTS + rows + "NOTIFY_LEVEL_REACHED,push,en,D,D\n")
+    assert faults(twice) == dict.fromkeys((4, 5), "Lines 4, 5 are for the same row.")
+
+
+# --- Levels
+
+
+def test_levels_keep_their_thresholds_apart(brand, owner):
+    factories.level(brand, "Bronze", 0)
+    factories.level(brand, "Silver", 100)
+
+    page = preview(owner, LEVEL, brand, "name,threshold\nBronze,100\nGold,500\nBlack,500\n")
+
+    assert faults(page) == dict.fromkeys((2, 3, 4), "Another row already has this: threshold.")
+
+
+def test_a_level_above_the_ceiling_waits_for_no_file(brand, owner):
+    header = "name,threshold,scan_reward_type,scan_reward_value\n"
+    content = f"{header}A,1,points,{brand.max_points_per_scan + 1}\nB,2,percentage,101\n"
+
+    assert [text.split(".")[0] for text in faults(preview(owner, LEVEL, brand, content)).values()] == [
+        f"scan_reward_value: Above the ceiling of {brand.max_points_per_scan:,}",
+        "scan_reward_value: Above the ceiling of 100",
+    ]
+
+
+def test_a_manager_imports_levels_and_support_does_not(brand):
+    assert imported(staff(brand, role="manager"), LEVEL, brand, "name,threshold\nA,1\n").status_code == 302
+    assert upload(staff(brand, role="support"), LEVEL, brand, "name,threshold\nB,2\n").status_code == 403
+    assert [level.name for level in BrandLevel.objects.filter(brand=brand)] == ["A"]
+
+
+# --- Rewards
+
+
+def test_a_reward_is_found_by_its_id_or_by_a_name_that_only_one_has(brand, owner):
+    first, second = factories.reward(brand, name="Same"), factories.reward(brand, name="Same")
+    alone = factories.reward(brand, name="Alone")
+
+    page = preview(owner, REWARD, brand, "id,name,cost\n,Same,1\n9999999,Same,1\nx,Same,1\n")
+    assert faults(page) == {
+        2: "name: Several rows have this name. Add the column “id”.",
+        3: "id: There is no row with this id in this brand.",
+        4: "id: There is no row with this id in this brand.",
+    }
+
+    imported(owner, REWARD, brand, f"id,name,cost\n{second.pk},Other,2\n,Alone,3\n,New,4\n")
+    rewards = {reward.name: (reward.pk, reward.cost) for reward in Reward.objects.filter(brand=brand)}
+    assert rewards.keys() == {"Same", "Other", "Alone", "New"}
+    assert (rewards["Other"], rewards["Alone"]) == ((second.pk, 2), (alone.pk, 3))
+    assert rewards["Same"][0] == first.pk
+
+
+def test_a_rewards_level_is_one_of_the_brand(brand, owner):
+    factories.level(brand, "Gold", 5)
+    factories.level(factories.brand(), "Black", 5)
+
+    page = preview(owner, REWARD, brand, "name,cost,minimum_level\nA,1,Gold\nB,1,Black\n")
+
+    assert faults(page) == {3: "minimum_level: There is no “Black” in this brand."}
+
+
+def test_moments_are_in_the_brands_zone_and_a_day_alone_is_whole(brand, owner):
+    header = "name,cost,valid_from,valid_until\n"
+    imported(owner, REWARD, brand, header + "A,1,2026-03-01,2026-03-31\n")
+
+    reward = Reward.objects.get(brand=brand)
+    assert reward.valid_from.isoformat() == "2026-02-28T18:30:00+00:00"
+    assert reward.valid_until.isoformat() == "2026-03-31T18:29:59+00:00"
+    page = preview(owner, REWARD, brand, header + "B,1,2026-03-31,2026-03-01\nC,1,1969-01-01,\nD,1,٢٠٢٦-01-01,\n")
+    assert faults(page) == {
+        2: "The reward must end after it starts.",
+        3: "valid_from: Enter a date from 1970 to 2199.",
+        4: "valid_from: Use the digits 0 to 9.",
+    }
+
+
+def test_stock_that_members_took_meanwhile_holds_the_import_up(brand, owner):
+    reward = factories.reward(brand, name="A", stock=5)
+    page = preview(owner, REWARD, brand, "name,cost,stock\nA,7,5\n")
+    Reward.objects.filter(pk=reward.pk).update(stock=4)
+
+    answer = confirm(owner, REWARD, ticket_of(page))
+
+    assert (answer.status_code, problem(answer).startswith("The rows have changed")) == (400, True)
+    assert Reward.objects.get().stock == 4
+
+
+def test_what_the_database_demands_is_said_by_line(brand, owner):
+    page = preview(owner, REWARD, brand, "name,cost,code_days\nA,1,36501\nB,1,36500\n")
+
+    assert list(faults(page)) == [2]
+
+
+# --- Earning rules
+
+
+def test_an_earning_rule_keeps_its_rules(brand, owner):
+    header = "kind,reward_type,reward_value,active\n"
+    page = preview(owner, RULE, brand, header + "log-user-login,percentage,5,yes\nnothing,points,5,yes\n")
+
+    assert faults(page)[2] == "Only orders and scans have an amount to take a percentage of."
+    assert faults(page)[3].startswith("kind: Select a valid choice.")
+    imported(owner, RULE, brand, header + "order-complete,percentage,5,no\n")
+    rule = EarningRule.objects.get(brand=brand)
+    assert (rule.kind, rule.reward_type, rule.reward_value, rule.is_active) == (
+        "order-complete",
+        "percentage",
+        5,
+        False,
+    )
+
+
+# --- Campaigns
+
+HEADER = "name,target_value,milestone_1_threshold,milestone_1_reward,milestone_2_threshold,milestone_2_reward\n"
+
+
+def milestones(brand):
+    rows = Milestone.objects.filter(campaign__brand=brand).order_by("threshold")
+    return [(each.threshold, each.reward_name) for each in rows]
+
+
+def test_a_campaign_comes_with_its_milestones(brand, owner):
+    campaign = factories.campaign(brand, campaign_name="Old", target_value=10)
+    kept = factories.milestone(campaign, 5, reward_name="Kept", reward_points=3)
+    factories.milestone(campaign, 7, reward_name="Gone")
+
+    page = preview(owner, CAMPAIGN, brand, HEADER + "Old,10,10,Goal,5,Better\nNew,4,4,All,,\n")
+    assert page.context_data["rows"][0].changes == {
+        "milestone at 10": ("", "reward: Goal; points: 0; auto_claim: yes"),
+        "milestone at 5": ("reward: Kept; points: 3; auto_claim: yes", "reward: Better; points: 3; auto_claim: yes"),
+        "milestone at 7": ("reward: Gone; points: 0; auto_claim: yes", ""),
+    }
+    confirm(owner, CAMPAIGN, ticket_of(page))
+
+    assert milestones(brand) == [(4, "All"), (5, "Better"), (10, "Goal")]
+    assert Milestone.objects.get(threshold=5).pk == kept.pk
+    changes = AuditLogEntry.objects.get(kind=CAMPAIGN, row_id=str(campaign.pk)).changes
+    assert changes["milestone at 7"] == ["reward: Gone; points: 0; auto_claim: yes", None]
+
+
+def test_without_columns_of_milestones_they_stay(brand, owner):
+    factories.milestone(factories.campaign(brand, campaign_name="Old", target_value=10), 5, reward_name="Kept")
+
+    assert imported(owner, CAMPAIGN, brand, "name,target_value\nOld,6\n").status_code == 302
+    assert milestones(brand) == [(5, "Kept")]
+    page = preview(owner, CAMPAIGN, brand, "name,target_value\nOld,4\n")
+    assert faults(page) == {
+        2: "target_value: Progress stops at the goal of 4. Enter 4 or less, or raise the goal.",
+    }
+
+
+def test_a_milestone_keeps_the_rules_of_the_page(brand, owner, customer):
+    campaign = factories.campaign(brand, campaign_name="Given", target_value=10)
+    RewardClaim.objects.create(milestone=factories.milestone(campaign, 5, reward_name="Held"), user=customer)
+    header = HEADER.strip() + ",milestone_2_points,milestone_3_reward\n"
+    rows = [
+        "Given,10,,,,,,",
+        "A,10,11,Far,,,,",
+        f"B,10,5,Dear,6,Dear,{brand.max_points_per_scan + 1},",
+        "C,10,5,One,5,Two,0,",
+        "D,10,5,,,,,",
+        "E,10,0,Zero,,,,",
+        "F,10,,,,,,Stray",
+    ]
+
+    found = faults(preview(owner, CAMPAIGN, brand, header + "\n".join(rows) + "\n"))
+
+    assert [found[line].split(".")[0] for line in range(2, 9)] == [
+        "Rewards of this campaign were given: none of its milestones can be left out",
+        "milestone_1_threshold: Progress stops at the goal of 10",
+        "milestone_2_points: At most " + f"{brand.max_points_per_scan:,} points; ask the operator to raise the ceiling",
+        "milestone_2_threshold: Two milestones have this threshold",
+        "milestone_1_reward: This field is required",
+        "milestone_1_threshold: Ensure this value is greater than or equal to 1",
+        "milestone_3_reward: The column of this milestone's threshold is missing",
+    ]
+    assert Campaign.objects.get().campaign_name == "Given"
+
+
+def test_a_file_has_so_many_milestones_and_no_more(brand, owner):
+    titles = ",".join(f"milestone_{number}_threshold" for number in range(1, 201))
+    row = ",".join(map(str, range(1, 201)))
+    file = f"name,target_value,{titles}\n" + "".join(f"C{number},200,{row}\n" for number in range(11))
+
+    assert "more than 2,000 milestones" in problem(upload(owner, CAMPAIGN, brand, file))
+    assert not Campaign.objects.exists()

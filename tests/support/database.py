@@ -1,8 +1,0 @@
-"""Makes the migrated database that the tests begin with: `python -m tests.support.database`, beside servers."""
-
-import django
-from django.test.utils import setup_databases
-
-if __name__ == "__main__":
-    django.setup()
-    setup_databases(verbosity=0, interactive=False, keepdb=True)

@@ -1,0 +1,86 @@
+"""Decides which tests one of several processes takes together, and which are begun first.
+
+pytest-xdist's own groups (`--dist loadgroup`) have no effect with pytest 9.2: they are kept in the tests' names, which
+are settled by then (https://github.com/pytest-dev/pytest-xdist/issues/1386).
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import PurePath
+from zlib import crc32
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+from tests.support.lanes import SLOW_PLACES
+
+# The journeys share an installation that takes longer to start than they do. Those of processes measure time, and each
+# starts so many processes that two at once would not have it.
+TOGETHER = {"tests/journeys", "tests/processes"}
+# Their tests share nothing and take minutes: one by one, whoever is free takes them.
+ONE_BY_ONE = {
+    "tests/bench/test_bench.py",
+    "tests/browser/test_accessibility.py",
+    "tests/browser/test_scan_page.py",
+    "tests/config/api/test_schema.py",
+}
+# Hundreds of tests in one transaction of the file's make each other slower.
+IN_PORTIONS = {
+    "tests/portal/test_tenancy.py",
+    "tests/config/api/test_hostile_addresses.py",
+    "tests/config/api/test_hostile_credentials.py",
+    "tests/config/api/test_hostile_input.py",
+}
+PORTIONS = 6
+
+
+def work_unit(test: str) -> str:
+    """What stays together: a folder, a file whose tests share rows, a portion of one, or one test."""
+    path = test.partition("::")[0]
+    folder = PurePath(path).parent.as_posix()
+    if folder in TOGETHER:
+        return folder
+    if path in IN_PORTIONS:
+        return f"{path}::{crc32(test.encode()) % PORTIONS}"
+    return test if path in ONE_BY_ONE else path
+
+
+def takes_long(unit: str) -> bool:
+    path = PurePath(unit.partition("::")[0]).relative_to("tests")
+    return bool({path.as_posix(), *(folder.as_posix() for folder in path.parents)} & SLOW_PLACES)
+
+
+def in_order(units: Sequence[str]) -> list[str]:
+    """What takes minutes first, so that no process is left alone with it at the end."""
+    one_by_one = {path.partition("::")[0] for path in ONE_BY_ONE}
+    return sorted(units, key=lambda unit: (unit.partition("::")[0] not in one_by_one, not takes_long(unit)))
+
+
+class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc] # without types
+    """Gives a process that is free the next work unit."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return work_unit(nodeid)
+
+    def _assign_work_unit(self, node: object) -> None:
+        for unit in in_order(list(self.workqueue)):
+            self.workqueue.move_to_end(unit)
+        super()._assign_work_unit(node)
+
+
+class BusyTime:
+    """Adds up how long each process was busy with tests, and says so: one that was not was left without a unit."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if process := getattr(report, "worker_id", ""):
+            self.seconds[process] += report.duration
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.seconds:
+            terminalreporter.write_line(f"busy: {self.told()}")
+
+    def told(self) -> str:
+        return ", ".join(f"{process} {seconds:.0f} s" for process, seconds in sorted(self.seconds.items()))

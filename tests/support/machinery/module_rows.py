@@ -1,0 +1,36 @@
+"""Rows that the tests of a module begin with, made once: each test works in a savepoint of its own, on a copy.
+
+Only for modules without transactional tests: their flush would wait for this transaction.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any, TypeVar
+
+from django.db import transaction
+
+from tests.support.machinery.log_watch import LogWatch, secrets_in
+
+T = TypeVar("T")
+
+
+@contextmanager
+def shared_rows(make: Callable[[], T], *, blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], T]]:
+    """Rows that `make` makes, in a transaction that is rolled back at the end. Yields what copies their instances."""
+    with blocker.unblock():
+        outer = transaction.atomic()
+        outer.__enter__()
+        try:
+            made = make()
+            assert secrets_in(log_watch.take()) == []
+        except BaseException:
+            transaction.set_rollback(True)
+            outer.__exit__(None, None, None)
+            raise
+    try:
+        yield lambda: deepcopy(made)
+    finally:
+        with blocker.unblock():
+            transaction.set_rollback(True)
+            outer.__exit__(None, None, None)

@@ -1,29 +1,5 @@
 """Campaigns, their milestones, how far customers are, and what else earns points."""
 
-from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone, RewardClaim, UserLoyaltyCampaign
-from campaigns.models.earning_rules import (
-    EarningRule,
-    EarningRuleBudget,
-    EarningRuleSet,
-    EarningRuleUse,
-    EarningRuleVersion,
-)
-from campaigns.models.event_kinds import EventKind, EventKindField
-from campaigns.models.replays import EarningTerms, Replay
+from campaigns.models import campaigns, earning_rules, event_kinds, replays
 
-__all__ = [
-    "Campaign",
-    "CampaignBudget",
-    "EarningRule",
-    "EarningRuleBudget",
-    "EarningRuleSet",
-    "EarningRuleUse",
-    "EarningRuleVersion",
-    "EarningTerms",
-    "EventKind",
-    "EventKindField",
-    "Milestone",
-    "Replay",
-    "RewardClaim",
-    "UserLoyaltyCampaign",
-]
+__all__ = ["campaigns", "earning_rules", "event_kinds", "replays"]

@@ -114,7 +114,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         return rows
 
     def get_urls(self) -> list[Any]:
-        views = {
+        views: dict[str, tuple[str, Any]] = {
             "summary": ("summary/", self.summary),
             "finish": ("<id:pk>/finish/", self.finish),
             "deliver": ("<id:pk>/deliver/", self.deliver),

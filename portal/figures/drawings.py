@@ -29,8 +29,8 @@ class Box:
     def drawn(self, prefix: str = "") -> str:
         """Its element, whose class is `prefix` and the kind. A chart has hundreds, for which templates are slow."""
         place = f'x="{self.x}" y="{self.y}" width="{self.width}" height="{self.height}"'
-        look = f'class="{prefix}{self.kind}"' + (f' fill-opacity="{self.opacity}"' if self.opacity != "1" else "")
-        return f"<rect {look} {place}><title>{escape(self.title)}</title></rect>"
+        style = f'class="{prefix}{self.kind}"' + (f' fill-opacity="{self.opacity}"' if self.opacity != "1" else "")
+        return f"<rect {style} {place}><title>{escape(self.title)}</title></rect>"
 
 
 @dataclass(frozen=True, slots=True)

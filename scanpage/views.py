@@ -137,6 +137,8 @@ class ScanPage(PageView):
         answer = self.page_session.api.get(f"scans/{scan_id}")
         if not answer.is_good:
             return {}
+        if recall := answer.body.get("recall"):
+            return {"state": "recalled", "scan": {"recall": recall}, "contact_link": contacts.link(recall["contact"])}
         status = presenters.points_of(answer.body)
         earned = answer.body["points_awarded"]
         return {"scan_id": scan_id, "points": status, "earned": earned, "check_again": status == "pending"}

@@ -109,6 +109,7 @@ VALIDATE_CODE = [
 ]
 READ_SCAN = [
     answer_example("Credited", STATE),
+    answer_example("Recalled since", {**STATE, "recall": RECALL}),
 ]
 ADOPT_SCAN = [
     request_example("A guest's scan", {"scan_token": PROOF}),

@@ -85,6 +85,11 @@ class ScanStateOutput(Output):
     points_awarded = PointsField()
     timestamp = TimestampField(source="scanned_at")
     location = LocationField(allow_null=True)
+    recall = RecallOutput(
+        source="current_recall",
+        required=False,
+        help_text="Only while its code is recalled, also where it was not then.",
+    )
 
 
 class AdoptInput(Input):

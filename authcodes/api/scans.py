@@ -41,6 +41,7 @@ from core.errors import AuthenticationRequired, IdempotencyKeyReused, NotFound, 
 from core.redis import rate_limits
 
 EVERYBODY = [PUBLIC, BEARER, KEY, KEY_AND_BEARER]
+STATES = Scan.objects.select_related("batch__recall")  # what an answer about one of them says
 
 
 @raises(AuthCodeInvalid, ScanLimitReached, IdempotencyKeyReused, TokenInvalid)
@@ -183,13 +184,13 @@ class ScanState(APIView):
         examples=scan_examples.READ_SCAN,
     )
     def get(self, request: Request, scan_id: UUID) -> Response:
-        """The final state of a scan: whether its points were credited, and how many.
+        """The final state of a scan: whether its points were credited, how many, and whether its code is recalled now.
 
         For the customer who scanned, for the brand's hub and staff, and of a guest's scan for whoever has its id.
         """
         caller = ScanCaller(request, counted_as="", scope=ApiKey.Scope.READ)
         rate_limits.hit("read", caller.identity)
-        scan = scan_or_404(Scan.objects.filter(pk=scan_id), lambda scan: may_read(request, caller, scan))
+        scan = scan_or_404(STATES.filter(pk=scan_id), lambda scan: may_read(request, caller, scan))
         return Response(ScanStateOutput.serialize(scan))
 
 
@@ -244,7 +245,7 @@ class AdoptScan(APIView):
         if not guest_tokens.proves(data["scan_token"], scan_id=scan_id):
             raise ScanNotAdoptable
         guest_scans.adopt(scan=scan, user_id=caller.principal.user_id, at=timezone.now())
-        return Response(ScanStateOutput.serialize(Scan.objects.get(pk=scan_id)))
+        return Response(ScanStateOutput.serialize(STATES.get(pk=scan_id)))
 
 
 class PlaceScan(APIView):
@@ -274,7 +275,7 @@ class PlaceScan(APIView):
         recent = Scan.objects.filter(pk=scan_id, scanned_at__gte=since)
         scan = scan_or_404(recent, lambda scan: self.is_own_scan(scan, caller, data.get("scan_token", "")))
         guest_scans.place(scan=scan, latitude=data["latitude"], longitude=data["longitude"])
-        return Response(ScanStateOutput.serialize(Scan.objects.get(pk=scan_id)))
+        return Response(ScanStateOutput.serialize(STATES.get(pk=scan_id)))
 
     def is_own_scan(self, scan: Scan, caller: ScanCaller, token: str) -> bool:
         if scan.user_id is None:

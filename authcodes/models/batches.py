@@ -1,5 +1,7 @@
 """Batches of codes and their recalls."""
 
+from typing import Any
+
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import F, Q
@@ -10,8 +12,9 @@ from authcodes.models.products import Product
 from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
+from core import languages
 from core.moments import DayField, MomentField
-from core.translations import TranslationsField
+from core.translations import TranslationsField, text_of
 
 
 class Recall(models.Model):
@@ -39,6 +42,13 @@ class Recall(models.Model):
 
     def __str__(self) -> str:
         return self.recall_id
+
+    def to_customers(self) -> dict[str, Any]:
+        """As customers read it, in the language of the answer."""
+        message = self.message
+        if self.translations:
+            message = text_of(self.translations, "message", message, languages.decide())
+        return {"id": self.recall_id, "contact": self.contact, "message": message}
 
 
 class BatchRange(models.Model):

@@ -1,6 +1,7 @@
 """Attempts to scan."""
 
 import uuid
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -159,3 +160,10 @@ class Scan(models.Model):
 
     def __str__(self) -> str:
         return f"{self.code}: {self.reason}"
+
+    @property
+    def current_recall(self) -> dict[str, Any] | None:
+        """The recall of its code that is in force, as customers read it; a scan that found no genuine code has none."""
+        if self.batch is None or self.outcome == self.Outcome.ERROR or not self.batch.recalls(self.code):
+            return None
+        return self.batch.recall.to_customers() if self.batch.recall else None

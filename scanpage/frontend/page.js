@@ -23,7 +23,16 @@ function points(state, data) {
   part("points").replaceChildren(copy(`points-${state}`, data));
 }
 
+/** Without a connection nothing is known now: what this tab knows is said with its moment. */
+function showOffline() {
+  const last = scans.earlier(code);
+  if (!last) return show("offline");
+  const title = copy(`state-${scans.stateOf({ ok: true, body: last.body })}`).querySelector("h1").textContent;
+  show("earlier", { product: last.body.product, checked_at: last.checked_at, answer: title });
+}
+
 async function check() {
+  scan = null;
   show("checking");
   points("");
   const answer = await scans.scan(code);
@@ -56,7 +65,8 @@ async function follow() {
   const end = await scans.settled(scan.scan_id);
   const known = { awarded: "awarded", limited: "limited", late: "late", not_eligible: "none" }[end.points_status];
   points(known || "", end);
-  if (end.points_status === "already_claimed") show(scan.is_test ? "test" : "mine", scan);
+  if (end.recall) show("recalled", { ...scan, recall: end.recall });
+  else if (end.points_status === "already_claimed") show(scan.is_test ? "test" : "mine", scan);
 }
 
 async function logIn(form) {
@@ -210,7 +220,7 @@ async function guarded(work, button = {}) {
     await work();
   } catch (error) {
     if (!(error instanceof Offline)) throw error;
-    if (code && !scan) show("offline");
+    if (code && !scan) showOffline();
     else part("points").textContent = word("offline");
   } finally {
     button.disabled = false;

@@ -51,15 +51,24 @@ async function again(code, known) {
   let now = isCustomer() && scan_token && (await adopt(code, known));
   if (!now || now.status === 409) now = await call("GET", `scans/${answer.scan_id}`);
   if (!now.ok) return now.status === 429 || now.status >= 500 ? now : undefined;
-  let { points_status, waits_for } = now.body;
+  let { points_status, waits_for, recall } = now.body;
+  // What was genuine then is recalled by now, whatever became of its points.
+  if (recall) return { ...now, body: { ...answer, recall, status: "warning", reason: "recalled", points_status: "not_eligible" } };
+  remember(code, { ...remembered(code), checked: Date.now() });
   if (points_status === "awarded") points_status = "already_claimed";
   if (points_status !== "guest") return { ...now, body: { ...answer, points_status, waits_for } };
   return { ...now, body: isCustomer() ? { ...answer, points_status: "not_eligible" } : known };
 }
 
+/** The answer to a guest's scan that this tab had last, and when: nothing new, and no word on what is true now. */
+export function earlier(code) {
+  const { answer, checked, at } = known(code) || {};
+  return answer && { body: answer, checked_at: new Date(checked || at).toISOString() };
+}
+
 export async function scan(code) {
   const begun = remembered(code), mine = begun.answer && (await again(code, begun.answer));
-  if (mine && !["lapsed", "limited", "not_eligible"].includes(mine.body.points_status)) return mine;
+  if (mine && (mine.body.recall || !["lapsed", "limited", "not_eligible"].includes(mine.body.points_status))) return mine;
   const body = { code, device: navigator.userAgentData?.platform || "", app_version: "page" };
   const send = ({ key }) => call("POST", "auth-codes/scan", body, key);
   let answer = await send(begun);
@@ -67,7 +76,7 @@ export async function scan(code) {
   if (answer.body.error === "IDEMPOTENCY_KEY_REUSED") answer = await send(remembered(code, true));
   const { status, reason, points_status, scan_token } = answer.body;
   if (mine && ["limit_reached", "reserved"].includes(reason) && points_status !== "already_claimed") return mine; // which used the code up
-  if (status === "success" && scan_token) remember(code, { ...remembered(code), answer: answer.body });
+  if (status === "success" && scan_token) remember(code, { ...remembered(code), answer: answer.body, checked: Date.now() });
   return answer;
 }
 

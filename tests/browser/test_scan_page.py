@@ -266,6 +266,77 @@ def test_a_guest_who_logs_in_elsewhere_or_from_another_network_keeps_the_scan(ph
     assert Scan.objects.get().user == customer
 
 
+def recall_it(code):
+    words = {"recall_id": "R-7", "contact": "recall@example.com", "message": "Bring it back.", "reason": "Glass"}
+    return recalls.recall_batch(batch=code.batch, at=timezone.now(), **words)
+
+
+@pytest.mark.parametrize("scan_limit", [1, None])
+@pytest.mark.parametrize("logs_in", [False, True])
+def test_a_code_recalled_since_its_scan_is_never_shown_as_genuine_again(phone, brand, scan_limit, logs_in):
+    customer, code, page = factories.customer(brand, password=PASSWORD), factories.code(brand), phone()
+    code.batch.scan_limit = scan_limit
+    code.batch.save()
+    check(page, f"/s/{code}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
+    if logs_in:
+        log_in(page, customer)
+        expect(page.locator("#points")).to_contain_text("Points received")
+
+    recall = recall_it(code)
+    for key in ("", "another"):  # as it is, and from another address, where the same key is another scan's
+        if key:
+            page.evaluate(OTHER_KEY, f"scan {code}")
+        page.goto(f"/s/{code}")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Recalled: do not use it")
+        expect(page.locator("#state")).to_contain_text("Bring it back.")
+        expect(page.locator("#state").get_by_role("link", name="recall@example.com")).to_be_visible()
+        expect(page.locator("#points")).to_be_empty()
+    assert Scan.objects.count() == 1
+
+    recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=factories.user(is_staff=True))
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Genuine"))
+
+
+def test_without_scripts_a_guests_code_recalled_since_says_so(phone, brand):
+    customer, code = factories.customer(brand, password=PASSWORD), factories.code(brand)
+    page = phone(java_script_enabled=False)
+    check(page, f"/s/{code}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
+
+    recall_it(code)
+    check(page, f"/s/{code}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Recalled: do not use it")
+    expect(page.locator("#state")).to_contain_text("Bring it back.")
+    log_in(page, customer)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Recalled: do not use it")
+
+
+def test_without_a_connection_the_last_answer_is_said_with_its_time_and_not_as_true_now(phone, brand):
+    code, page = factories.code(brand, product=factories.product(brand, title="Coffee beans")), phone()
+    page.goto("/s/")
+    page.evaluate("navigator.serviceWorker.ready")
+    wait_until(lambda: page.evaluate("caches.match('/s/').then(Boolean)"))
+    check(page, f"/s/{code}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
+
+    page.context.set_offline(True)
+    page.goto(f"/s/{code}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("No connection")
+    expect(page.locator("#state dd").first).to_have_text(re.compile(r"\d\d:\d\d"))
+    expect(page.locator("#state dd").last).to_have_text("Genuine")
+    expect(page.locator("#state")).to_contain_text(
+        "Whether the product has been recalled since, only a new check can say."
+    )
+    assert faults(page) == []
+    recall_it(code)
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Try again").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Recalled: do not use it")
+
+
 def test_a_customer_for_whom_no_token_can_be_had_scans_nothing_until_there_is_one(phone, brand):
     customer, page = factories.customer(brand, password=PASSWORD), phone()
     page.goto("/s/")

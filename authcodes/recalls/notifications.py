@@ -86,8 +86,10 @@ def run(run: runner.Run) -> None:
         with transaction.atomic():  # a withdrawal waits for these, and stops them
             if not Recall.objects.select_for_update(of=("self",), no_key=True).filter(pk=recall.pk):
                 break
+            # The list is of the job's start; since then customers may have read it, or been reminded by another job.
+            users = still_to_remind(recall, chunk, since=run.job.created_at) if day else chunk
             notified += batching.notify_many(
-                brand_id=recall.brand_id, user_ids=chunk, notification=notification, at=timezone.now()
+                brand_id=recall.brand_id, user_ids=users, notification=notification, at=timezone.now()
             )
         done += len(chunk)
         (run.progress if done < len(customers) else run.note_progress)(done, len(customers))
@@ -127,6 +129,10 @@ def to_notify(recall: Recall, its: Scope) -> list[int]:
 def not_read(recall: Recall) -> list[int]:
     """The customers who were notified and have not acknowledged it, by id."""
     return stats.not_acknowledged(brand_id=recall.brand_id, key=key_of(recall))
+
+
+def still_to_remind(recall: Recall, customers: list[int], *, since: datetime) -> list[int]:
+    return stats.still_to_remind(brand_id=recall.brand_id, key=key_of(recall), user_ids=customers, since=since)
 
 
 def chunks(ids: list[int]) -> Iterator[list[int]]:

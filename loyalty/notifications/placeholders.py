@@ -18,11 +18,15 @@ class BadText(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What stands for a name: as text, and where it is a link the words on it; `href` makes the text itself one."""
+    """What stands for a name: as text, and where it is a link the words on it; `href` makes the text itself one.
+
+    `is_cut`: there was no room for all of it.
+    """
 
     text: str
     label: str = ""
     href: str = ""
+    is_cut: bool = False
 
 
 Values = Mapping[str, Value]

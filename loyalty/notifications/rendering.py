@@ -25,7 +25,9 @@ from loyalty.notifications.placeholders import Value, Values
 
 OPT_OUT, ACKNOWLEDGE, NEW_PASSWORD = "notices.opt-out", "notices.acknowledge", "password.new"
 CONFIRM_EMAIL, CONFIRM_REGISTRATION, CHANGE_EMAIL = "email.confirm", "register.confirm", "email.change"
-MAX_VALUE_LENGTH = 2000
+# Characters of one value. A mail has room for all that staff write; the others say where the rest is.
+MAX_VALUE_LENGTHS = {Channel.EMAIL.value: 5000, Channel.SMS.value: 320, Channel.PUSH.value: 240}
+ELLIPSIS = "\u2026"
 WHY = {
     Template.RECALL.value: "why_safety",
     Template.PASSWORD_RESET.value: "why_password",
@@ -69,7 +71,7 @@ def compose(request: MessageRequest, texts: MessageText | None = None) -> Compos
     subject = one_line(placeholders.fill(texts.subject, values, isolated=isolated))
     text = placeholders.fill(texts.body, values, isolated=isolated).replace("\r\n", "\n").strip()
     if request.channel != Channel.EMAIL:
-        return Composed(subject, text)
+        return Composed(subject, with_link(text, texts, values))
     opt_out = "" if KINDS[request.template].topic == Topic.SAFETY else opt_out_link(request)
     footer = footer_of(request, values, opt_out)
     html = render_to_string(
@@ -88,6 +90,13 @@ def compose(request: MessageRequest, texts: MessageText | None = None) -> Compos
     )
     lines = [" ".join(part for part in line if part) for line in footer]
     return Composed(subject, "\n\n".join([text, "-- \n" + "\n".join(lines)]), html, opt_out)
+
+
+def with_link(text: str, texts: MessageText, values: Values) -> str:
+    """A text in which a message was cut leads to all of it; some do so anyway."""
+    link, named = values.get("acknowledge_link"), placeholders.names(texts.body)
+    is_cut = any(value.is_cut for name, value in values.items() if name in named)
+    return f"{text} {link.text}" if is_cut and link and "acknowledge_link" not in named else text
 
 
 def footer_of(request: MessageRequest, values: Values, opt_out: str) -> list[tuple[str, ...]]:
@@ -110,7 +119,7 @@ def values_of(request: MessageRequest) -> Values:
     named = names.in_language(request.values, brand_id=request.brand.pk, language=request.language)
     values = {"customer_name": name, "brand_name": request.brand.name, "support_email": request.brand.support_email}
     result = {
-        slot: Value(display_value(values.get(slot, named.get(slot)), request.language))
+        slot: shortened(display_value(values.get(slot, named.get(slot)), request.language), request.channel)
         for slot in KINDS[request.template].slots
     }
     hello = catalogue.phrase(request.language, "hello_named" if name else "hello")
@@ -174,7 +183,17 @@ def display_value(value: Any, language: str) -> str:
             return number_format(value, 0 if whole else 2, use_l10n=True, force_grouping=True)
         if isinstance(value, str) and (day := day_of(value)):
             return date_format(day, "DATE_FORMAT", use_l10n=True)
-    return "".join(letter for letter in str(value) if letter == "\n" or letter.isprintable())[:MAX_VALUE_LENGTH]
+    return "".join(letter for letter in str(value) if letter == "\n" or letter.isprintable())
+
+
+def shortened(text: str, channel: str) -> Value:
+    """A value as a channel has room for it: what is too long ends after a word, with an ellipsis."""
+    longest = MAX_VALUE_LENGTHS[channel]
+    if len(text) <= longest:
+        return Value(text)
+    begin = text[:longest]
+    whole = begin if text[longest].isspace() else begin.rsplit(None, 1)[0]
+    return Value(whole.rstrip() + ELLIPSIS, is_cut=True)
 
 
 def day_of(text: str) -> date | None:

@@ -1,11 +1,13 @@
 """How far something that many customers are told of has come."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from loyalty.models.notifications import Notification, NotificationDelivery
-from loyalty.notifications.batching import REMINDER
+from loyalty.notifications.batching import REMINDER, of_thing
 
 Status = NotificationDelivery.Status
 
@@ -58,4 +60,15 @@ def unreached(*, brand_id: int, key: str) -> QuerySet[Notification]:
 def not_acknowledged(*, brand_id: int, key: str) -> list[int]:
     """The customers who were notified and have not confirmed it, by id."""
     rows = Notification.objects.filter(brand_id=brand_id, key=key, acknowledged_at__isnull=True)
+    return list(rows.order_by("user_id").values_list("user_id", flat=True))
+
+
+def still_to_remind(*, brand_id: int, key: str, user_ids: Sequence[int], since: datetime) -> list[int]:
+    """Of these customers, those who have not confirmed it by now and got nothing of it after `since`."""
+    later = Notification.objects.filter(
+        of_thing(key), brand_id=brand_id, user=OuterRef("user"), template=OuterRef("template"), opened_at__gt=since
+    )
+    rows = Notification.objects.filter(
+        ~Exists(later), brand_id=brand_id, key=key, user__in=user_ids, acknowledged_at__isnull=True
+    )
     return list(rows.order_by("user_id").values_list("user_id", flat=True))

@@ -9,6 +9,7 @@ from django.db.utils import ProgrammingError
 from django.utils import timezone
 
 from authcodes.errors import BatchRejected
+from authcodes.models.batches import Recall
 from authcodes.models.recalls import RecallReturn
 from authcodes.recalls import recalls, returns
 from brands.audit_log import AuditContext
@@ -155,3 +156,30 @@ def test_an_erased_person_is_no_longer_named_in_a_note(brand, recall):
     erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
     assert "wilma" not in RecallReturn.objects.get().note
+
+
+def test_an_erased_person_is_no_longer_named_in_the_words_of_a_withdrawn_recall(brand):
+    customer = factories.customer(brand, email="wilma@example.com", first_name="Wilma", last_name="Flint")
+    named = "Wilma Flint, wilma@example.com"
+    made = recalls.recall_batch(
+        batch=factories.batch(brand),
+        recall_id="R-8",
+        contact="Ask Wilma Flint",
+        message=f"Bring it to {named}",
+        reason=f"Reported by {named}",
+        at=timezone.now(),
+    )
+    Recall.objects.filter(pk=made.pk).update(translations={"de": {"message": f"Zu {named}"}})
+    kept = recalls.withdraw_recall(recall=made, reason=f"Not so, says {named}", at=timezone.now(), by=staff(brand))
+    other = recalls.recall_batch(
+        batch=factories.batch(brand), recall_id="R-9", contact="x", message="y", reason=named, at=timezone.now()
+    )
+
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
+
+    kept.refresh_from_db()
+    other.refresh_from_db()
+    texts = [kept.contact, kept.message, kept.reason, kept.withdrawal_reason, str(kept.translations), other.reason]
+    assert [text for text in texts if "wilma" in text.lower()] == []
+    assert kept.message.startswith("Bring it to ")
+    assert kept.translations["de"]["message"].startswith("Zu ")

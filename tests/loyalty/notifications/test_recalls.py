@@ -2,6 +2,7 @@
 
 import html
 import re
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -11,13 +12,14 @@ from django.utils import timezone
 
 from authcodes.models.batches import Recall
 from authcodes.recalls import notifications, recalls, scope
+from authcodes.recalls import preview as recall_preview
 from brands.models.people import User
 from brands.tenants import contacts
 from events.models import Event
 from jobs import runner
 from jobs.models import Job
 from loyalty.models.messages.addresses import SuppressedAddress
-from loyalty.models.notifications import Notification, NotificationDelivery, NotificationSettings
+from loyalty.models.notifications import Language, Notification, NotificationDelivery, NotificationSettings
 from loyalty.notifications import batching, catalogue, preferences
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
@@ -511,3 +513,73 @@ def test_who_may_not_see_customers_sees_no_list_of_whom_to_call(brand, customer,
     foreign = browser(staff(factories.brand()))
     assert foreign.post(address("authcodes.recall", "to-call", recall.pk), {"format": "csv"}).status_code == 404
     assert foreign.post(address("authcodes.recall", "remind", recall.pk), {"reason": "x"}).status_code == 404
+
+
+def test_who_has_read_it_since_a_reminder_began_is_not_reminded(brand, batch, box, work, monkeypatch):
+    """The reminder's list is of its start: a portion looks again."""
+    customers = sorted((factories.customer(brand) for _ in range(3)), key=lambda each: each.pk)
+    scanned(batch, *customers)
+    recall = recall_it(batch)
+    work()
+    first = {mail["To"]: mail for mail in box.mails}
+    monkeypatch.setattr(notifications, "AT_ONCE", 1)
+    real = batching.notify_many
+
+    def reading(**parameters):
+        if parameters["user_ids"] == [customers[0].pk]:
+            acknowledge(first[customers[1].email])  # while the first portion is on its way
+        return real(**parameters)
+
+    monkeypatch.setattr(batching, "notify_many", reading)
+    job = notifications.start_reminder(recall=recall, by=None, at=timezone.now())
+    runner.run(job.pk)
+    work()
+
+    assert box.recipients[3:] == [customers[0].email, customers[2].email]
+    job.refresh_from_db()
+    assert "2 customers notified" in job.log
+
+
+def test_a_reminder_that_waited_for_a_day_does_not_follow_another_at_once(brand, customer, batch, box, work):
+    scanned(batch, customer)
+    recall = recall_it(batch)
+    work()
+    late = notifications.start_reminder(recall=recall, by=None, at=timezone.now() - timedelta(days=1))
+    today = notifications.start_reminder(recall=recall, by=None, at=timezone.now())
+
+    for job in (today, late):
+        runner.run(job.pk)
+    work()
+
+    assert box.recipients == [customer.email] * 2
+
+
+LONG = " ".join(f"word{number}" for number in range(700))[:4999] + "."
+
+
+def test_a_mail_has_all_of_a_long_message(brand, customer, batch, box, work):
+    assert len(LONG) == 5000
+    scanned(batch, customer)
+    tell(recalls.recall_batch(batch=batch, at=timezone.now(), **{**WORDS, "message": LONG}))
+    work()
+
+    plain, rich = (part.get_content() for part in box.mails[0].iter_parts())
+    assert LONG in " ".join(plain.split())
+    assert LONG in " ".join(rich.split())
+
+
+@pytest.mark.parametrize("language", Language.values)
+@pytest.mark.parametrize("channel", ["sms", "push"])
+def test_shorter_messages_end_after_a_word_and_lead_to_the_rest(brand, batch, channel, language):
+    recall = Recall(brand=brand, **{**WORDS, "message": LONG})
+    its = scope.of_batches([batch])
+
+    text = recall_preview.composed(brand, channel, language, notifications.notification_of(recall, its).values).text
+
+    [cut] = re.findall(r"word0 .*\bword\d+\u2026", text)
+    assert cut.removesuffix("\u2026").split()[-1] in LONG.split()
+    assert text.count("/notices/acknowledge/") == 1
+    assert len(text) < 800
+    short = Recall(brand=brand, **WORDS)
+    values = notifications.notification_of(short, its).values
+    assert "\u2026" not in recall_preview.composed(brand, channel, language, values).text

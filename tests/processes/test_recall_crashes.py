@@ -1,0 +1,86 @@
+"""A worker killed with -9 inside a portion of a recall's notifications: everybody is notified, and nobody twice."""
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from authcodes.recalls import notifications, recalls, scope
+from events import worker
+from events.messages import slow_lanes
+from events.models import Event
+from jobs import queue
+from jobs.models import Job
+from loyalty.models.notifications import Notification, NotificationDelivery
+from tests.loyalty.notifications.conftest import box
+from tests.processes.test_crashes_outside import TERMINATE, waiting_for_a_lock
+from tests.support import factories
+from tests.support.live_stack import Stack, wait_until
+from tests.support.locks import holding
+from tests.support.portal import scan
+
+__all__ = ["box"]
+
+CUSTOMERS = notifications.AT_ONCE + 20  # a portion that is committed, and one that is not
+WORDS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
+# Another session has this one uncommitted: the portion that inserts the last customer's waits for that session.
+LAST_NOTIFICATION = """
+    INSERT INTO loyalty_notification (brand_id, user_id, template, key, payload, covers, is_test, opened_at)
+    VALUES (%s, %s, 'NOTIFY_RECALL', %s, '{}', '[]', false, now())
+"""
+
+
+@pytest.fixture
+def workers(transactional_db, tmp_path):
+    running = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL)
+    running.constants = {"EVENT_LEASE_SECONDS": 2, "EVENT_SWEEP_SECONDS": 1}
+    yield running
+    running.stop()
+
+
+def test_a_worker_killed_inside_a_portion_loses_nobody_and_tells_nobody_twice(workers, box):
+    brand = factories.brand()
+    batch = factories.batch(brand, scan_limit=None)
+    customers = [factories.customer(brand) for _ in range(CUSTOMERS)]
+    for customer in customers:
+        scan(batch.codes.get(), user=customer)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    told = Notification.objects.filter(key=notifications.key_of(recall))
+
+    with holding(LAST_NOTIFICATION, [brand.pk, customers[-1].pk, notifications.key_of(recall)]):
+        job = notifications.start(recall=recall, by=None)
+        killed = workers.start_worker()
+        wait_until(waiting_for_a_lock)
+        workers.kill(killed)
+        with connection.as_owner(), connection.cursor() as cursor:
+            cursor.execute(TERMINATE)
+    job.refresh_from_db()
+    assert (job.status, job.done, job.total) == ("running", notifications.AT_ONCE, CUSTOMERS)
+    assert told.count() == notifications.AT_ONCE, "of the portion that was interrupted nobody is notified"
+    assert Event.objects.filter(detail_type="send-notice").count() == notifications.AT_ONCE
+
+    Job.objects.filter(pk=job.pk).update(alive_at=timezone.now() - timedelta(minutes=2))  # as if silent for so long
+    queue.resume()
+    second = workers.start_worker()
+    wait_until(lambda: Job.objects.filter(pk=job.pk, status="done").exists())
+    wait_until(lambda: NotificationDelivery.objects.count() == CUSTOMERS)
+    workers.kill(second)
+    job.refresh_from_db()
+    assert (job.attempts, job.done) == (2, CUSTOMERS)
+    assert sorted(told.values_list("user", flat=True)) == [customer.pk for customer in customers]
+    assert notifications.to_notify(recall, scope.of_recall(recall)) == []
+
+    # The workers had no mail server: what they tried is tried again here, where one listens.
+    wait_until(lambda: deliver() == 0)
+    assert Counter(box.recipients) == {customer.email: 1 for customer in customers}
+
+
+def deliver():
+    """Every message that still waits, also those that the killed worker held. Returns how many are left."""
+    Event.objects.pending().update(due_at=timezone.now())
+    for lane in slow_lanes():
+        worker.drain(lane=lane)
+    return Event.objects.pending().filter(lane__in=slow_lanes()).count()

@@ -314,9 +314,9 @@ def change_batch(*, batch: BatchRange, changed: Mapping[str, Any], by: User, at:
             history.note_batch(CodeChangeContext(Kind.EDITED, at, by, reason=reason, detail=detail), batch=before)
 
 
-def set_recall(*, batch: BatchRange, recall: Recall, first: str, last: str) -> None:
+def set_recall(*, batch: BatchRange, recall: Recall, first: str, last: str, at: datetime) -> None:
     """For a recall, in its transaction: scans of the batch, or of its codes from `first` to `last`, find it."""
-    changed = {"recall": recall, "recalled_at": recall.recalled_at, "recalled_from": first, "recalled_to": last}
+    changed = {"recall": recall, "recalled_at": at, "recalled_from": first, "recalled_to": last}
     BatchRange.objects.filter(pk=batch.pk).update(**changed)
     for name, value in changed.items():
         setattr(batch, name, value)

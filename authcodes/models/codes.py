@@ -87,6 +87,10 @@ class AuthCode(models.Model):
             models.Index(fields=["brand", "id"], name="auth_code_of_brand", include=["batch", "product", "created_at"]),
             models.Index(fields=["batch", "id"], name="auth_code_of_batch", include=["brand"]),
             models.Index(fields=["product", "id"], name="auth_code_of_product", include=["brand"]),
+            # Which products the codes of a batch are of, one look for each, however many codes it has.
+            models.Index(
+                fields=["batch", "product"], name="auth_code_product_in_batch", condition=Q(product__isnull=False)
+            ),
             # Where codes are kept, for those of which somebody wrote it.
             models.Index(
                 fields=["brand", "inventory_location", "id"],

@@ -1,4 +1,4 @@
-"""Recalls: the only code that calls batches back, and takes that back."""
+"""Recalls: the only code that calls batches back, adds codes to a recall, and takes it back."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -66,10 +66,40 @@ def recall(
         )
         context = CodeChangeContext(Kind.RECALLED, at, by, reason, detail=recall_id)
         for part in its.parts:
-            batches.set_recall(batch=part.batch, recall=made, first=part.first, last=part.last)
+            batches.set_recall(batch=part.batch, recall=made, first=part.first, last=part.last, at=at)
             note(context, part)
-        publish_recall(made, its)
+        publish_recall(made, its, at=at)
     return made
+
+
+def widen(*, recall: Recall, added: Scope, reason: str, at: datetime, by: User) -> Scope:
+    """Call more codes back with a recall that is in force; what it says stays. Returns all that it has then.
+
+    The recall is locked, then the batches. Raises BatchRejected without a reason, for codes that are recalled already,
+    and when somebody has withdrawn the recall.
+    """
+    if not reason.strip():
+        raise BatchRejected(_("Enter a reason for adding codes to the recall."), details={"field": "reason"})
+    with transaction.atomic():
+        made = Recall.objects.select_for_update(of=("self",), no_key=True).filter(pk=recall.pk).first()
+        if made is None:
+            raise BatchRejected(_("This recall has been withdrawn."))
+        locked = {batch.pk: batch for batch in lock([part.batch.pk for part in added.parts])}
+        if len(locked) < len(added.parts):
+            raise BatchRejected(_("Some of these batches no longer exist."), details={"field": "batch"})
+        taken = [batch for batch in locked.values() if batch.recall_id not in {None, made.pk}]
+        if taken:
+            raise BatchRejected(taken_text(taken), details={"field": "batch"})
+        its = scope.of_recall(made)
+        changed = scope.added_to(its, added)
+        result = scope.union(its, changed)
+        context = CodeChangeContext(Kind.RECALLED, at, by, reason, detail=made.recall_id)
+        for part in changed.parts:
+            batches.set_recall(batch=part.batch, recall=made, first=part.first, last=part.last, at=at)
+        for part in added.parts:
+            note(context, part)
+        publish_recall(made, changed, at=at)
+    return result
 
 
 def lock(ids: Sequence[int]) -> list[BatchRange]:
@@ -93,16 +123,16 @@ def note(context: CodeChangeContext, part: Part) -> None:
         history.note_batch(context, batch=part.batch)
 
 
-def publish_recall(recall: Recall, its: Scope) -> None:
+def publish_recall(recall: Recall, its: Scope, *, at: datetime) -> None:
     """Tell the brand's webhooks of each batch, in the transaction of the recall."""
     kind = WebhookType.BATCH_RECALLED
     if not webhook_events.listens(brand_id=recall.brand_id, kind=kind):
         return
     events = [
-        webhook_events.webhook_event(kind, event_data(recall, part), brand_id=recall.brand_id, at=recall.recalled_at)
+        webhook_events.webhook_event(kind, event_data(recall, part), brand_id=recall.brand_id, at=at)
         for part in its.parts
     ]
-    publishing.publish(messages=events, brand_id=recall.brand_id, at=recall.recalled_at)
+    publishing.publish(messages=events, brand_id=recall.brand_id, at=at)
 
 
 def event_data(recall: Recall, part: Part) -> dict[str, object]:
@@ -128,11 +158,11 @@ def withdraw_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> W
         message = _("Enter a reason for withdrawing the recall.")
         raise BatchRejected(message, details={"field": "reason"})
     with transaction.atomic():
-        lock(list(recall.batches.values_list("pk", flat=True)))  # first, as a recall does
         locked = Recall.objects.select_for_update(of=("self",)).filter(pk=recall.pk).first()
         if locked is None:
             message = _("This recall has already been withdrawn.")
             raise BatchRejected(message)
+        lock(list(locked.batches.values_list("pk", flat=True)))  # after their recall, as where codes are added to it
         its = scope.of_recall(locked)
         withdrawn = WithdrawnRecall.objects.create(
             brand_id=locked.brand_id,

@@ -122,3 +122,37 @@ def of_range(*, batch: BatchRange, first: str, last: str) -> Scope:
     if (chosen.first, chosen.last) == (batch.first_code, batch.last_code):
         return Scope((Part(batch),))
     return Scope((Part(batch, chosen.first, chosen.last),))
+
+
+def added_to(its: Scope, added: Scope) -> Scope:
+    """What is added to a recall that has `its` codes, as its batches have it then: a part joins the part before.
+
+    Raises BatchRejected, with `is_known` for codes that the recall has already.
+    """
+    known = {part.batch.pk: part for part in its.parts}
+    return Scope(tuple(joined(known[part.batch.pk], part) if part.batch.pk in known else part for part in added.parts))
+
+
+def joined(known: Part, added: Part) -> Part:
+    """Both as one part, which a batch has at most. Raises BatchRejected where codes between them would be in it too."""
+    if not known.last or (added.last and known.first <= added.first and added.last <= known.last):
+        message = _("These codes of %(batch)s are part of this recall already.") % {"batch": known.batch.range_name}
+        raise BatchRejected(message, details={"field": "batch", "is_known": True})
+    if not added.last:
+        return added
+    first, last = min(known.first, added.first), max(known.last, added.last)
+    both = of_range(batch=added.batch, first=first, last=last).parts[0]
+    if both.codes > known.codes + added.codes:
+        message = _(
+            "Of this batch, %(first)s … %(last)s are recalled. Codes that you add must follow these, end before them "
+            "or overlap with them, without a gap."
+        )
+        raise BatchRejected(message % {"first": known.first, "last": known.last}, details={"field": "first"})
+    return both
+
+
+def union(its: Scope, changed: Scope) -> Scope:
+    """All of a recall once `changed` is part of it. Raises BatchRejected for too many batches, or another brand's."""
+    parts = {part.batch.pk: part for part in (*its.parts, *changed.parts)}
+    of_batches([part.batch for part in parts.values()])
+    return Scope(tuple(parts[key] for key in sorted(parts)))

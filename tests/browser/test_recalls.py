@@ -6,6 +6,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from authcodes.models.batches import Recall
+from authcodes.recalls import notifications, recalls
 from events import worker
 from events.messages import slow_lanes
 from events.models import Event
@@ -145,3 +146,38 @@ def mailed(box):
     for lane in slow_lanes():
         worker.drain(lane=lane)
     return len(box.mails)
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_codes_are_added_to_a_recall_in_force_and_only_new_customers_hear_of_it(window, brand, box, size):
+    product, customers = scanned_product(brand)
+    other = factories.batch(brand, range_name="Lot 9", product=product, quantity=3)
+    new = factories.customer(brand, first_name="Cem")
+    scan(other.codes.first(), user=new)
+    first = brand.batches.get(range_name="Lot 7")
+    recall = recalls.recall_batch(batch=first, at=timezone.now(), **WORDS)
+    notifications.start(recall=recall, by=None)
+    wait_until(lambda: mailed(box) == len(customers), seconds=60)
+    staff = window("owner", size)
+    page = staff.page
+
+    staff.goto(f"authcodes/recall/{recall.pk}/change/")
+    page.get_by_role("link", name="Add codes").click()
+    staff.reads("Its words stay as they are")
+    page.get_by_label("Some batches").check()
+    page.locator("[data-of=batches] .select2-selection").click()
+    page.locator(".select2-dropdown .select2-search__field, .select2-search__field").last.fill("Lot 9")
+    page.locator(".select2-results__option", has_text="Lot 9").click()
+    page.get_by_role("button", name="Continue").click()
+    staff.reads("Lot 9", WORDS["message"], "All 3 codes will answer every scan")
+    assert page.locator("[name=message]").count() == 0
+    shot(staff, f"recall-widen-{size[0]}")
+    assert staff.audit() == []
+    page.locator("[name=reason]").fill("The same lids.")
+    page.locator("[name=confirmation]").fill("1")
+    page.get_by_role("button", name="Add codes and send").click()
+    staff.reads("Codes added to the recall.", "Lot 9")
+
+    assert recall.batches.count() == 2
+    wait_until(lambda: mailed(box) == len(customers) + 1, seconds=60)
+    assert box.recipients[-1] == new.email

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from authcodes.admin.recalls import summary
 from authcodes.admin.recalls.forms import RecallMailForm, ReturnForm, WithdrawForm, unconfirmed
-from authcodes.admin.recalls.wizard import RecallWizard
+from authcodes.admin.recalls.widening import RecallWidening
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.scans import Scan
@@ -44,7 +44,7 @@ MAX_TO_CALL = 50  # customers that the page names; the file has all
 
 
 @admin.register(Recall)
-class RecallAdmin(RecallWizard):
+class RecallAdmin(RecallWidening):
     role_permissions: ClassVar = {"owner": "view add act", "manager": "view add", "printer": "view", "support": "view"}
     sidebar = SidebarEntry(SCANS_AND_SAFETY, 2, "report")
     live_columns = ("notified",)
@@ -138,6 +138,7 @@ class RecallAdmin(RecallWizard):
             "facts": summary.of_scope(its),
             "recalled_scans": since.filter(reason=Scan.Reason.RECALLED).count(),
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{urlencode(query)}",
+            "widen_address": self.address("widen", recall) if may_add else "",
             "withdraw_address": self.address("withdraw", recall) if self.may(request, ACT, recall) else "",
             "notice_address": reverse("admin:authcodes_printrun_notice", args=[recall.pk]),
             "languages": [(each.value, each.label) for each in Language],
@@ -178,9 +179,6 @@ class RecallAdmin(RecallWizard):
     def notified(self, obj: Recall) -> SafeString:
         """How many customers know, kept current on the recall's page."""
         return drawn(obj, notifications.progress_of(obj))
-
-    def address(self, name: str, recall: Recall) -> str:
-        return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])
 
     # --- Who is notified
 
@@ -259,13 +257,6 @@ class RecallAdmin(RecallWizard):
                 self.message_user(request, _("Returned pieces entered."), messages.SUCCESS)
                 return redirect(f"{reverse('admin:authcodes_recall_change', args=[recall.pk])}#returned")
         return self.recall_page(request, recall, form)
-
-    def acted_on(self, request: HttpRequest, pk: int) -> Recall:
-        """Raises PermissionDenied for who may not recall at its brand."""
-        recall: Recall = self.get_object(request, str(pk))
-        if not self.may(request, ADD, recall):
-            raise PermissionDenied
-        return recall
 
     # --- Taking it back
 

@@ -11,7 +11,6 @@ from authcodes.dashboard import figures
 from authcodes.dashboard.figures import Top
 from authcodes.dashboard.filters import Filters
 from authcodes.models.codes import AuthCode
-from authcodes.models.products import Product
 from authcodes.models.scans import Scan
 from authcodes.recalls.scope import Part, Scope
 
@@ -57,16 +56,3 @@ def of_scope(its: Scope) -> RecallSummary:
     tops = [Top(row["location"], row["location"], row["scans"]) for row in places[: scan_map.MAX_PLACES]]
     scanned = AuthCode.objects.filter(its.codes_condition()).scanned().count()
     return RecallSummary(its, its.codes, scanned, customers, tops)
-
-
-def batches_of(product: Product) -> Q:
-    """Batches that hold codes of a product: those made for it, and those whose codes were given to it."""
-    codes = AuthCode.objects.filter(product=product).order_by()
-    return Q(product=product) | Q(pk__in=codes.values("batch").distinct())
-
-
-def mixed(its: Scope, product: Product) -> list[str]:
-    """The batches, by name, that have codes of other products too."""
-    other_codes = AuthCode.objects.filter(batch__in=its.whole_ids, product__isnull=False).exclude(product=product)
-    names = other_codes.order_by().values_list("batch__range_name", flat=True).distinct()
-    return sorted(names)[:MAX_NAMED]

@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from authcodes.admin.recalls import drawings, summary
-from authcodes.admin.recalls.forms import SEND_TEST, MessageForm, WhatForm, language_named, unsaved_recall
+from authcodes.admin.recalls.forms import SEND_TEST, MessageForm, language_named, unsaved_recall
+from authcodes.admin.recalls.what_form import WhatForm
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.products import Product
@@ -27,7 +28,7 @@ from authcodes.recalls.scope import Scope
 from brands import audit_log
 from brands.audit_log import AuditedChange
 from brands.identity.roles import ADD
-from core.errors import DomainError
+from core.errors import DomainError, RateLimited
 from loyalty.models.notifications import Channel, Template
 from loyalty.notifications import test_sends
 from portal.base.audit_mixin import audit_context
@@ -77,15 +78,17 @@ class RecallWizard(LiveAdmin):
 
     # --- Step 1: what
 
-    def what_form(self, request: HttpRequest) -> WhatForm:
-        """Bound once the address says something."""
+    def what_form(self, request: HttpRequest, recall: Recall | None = None) -> WhatForm:
+        """Bound once the address says something. `recall`: the one that codes are added to."""
         within = self.brand_scope(request, ADD)
         batches = self.admin_site.get_model_admin(BatchRange).choices(request, within)
+        own = {"brand": recall.brand_id} if recall else {}
         return WhatForm(
             chosen(request.GET) if set(QUERY_FIELDS) & set(request.GET) else None,
-            products=self.admin_site.get_model_admin(Product).choices(request, within),
-            batches=batches.select_related("brand", "product", "recall"),
+            products=self.admin_site.get_model_admin(Product).choices(request, within).filter(**own),
+            batches=batches.filter(**own).select_related("brand", "product", "recall"),
             admin_site=self.admin_site,
+            recall=recall,
         )
 
     # --- Step 2: words, and step 3: the number
@@ -150,7 +153,7 @@ class RecallWizard(LiveAdmin):
             its, recall = self.requested(request)
             language = posters.language_of(its.brand.pk, request.POST.get("poster", ""))
             made = posters.as_pdf(drawings.poster_of(recall, its), language)
-        except (BatchRejected, LibrariesMissing) as error:
+        except (BatchRejected, LibrariesMissing, RateLimited) as error:
             self.message_user(request, error.message, messages.ERROR)
             return redirect(f"{reverse('admin:authcodes_recall_add')}?{chosen(request.GET).urlencode()}")
         response = HttpResponse(made, content_type="application/pdf")

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
-from authcodes.models.recalls import RecallReturn
+from authcodes.models.recalls import RecallReturn, WithdrawnRecall
 from authcodes.recalls import recalls, returns
 from authcodes.recalls.scope import Part, Scope
 from tests.support import factories
@@ -95,3 +95,36 @@ def test_corrections_at_once_take_off_no_more_than_there_is(brand, batches):
 
     assert [isinstance(each, RecallReturn) for each in results].count(True) == 1
     assert returns.pieces_of(made) == 1
+
+
+THE_RECALL = "SELECT 1 FROM authcodes_recall WHERE id = %s FOR UPDATE"
+
+
+def test_of_a_withdrawal_and_an_addition_at_once_nothing_stays_half_recalled(brand, batches):
+    made, owner = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **WORDS), staff(brand)
+
+    def work(number):
+        if number % 2:
+            return recalls.withdraw_recall(recall=made, reason="Safe", at=timezone.now(), by=owner)
+        added = Scope((Part(BatchRange.objects.get(pk=batches[1].pk)),))
+        return recalls.widen(recall=made, added=added, reason="More", at=timezone.now(), by=owner)
+
+    results = at_once_behind(THE_RECALL, [made.pk], work, range(4))
+
+    was_added = any(isinstance(each, Scope) for each in results)
+    assert {type(each) for each in results} <= {Scope, WithdrawnRecall, BatchRejected}
+    assert not BatchRange.objects.exclude(recall=None).exists()
+    assert WithdrawnRecall.objects.get().batches.count() == (2 if was_added else 1)
+
+
+def test_codes_that_are_added_many_times_at_once_are_added_once(brand, batches):
+    made, owner = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **WORDS), staff(brand)
+
+    def work(_number):
+        added = Scope((Part(BatchRange.objects.get(pk=batches[1].pk)),))
+        return recalls.widen(recall=made, added=added, reason="More", at=timezone.now(), by=owner)
+
+    results = at_once_behind(THE_RECALL, [made.pk], work, range(4))
+
+    assert [isinstance(each, Scope) for each in results].count(True) == 1
+    assert batches[1].changes.filter(kind="recalled").count() == 1

@@ -1,0 +1,178 @@
+"""The form of what is called back: a product, batches, or a part of one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.contrib.admin.widgets import AutocompleteSelectMultiple
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authcodes.admin.recalls import summary
+from authcodes.codes import products as code_products
+from authcodes.errors import BatchRejected
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.codes import AuthCode
+from authcodes.models.products import Product
+from authcodes.recalls import scope
+from authcodes.recalls.scope import Scope
+from brands.scanned import MAX_CODE_LENGTH
+from core.forms.digits import AsciiDigits
+from portal.base.forms import Lookup
+from portal.lists.ids import is_id
+from portal.unfold import RadioWidget, TextWidget
+
+PRODUCT, BATCHES, RANGE = "product", "batches", "range"
+WHAT = [
+    (PRODUCT, gettext_lazy("A product, in all its batches")),
+    (BATCHES, gettext_lazy("Some batches")),
+    (RANGE, gettext_lazy("Some codes of one batch")),
+]
+
+
+class LookupMany(AutocompleteSelectMultiple):
+    """Several choices looked up while they are typed. What no row's id can be chooses nothing."""
+
+    def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> Any:
+        return super().optgroups(name, [each for each in value if is_id(str(each))], attr)
+
+
+class WhatForm(AsciiDigits, forms.Form):
+    """What is called back. The answers stand in the address, so that the next page can be linked to."""
+
+    what = forms.ChoiceField(
+        label=gettext_lazy("What to recall"), choices=WHAT, widget=RadioWidget, initial=PRODUCT, required=False
+    )
+    product = forms.ModelChoiceField(
+        Product.objects.none(),
+        label=gettext_lazy("Product"),
+        required=False,
+        help_text=gettext_lazy("Batches that exist now. A batch that you make later is not recalled."),
+    )
+    batches = forms.ModelMultipleChoiceField(BatchRange.objects.none(), label=gettext_lazy("Batches"), required=False)
+    batch = forms.ModelChoiceField(BatchRange.objects.none(), label=gettext_lazy("Batch"), required=False)
+    first = forms.CharField(
+        label=gettext_lazy("First code"),
+        required=False,
+        max_length=MAX_CODE_LENGTH,
+        widget=TextWidget,
+        help_text=gettext_lazy("The whole code, or its number alone."),
+    )
+    last = forms.CharField(
+        label=gettext_lazy("Last code"), required=False, max_length=MAX_CODE_LENGTH, widget=TextWidget
+    )
+
+    scope: Scope | None = None
+    whole: Scope | None = None  # of the recall that codes are added to, once they are
+    left_out: Sequence[BatchRange] = ()  # of what was asked for, recalled already
+    mixed: Sequence[str] = ()
+    is_known = False  # whether the recall has these codes already
+
+    def __init__(
+        self, *args: Any, products: Any, batches: Any, admin_site: Any, recall: Recall | None = None, **options: Any
+    ) -> None:
+        """`recall`: the one in force that codes are added to."""
+        super().__init__(*args, **options)
+        self.recall = recall
+        rows = {"product": products, "batches": batches, "batch": batches}
+        fields: dict[str, Any] = self.fields
+        for name, queryset in rows.items():
+            fields[name].queryset = queryset
+        fields["product"].widget = Lookup(AuthCode.product.field, admin_site)
+        fields["batch"].widget = Lookup(AuthCode.batch.field, admin_site)
+        fields["batches"].widget = LookupMany(AuthCode.batch.field, admin_site)
+        for name in rows:
+            fields[name].widget.choices = fields[name].choices
+
+    @property
+    def what_chosen(self) -> str:
+        """As the address says it, or as it is meant where it names rows alone."""
+        chosen = self.data.get("what") if self.is_bound else ""
+        if chosen in {PRODUCT, BATCHES, RANGE}:
+            return str(chosen)
+        if self.is_bound and self.data.get("batch"):
+            return RANGE
+        return BATCHES if self.is_bound and "batches" in self.data else PRODUCT
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.errors:
+            return cleaned
+        try:
+            self.scope = {PRODUCT: self._of_product, BATCHES: self._of_batches, RANGE: self._of_range}[
+                self.what_chosen
+            ](cleaned)
+            if self.recall:
+                its = scope.of_recall(self.recall)
+                self.whole = scope.union(its, scope.added_to(its, self.scope))
+        except BatchRejected as error:
+            place, self.is_known = error.details.get("field"), bool(error.details.get("is_known"))
+            if place == "batch" and self.what_chosen != RANGE:  # a field that does not show
+                place = self.what_chosen
+            self.add_error(place if place in self.fields else None, error.message)
+        return cleaned
+
+    def is_taken(self, batch: BatchRange) -> bool:
+        """Whether it is recalled already; the rest of a batch may be added to the recall that has a part of it."""
+        if batch.recall_id is None:
+            return False
+        return self.recall is None or batch.recall_id != self.recall.pk or not batch.is_recalled_in_part
+
+    def is_all_known(self, batches: Sequence[BatchRange]) -> bool:
+        """Whether the recall that codes are added to has each of them."""
+        return self.recall is not None and {batch.recall_id for batch in batches} == {self.recall.pk}
+
+    def _of_product(self, cleaned: Mapping[str, Any]) -> Scope:
+        product = cleaned.get("product")
+        if product is None:
+            raise BatchRejected(_("Choose the product to recall."), details={"field": "product"})
+        rows: Any = self.fields["batches"]
+        its = list(rows.queryset.filter(pk__in=code_products.batch_ids(product)).order_by("pk"))
+        self.left_out = [batch for batch in its if self.is_taken(batch)]
+        free = [batch for batch in its if not self.is_taken(batch)]
+        if not free:
+            text = _("All batches of this product are recalled already.") if its else _("This product has no batches.")
+            details = {"field": "product", "is_known": self.is_all_known(its)}
+            raise BatchRejected(" ".join([str(text), self.partly_recalled]).strip(), details=details)
+        result = scope.of_batches(free)
+        self.mixed = code_products.mixed_batches(result.whole_ids, product, limit=summary.MAX_NAMED)
+        return result
+
+    @property
+    def partly_recalled(self) -> str:
+        """What stays genuine because an earlier recall has only a part of a batch; empty where none has."""
+        partly = [batch for batch in self.left_out if batch.is_recalled_in_part]
+        if not partly:
+            return ""
+        named = [f"{batch.range_name}: {batch.recalled_from} … {batch.recalled_to}" for batch in partly]
+        message = _(
+            "Of these batches only a part is recalled, and their other codes still scan as genuine: %(batches)s. To "
+            "recall all of such a batch, add its codes on the page of its recall."
+        )
+        return message % {"batches": ", ".join(named[: summary.MAX_NAMED])}
+
+    def _of_batches(self, cleaned: Mapping[str, Any]) -> Scope:
+        chosen = list(cleaned.get("batches") or ())
+        self._reject_recalled(chosen, "batches")
+        return scope.of_batches(chosen)
+
+    def _of_range(self, cleaned: Mapping[str, Any]) -> Scope:
+        batch, first, last = cleaned.get("batch"), cleaned.get("first", "").strip(), cleaned.get("last", "").strip()
+        if batch is None:
+            raise BatchRejected(_("Choose the batch whose codes to recall."), details={"field": "batch"})
+        self._reject_recalled([batch], "batch")
+        if not first and not last and self.data.get("what") != RANGE:  # a link that names the batch alone
+            return scope.of_batches([batch])
+        for name, text in (("first", first), ("last", last)):
+            if not text:
+                raise BatchRejected(_("Enter the first and the last code to recall."), details={"field": name})
+        return scope.of_range(batch=batch, first=first, last=last)
+
+    def _reject_recalled(self, batches: Sequence[BatchRange], field: str) -> None:
+        taken = [batch for batch in batches if self.is_taken(batch)]
+        if taken:
+            self.left_out = taken
+            known = self.is_all_known(taken)
+            named = ", ".join(f"{batch.range_name} ({batch.recall})" for batch in taken[: summary.MAX_NAMED])
+            message = _("Already recalled: %(batches)s. Choose others. Codes are added to a recall on its page.")
+            raise BatchRejected(message % {"batches": named}, details={"field": field, "is_known": known})

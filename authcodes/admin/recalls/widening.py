@@ -1,0 +1,124 @@
+"""Codes that are added to a recall in force: what, then the number of those who are notified. Its words stay."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+
+from authcodes.admin.recalls import summary
+from authcodes.admin.recalls.forms import ConfirmedForm, confirmation_field, notify_field
+from authcodes.admin.recalls.wizard import RecallWizard, chosen
+from authcodes.errors import BatchRejected
+from authcodes.models.batches import Recall
+from authcodes.recalls import notifications, recalls
+from authcodes.recalls import preview as recall_preview
+from authcodes.recalls.preview import Preview
+from authcodes.recalls.scope import Scope
+from brands.identity.roles import ADD
+from core.translations import NAMES
+from portal.base.tenant_scope import staff_user
+from portal.unfold import TextareaWidget
+
+
+class WideningForm(ConfirmedForm, forms.Form):
+    """Why these codes are recalled too, and the number that confirms it."""
+
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        widget=TextareaWidget(attrs={"rows": 2}),
+        help_text=gettext_lazy("Why these codes are recalled too. For staff only."),
+    )
+    notify_customers = notify_field()
+    confirmation = confirmation_field()
+    previewed = forms.CharField(required=False, widget=forms.HiddenInput)
+    confirmed_scope = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, its: Scope, preview: Preview, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.its, self.preview = its, preview
+        self.initial = {"previewed": preview.fingerprint, "confirmed_scope": its.fingerprint}
+        if not preview.customers:
+            self.fields["confirmation"].widget = forms.HiddenInput()
+
+
+class RecallWidening(RecallWizard):
+    """Part of the page of recalls."""
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.widen)
+        return [path("<id:pk>/widen/", view, name="authcodes_recall_widen"), *super().get_urls()]
+
+    def address(self, name: str, recall: Recall) -> str:
+        return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])
+
+    def acted_on(self, request: HttpRequest, pk: int) -> Recall:
+        """Raises PermissionDenied for who may not recall at its brand."""
+        recall: Recall = self.get_object(request, str(pk))
+        if not self.may(request, ADD, recall):
+            raise PermissionDenied
+        return recall
+
+    def widen(self, request: HttpRequest, pk: int) -> HttpResponse:
+        recall = self.acted_on(request, pk)
+        what = self.what_form(request, recall)
+        shared = {
+            "recall": recall,
+            "original": recall,
+            "title": _("Add codes to recall %(recall)s") % {"recall": recall},
+        }
+        is_chosen = what.is_valid() and not (request.method == "GET" and "again" in request.GET)
+        if not is_chosen or what.scope is None or what.whole is None:
+            if request.method == "POST" and what.is_known:  # a button that was pressed twice
+                return redirect("admin:authcodes_recall_change", recall.pk)
+            if request.method == "POST":
+                text = _("Nothing has been added yet. Choose what to add first.")
+                self.message_user(request, text, messages.ERROR)
+            context = {**shared, "form": what, "chosen": what.what_chosen}
+            return self.page(request, "admin/authcodes/recall/what.html", context)
+        sent = request.POST if request.method == "POST" else None
+        form = WideningForm(sent, its=what.scope, preview=recall_preview.of(recall, what.whole))
+        if request.method == "POST" and form.is_valid():
+            response = self.widened(request, recall, form)
+            if response is not None:
+                return response
+        context = {
+            **shared,
+            "form": form,
+            "what": what,
+            "facts": summary.of_scope(what.scope),
+            "preview": form.preview,
+            "translated": [(NAMES[language], texts["message"]) for language, texts in recall.translations.items()],
+            "back": f"{self.address('widen', recall)}?{chosen(request.GET).urlencode()}&again=1",
+        }
+        return self.page(request, "admin/authcodes/recall/widen.html", context)
+
+    def widened(self, request: HttpRequest, recall: Recall, form: WideningForm) -> HttpResponse | None:
+        """Add the codes, and on to the recall's page. None where somebody was faster."""
+        its, reason, by = form.its, form.cleaned_data["reason"], staff_user(request)
+        try:
+            with transaction.atomic():
+                recalls.widen(recall=recall, added=its, reason=reason, at=timezone.now(), by=by)
+                named = ", ".join(batch.range_name for batch in its.batches[: summary.MAX_NAMED])
+                self.note(
+                    request, [recall], gettext_noop("Codes added: %(batches)s") % {"batches": named}, reason=reason
+                )
+                text = gettext_noop("Recalled: %(recall)s") % {"recall": recall}
+                self.note_on_batches(request, its, text, reason)
+                if form.cleaned_data["notify_customers"]:
+                    notifications.start(recall=recall, by=by)
+        except BatchRejected as error:
+            if error.details.get("is_known"):
+                return redirect("admin:authcodes_recall_change", recall.pk)
+            form.add_error(None, error.message)
+            return None
+        text = _("Codes added to the recall. This page shows how many customers have been notified.")
+        self.message_user(request, text, messages.SUCCESS)
+        return redirect("admin:authcodes_recall_change", recall.pk)

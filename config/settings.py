@@ -357,6 +357,7 @@ RATE_LIMITS = env.changed(
         "data_export": "5/day",
         "name_correction": "20/day",
         "test_message": "60/hour",
+        "document": "30/minute",
         "read": "300/minute",
         "ingest": "6000/minute",
         "wallet": "120/minute",

@@ -85,16 +85,25 @@ def _font() -> bytes:
 
 def pdf(template: str, context: dict[str, Any], files: dict[str, bytes] | None = None) -> bytes:
     """The template as a PDF; it may show `files` by their names, as `ours:<name>`. Raises LibrariesMissing."""
-    weasyprint = _weasyprint()
+    return drawn(typeset(template, context), files)
+
+
+def typeset(template: str, context: dict[str, Any]) -> str:
+    """The template with the fonts that its letters need."""
     page_context = {"font": OURS + FONT, "ours": OURS, "sandbox_mark": selection.SANDBOX_MARK, **context}
     more = next_to_dejavu(render_to_string(template, page_context))
-    text = render_to_string(
+    return render_to_string(
         template, {**page_context, "more_fonts": [(face.name, OURS + face.path.name) for face in more]}
     )
-    fonts = {FONT: _font(), **{face.path.name: face.path.read_bytes() for face in more}}
+
+
+def drawn(text: str, files: dict[str, bytes] | None = None) -> bytes:
+    """What was typeset, as a PDF. Raises LibrariesMissing."""
+    weasyprint = _weasyprint()
+    fonts = {FONT: _font(), **{face.path.name: face.path.read_bytes() for face in next_to_dejavu(text)}}
     fetcher = _fetcher_class()({**fonts, **(files or {})})
-    made: bytes = weasyprint.HTML(string=text, base_url=None, url_fetcher=fetcher).write_pdf()
-    return made
+    result: bytes = weasyprint.HTML(string=text, base_url=None, url_fetcher=fetcher).write_pdf()
+    return result
 
 
 def direction(text: str) -> str:

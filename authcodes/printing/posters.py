@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils import timezone, translation
 
+from authcodes.codes import products
 from authcodes.models.batches import BatchRange, Recall
-from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
-from authcodes.printing.documents import day_of, direction, pdf
+from authcodes.printing.documents import day_of, direction, drawn, typeset
 from brands.models.tenants import Brand
+from core.redis import rate_limits
 from core.translations import text_of
 from loyalty.models.notifications import Language
 from loyalty.notifications import catalogue, delivery
@@ -19,6 +21,9 @@ from loyalty.notifications import catalogue, delivery
 TEMPLATE = "authcodes/documents/recall_poster.html"
 MAX_ROWS = 12  # that a page has room for
 MAX_PRODUCTS = 12
+MAX_LINES = 40  # of the message that begin where staff broke them
+LONG = 800  # characters of a message that is set in smaller type
+MAX_DRAWN = 24  # posters that a process keeps: each is a few hundred kilobytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,6 @@ class Poster:
 
 
 def of_recall(recall: Recall) -> Poster:
-    """Reads the codes of batches that are of no product."""
     rows = [
         PosterRow(batch, batch.recalled_from or batch.first_code, batch.recalled_to or batch.last_code)
         for batch in recall.batches.select_related("brand", "product").order_by("pk")
@@ -55,9 +59,16 @@ def language_of(brand_id: int, requested: str = "") -> str:
 
 
 def as_pdf(poster: Poster, language: str) -> bytes:
-    """Raises LibrariesMissing."""
+    """Raises LibrariesMissing, and RateLimited where a brand has too many made. One made just now is there already."""
     with translation.override(language):
-        return pdf(TEMPLATE, context_of(poster, language))
+        return made(poster.brand.pk, typeset(TEMPLATE, context_of(poster, language)))
+
+
+@lru_cache(maxsize=MAX_DRAWN)
+def made(brand_id: int, text: str) -> bytes:
+    """Drawing keeps a processor busy, which all brands share."""
+    rate_limits.hit("document", brand_id)
+    return drawn(text)
 
 
 def as_html(poster: Poster, language: str) -> str:
@@ -71,7 +82,8 @@ def context_of(poster: Poster, language: str) -> dict[str, Any]:
     return {
         "LANGUAGE_CODE": language,
         "recall": recall,
-        "message": (message := text_of(recall.translations, "message", recall.message, language)),
+        "message": (message := set_lines(text_of(recall.translations, "message", recall.message, language))),
+        "is_long": len(message) > LONG,
         "brand": brand,
         "products": [
             (text_of(product.translations, "title", product.title, language), product.sku)
@@ -90,13 +102,16 @@ def context_of(poster: Poster, language: str) -> dict[str, Any]:
     }
 
 
-def products_of(rows: Sequence[PosterRow], *, max_codes: int | None = None) -> list[Product]:
-    """Those that the batches are of; of batches without one, those that their codes were given to: all of them, or the
-    first `max_codes`.
-    """
+def set_lines(text: str) -> str:
+    """All its words in few lines: one blank line at a time, and what follows MAX_LINES lines runs on."""
+    lines = [line.strip() for line in text.strip().splitlines()]
+    lines = [line for before, line in zip(["", *lines], lines, strict=False) if line or before]
+    remaining = " ".join(line for line in lines[MAX_LINES - 1 :] if line)
+    return "\n".join([*lines[: MAX_LINES - 1], remaining]).strip()
+
+
+def products_of(rows: Sequence[PosterRow]) -> list[Product]:
+    """Those that the batches are of; of batches without one, those that their codes were given to."""
     unnamed = [row.batch.pk for row in rows if row.batch.product_id is None]
-    ids = {row.batch.product_id for row in rows if row.batch.product_id}
-    if unnamed:
-        codes = AuthCode.objects.filter(batch__in=unnamed).order_by("batch", "pk").values_list("product", flat=True)
-        ids |= set(codes[:max_codes] if max_codes else codes.order_by().distinct())
-    return list(Product.objects.filter(pk__in=ids - {None}).order_by("title", "pk")[:MAX_PRODUCTS])
+    ids = {row.batch.product_id for row in rows if row.batch.product_id} | products.in_batches(unnamed)
+    return list(Product.objects.filter(pk__in=ids).order_by("title", "pk")[:MAX_PRODUCTS])

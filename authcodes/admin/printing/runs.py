@@ -30,7 +30,7 @@ from authcodes.printing.documents import LibrariesMissing
 from brands.models.tenants import Brand
 from brands.tenants.closed_days import local_day
 from core import languages
-from core.errors import DomainError
+from core.errors import DomainError, RateLimited
 from jobs.models import Job
 from portal.base.badges import badge
 from portal.base.job_panel import COLOURS
@@ -289,7 +289,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         try:
             with languages.in_english():
                 return pdf(made(), name)
-        except LibrariesMissing as error:
+        except (LibrariesMissing, RateLimited) as error:
             self.message_user(request, error.message, messages.ERROR)
             return back
 

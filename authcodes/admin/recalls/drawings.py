@@ -14,20 +14,18 @@ from core.translations import text_of
 from loyalty.models.notifications import Language
 from loyalty.notifications import catalogue
 
-MAX_CODES = 1000  # of a large batch the page draws what these say; the file reads all
 PHONE = "admin/authcodes/recall/phone.html"
 
 
-def poster_of(recall: Recall, its: Scope, *, max_codes: int | None = None) -> Poster:
-    """`max_codes`: how many are read for the products of batches that are of none; None reads them all."""
+def poster_of(recall: Recall, its: Scope) -> Poster:
     rows = [PosterRow(part.batch, *part.ends) for part in its.parts]
-    return Poster(its.brand, recall, rows, posters.products_of(rows, max_codes=max_codes))
+    return Poster(its.brand, recall, rows, posters.products_of(rows))
 
 
 def drawings(recall: Recall, its: Scope) -> list[dict[str, Any]]:
     """In each language the poster, and what a scan shows; the brand's own language first."""
     own = posters.language_of(its.brand.pk)
-    poster = poster_of(recall, its, max_codes=MAX_CODES)
+    poster = poster_of(recall, its)
     return [
         {
             "language": each.value,

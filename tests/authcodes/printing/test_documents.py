@@ -5,6 +5,7 @@ import socket
 import sys
 
 import pytest
+from django.contrib.messages import get_messages
 from django.utils import timezone
 from pypdf import PdfReader
 
@@ -17,7 +18,8 @@ from authcodes.recalls import recalls
 from brands.scanned import read
 from brands.tenants import hostnames
 from tests.support import factories
-from tests.support.portal import printed, staff
+from tests.support.portal import address, browser, printed, staff
+from tests.support.portal import text as content_of
 from tests.support.print_jobs import content, finished
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -71,7 +73,10 @@ def run_of(brand, **fields):
 
 def recall_of(brand, **words):
     batch = factories.batch(
-        brand, prefix="RC-", quantity=3, product=factories.product(brand, title=words.pop("title", "Tea"))
+        brand,
+        prefix=words.pop("prefix", "RC-"),
+        quantity=3,
+        product=factories.product(brand, title=words.pop("title", "Tea")),
     )
     said = {"recall_id": "R-77", "contact": "call 0800", "message": "Do not drink it.", "reason": "secret mould"}
     return recalls.recall_batch(batch=batch, at=timezone.now(), **{**said, **words})
@@ -179,3 +184,47 @@ def test_server_without_the_libraries_says_what_to_install(brand, monkeypatch):
 
     with pytest.raises(LibrariesMissing, match="libpango"):
         notice_of(recall)
+
+
+# --- A poster keeps a processor busy, which all brands share
+
+
+def test_a_message_of_many_lines_is_on_few_pages_with_all_its_words(brand):
+    lines = [f"line{number}" for number in range(600)]
+    recall = recall_of(brand, message="\n\n\n".join(lines))
+
+    made = notice_of(recall)
+
+    assert len(PdfReader(io.BytesIO(made)).pages) <= 4
+    assert not set(lines) - set(terms_of(made).split())
+
+
+def test_a_poster_is_drawn_once_for_as_long_as_it_says_the_same(brand, monkeypatch):
+    posters.made.cache_clear()
+    calls, real = [], posters.drawn
+    monkeypatch.setattr(posters, "drawn", lambda text: calls.append(text) or real(text))
+    recall, client = recall_of(brand), browser(staff(brand))
+    where = address("authcodes.printrun", "notice", recall.pk)
+
+    files = {content_of(client.get(where)) for _time in range(3)}
+    assert (len(files), len(calls)) == (1, 1)
+    content_of(client.get(f"{where}?language=de"))
+    recall.contact = "call 0900"
+    recall.save()
+    assert "call 0900" in content_of(client.get(where))
+    assert len(calls) == 3
+
+
+def test_a_brand_that_has_too_many_posters_drawn_waits_and_no_other_does(brand, settings):
+    posters.made.cache_clear()
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "document": "1/hour"}
+    recall, foreign = recall_of(brand), recall_of(factories.brand(), prefix="XY-")
+
+    def answer(of, language):
+        return browser(staff(of.brand)).get(f"{address('authcodes.printrun', 'notice', of.pk)}?language={language}")
+
+    assert [answer(recall, language)["Content-Type"] for language in ("de", "de")] == ["application/pdf"] * 2
+    refused = answer(recall, "en")
+    assert refused["Location"] == address("authcodes.recall", "change", recall.pk)
+    assert "Too many requests" in str(next(iter(get_messages(refused.wsgi_request))))
+    assert answer(foreign, "en")["Content-Type"] == "application/pdf"

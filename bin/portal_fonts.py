@@ -2,8 +2,8 @@
 
     .venv/bin/python bin/portal_fonts.py
 
-django-unfold brings both whole, 750 kB for a page. What is made here comes first; for a letter that is not in it
-browsers load django-unfold's own file. tests/portal/test_fonts.py says when an icon is missing: run this again then.
+django-unfold brings both whole, 750 kB for a page. What is made here is loaded in their place; a letter that is not in
+it is drawn in a font of the system. tests/portal/test_fonts.py says when an icon is missing: run this again then.
 """
 
 import re

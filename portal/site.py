@@ -8,14 +8,16 @@ from functools import partial, update_wrapper
 from typing import Any
 
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import ForeignKey
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.template.response import SimpleTemplateResponse, TemplateResponse
 from django.templatetags.static import static
-from django.urls import path
+from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.functional import SimpleLazyObject
@@ -34,12 +36,14 @@ from portal.base.audit_mixin import audit_context
 from portal.base.tenant_scope import staff_user
 from portal.guide import pages as guide
 from portal.lists.queries import UnknownFilter, bad_request
-from portal.shell import brand_switcher, language, people_to_ask, saved_drafts, theme
+from portal.shell import brand_switcher, language, login, people_to_ask, saved_drafts, theme
 from portal.shell import search as palette
 from portal.staff_login import views
 from portal.staff_login.account import own
 from portal.staff_login.urls import urls
 from portal.undo import views as undo
+
+GZIP = GZipMiddleware(lambda _request: HttpResponse())  # which hides the length of what it compressed
 
 
 def stylesheet(_request: HttpRequest) -> str:
@@ -89,9 +93,15 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
             language.apply(request)
             sessions.seen(request, at=timezone.now())
             note_party(request)
+            if (
+                request.method == "POST"
+                and not self.has_permission(request)
+                and request.path != reverse("admin:logout")
+            ):
+                return redirect_to_login(login.form_page(request), reverse("admin:login"))
             with roles.guarding(request.user):
                 try:
-                    return saved_drafts.marked(request, finished(checked(request, *where, **more)))
+                    return compressed(request, saved_drafts.marked(request, finished(checked(request, *where, **more))))
                 except (UnknownFilter, QuotaReached) as error:
                     return bad_request(request, error)
                 except (Http404, PermissionDenied):
@@ -166,6 +176,12 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
             "kinds": palette.kinds(request),
         }
         return TemplateResponse(request, "unfold/helpers/command_results.html", context)
+
+
+def compressed(request: HttpRequest, response: Any) -> Any:
+    """A page that is read, small as it goes over the line. Answers to forms may show secrets and stay as they are."""
+    is_page = response.get("Content-Type", "").startswith("text/html") and not response.streaming
+    return GZIP.process_response(request, response) if is_page and request.method == "GET" else response
 
 
 def finished(response: Any) -> Any:

@@ -25,6 +25,7 @@ from core.forms.digits import AsciiDigits
 from portal.base.audit_mixin import CHOSEN
 from portal.base.forms import Lookup, TenantForm
 from portal.base.gone_rows import MAX_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflict_text
+from portal.base.scripts import FewScripts
 from portal.base.sidebar import SidebarEntry
 from portal.base.stale_forms import VersionedForm
 from portal.lists.changelist import Count, CountedChangeList, EstimatingPaginator
@@ -92,7 +93,7 @@ class Scope(GroupedNumbers):
         return super().formfield_for_foreignkey(db_field, request, **options)  # type: ignore[misc]
 
 
-class TenantAdmin(Scope, AnswersItsFilters, AnswersForGoneRows):
+class TenantAdmin(Scope, FewScripts, AnswersItsFilters, AnswersForGoneRows):
     """A page of the portal."""
 
     role_permissions: ClassVar[Mapping[str, str]] = {}  # role -> what it may do with the rows: see roles.VERBS

@@ -125,6 +125,7 @@ class BrandAdmin(NewBrand):
     }
     sidebar = SidebarEntry(SETTINGS, 1, "storefront")
     brand_path = "pk"
+    makes_slugs = True
     picture = "logo"
     form = BrandForm
     list_display = ("name", "slug", "number", "time_zone", "loyalty_active", "is_sandbox", "support_email")

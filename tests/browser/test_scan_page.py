@@ -24,6 +24,7 @@ from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.rewards import Redemption
 from loyalty.rewards.codes import grouped
 from tests.brands.tenants.test_pictures import drawing, noise
+from tests.browser.slow_phone import first_paint, slowed
 from tests.browser.window import AXE, LOOPBACK, Window
 from tests.support import factories
 from tests.support.factories import PASSWORD
@@ -52,8 +53,6 @@ SHOW_EVERYTHING = """
 """
 MAX_BYTES = 50_000  # of everything that a first visit loads, as it goes over the line
 FIRST_PAINT_MS = 1000
-# A cheap phone on a slow line: Lighthouse's "slow 4G" and a processor four times as slow.
-SLOW = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 90_000}
 LANGUAGES = {
     "en-GB": ("Genuine", "Log in", "E-mail address", "Password", "Points received:"),
     "de-DE": ("Echt", "Anmelden", "E-Mail-Adresse", "Passwort", "Punkte erhalten:"),
@@ -666,22 +665,12 @@ def test_a_first_visit_is_small_and_painted_soon(phone, brand):
     picture = pictures.store(brand=brand, drawn=pictures.photograph(noise((1000, 800))))
     code = factories.code(brand, product=factories.product(brand, title="Coffee beans", picture=picture))
     page = phone(service_workers="block")
-    line = page.context.new_cdp_session(page)
-    line.send("Network.enable")
-    line.send("Network.emulateNetworkConditions", SLOW)
-    line.send("Emulation.setCPUThrottlingRate", {"rate": 4})
-    addresses: dict[str, str] = {}
-    loaded: dict[str, float] = {}
-    line.on("Network.requestWillBeSent", lambda it: addresses.update({it["requestId"]: it["request"]["url"]}))
-    line.on(
-        "Network.loadingFinished",
-        lambda it: loaded.update({addresses[it["requestId"]]: it["encodedDataLength"]}),
-    )
+    loaded = slowed(page)
 
     check(page, f"/s/{code}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
     page.wait_for_load_state("networkidle")
-    painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    painted = first_paint(page)
 
     assert sum(loaded.values()) <= MAX_BYTES, loaded
     print(f"first paint after {painted:.0f} ms, {sum(loaded.values())} bytes")  # noqa: T201 - shown by pytest -s

@@ -49,6 +49,8 @@ AUDIT = """
   for (const link of document.querySelectorAll("a[href], button")) {
     if (shown(link) && !name(link) && !words(link)) said.push(`a link or button without words: ${sketch(link)}`);
   }
+  for (const element of document.querySelectorAll("[hx-get], [hx-post], [x-sort]"))
+    said.push(`needs a library that the skeleton leaves out: ${sketch(element)}`);
   for (const image of document.querySelectorAll("img:not([alt])")) said.push(`an image without alt: ${sketch(image)}`);
   const { scrollWidth, clientWidth } = document.documentElement;
   if (scrollWidth > clientWidth) said.push(`${scrollWidth - clientWidth} pixels wider than the window`);

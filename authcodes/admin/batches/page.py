@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib.admin.utils import unquote
+from django.forms import Media
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
@@ -102,6 +103,8 @@ class BatchPages(TenantAdmin):
             "batch_tabs": [Tab(tabs.TITLES[each], f"?tab={each}", each == name) for each in seen],
             f"batch_{name}": tabs.context_of(request, batch, name),
         }
+        if name != tabs.SETTINGS:
+            page_context["media"] = Media()  # that of the form, which is another tab
         return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def response_post_save_change(self, request: HttpRequest, obj: BatchRange) -> HttpResponseRedirect:  # noqa: ARG002 - Django's

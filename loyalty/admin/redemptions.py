@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ACT
-from loyalty.admin.till.answers import state_badge
+from loyalty.admin.till.answers import masked_code, state_badge
 from loyalty.admin.till.page import Till
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import cancellation, codes
@@ -50,9 +50,8 @@ class RedemptionAdmin(Till, ExportingAdmin):
         return state_badge(redemption)
 
     @display(description=gettext_lazy("code"))
-    def code_masked(self, redemption: Redemption) -> str:
-        partner = getattr(redemption, "pool_code", None)
-        return _("partner code %(code)s") % {"code": partner} if partner else codes.masked(redemption.code)
+    def code_masked(self, redemption: Redemption) -> SafeString:
+        return masked_code(redemption)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

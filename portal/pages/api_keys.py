@@ -29,6 +29,7 @@ from portal.base.confirmation import ConfirmedAction, ReasonForm
 from portal.base.forms import TenantForm
 from portal.base.list_fields import LinesField
 from portal.base.sidebar import SETTINGS, SidebarEntry
+from portal.lists.code_text import display_code
 from portal.mixins.secret_page import SecretOnceAdmin
 from portal.unfold import CheckboxesWidget, ChoicesFilter, SelectWidget, action, display
 
@@ -120,8 +121,8 @@ class ApiKeyAdmin(SecretOnceAdmin):
     actions_detail = ("rotate", "revoke")
 
     @display(description=gettext_lazy("key"))
-    def beginning(self, key: ApiKey) -> str:
-        return f"{key.prefix}…"
+    def beginning(self, key: ApiKey) -> SafeString:
+        return display_code(f"{key.prefix}…")
 
     @display(description=gettext_lazy("scopes"))
     def allowed_scopes(self, key: ApiKey) -> SafeString:

@@ -3,6 +3,7 @@
 import pytest
 
 from brands.models.people import User
+from loyalty.models.programme.addresses import SuppressedAddress
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
 from tests.support.portal import brand_with_one_of_each, staff
@@ -21,12 +22,55 @@ PAGES = [
 ]
 
 
+# Where a masked code, key, address or number is shown.
+MASKED = [
+    "loyalty/redemption/",
+    "loyalty/redemption/{redemption}/change/",
+    "loyalty/userpoints/{member}/change/",
+    "loyalty/poolcode/",
+    "loyalty/poolcode/{pooled}/change/",
+    "loyalty/suppressedaddress/",
+    "loyalty/suppressedaddress/{stopped}/change/",
+    "brands/apikey/",
+    "brands/apikey/{key}/change/",
+]
+# Each, and whether its signs stand from left to right, as in the language that it is written in, on every line.
+SIGNS = r"""
+() => {
+  const found = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const place = (text, at) => {
+    const range = document.createRange();
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    return range.getBoundingClientRect();
+  };
+  for (let text = texts.nextNode(); text; text = texts.nextNode())
+    for (const match of text.data.matchAll(/[\w+@.-]*(?:•{3,}|(?<=\w)…)[\w•@.-]*/g)) {
+      const places = [...match[0]].map((_sign, at) => place(text, match.index + at));
+      const follows = (each, before) => each.left > before.left || each.top > before.bottom - 2;
+      const isInOrder = places.slice(1).every((each, at) => follows(each, places[at]));
+      if (places[0].width) found.push([match[0], isInOrder]);
+    }
+  return found;
+}
+"""
+
+
 @pytest.fixture
 def everything(brand):
     brand, rows = brand_with_one_of_each("northwind")
     person = staff(brand, email="olivia@example.com", password=factories.PASSWORD)
     pages = [page.format(member=rows["loyalty.userpoints"].pk) for page in PAGES]
     return person, pages
+
+
+def log_in(window, person):
+    window.goto("")
+    window.page.locator("[name=username]").fill(person.email)
+    window.page.locator("[name=password]").fill(factories.PASSWORD)
+    window.page.keyboard.press("Enter")
+    window.page.locator("#nav-sidebar-apps").wait_for(state="attached")
 
 
 def test_the_language_is_chosen_before_the_login_and_in_the_menu_behind_the_name(window, everything):
@@ -57,11 +101,7 @@ def test_pages_run_the_right_way_and_can_be_used_by_everybody(window, everything
     User.objects.filter(pk=person.pk).update(portal_language=language)
     owner = window(None, size)
     owner.page.emulate_media(color_scheme=scheme)
-    owner.goto("")
-    owner.page.locator("[name=username]").fill(person.email)
-    owner.page.locator("[name=password]").fill(factories.PASSWORD)
-    owner.page.keyboard.press("Enter")
-    owner.page.locator("#nav-sidebar-apps").wait_for(state="attached")
+    log_in(owner, person)
 
     complaints = []
     for page in pages:
@@ -76,10 +116,7 @@ def test_the_sidebar_begins_where_lines_begin(window, everything):
     person, _pages = everything
     User.objects.filter(pk=person.pk).update(portal_language="ar")
     owner = window(None)
-    owner.goto("")
-    owner.page.locator("[name=username]").fill(person.email)
-    owner.page.locator("[name=password]").fill(factories.PASSWORD)
-    owner.page.keyboard.press("Enter")
+    log_in(owner, person)
     sidebar = owner.page.locator("#nav-sidebar")
     sidebar.wait_for()
 
@@ -88,3 +125,28 @@ def test_the_sidebar_begins_where_lines_begin(window, everything):
     assert round(box["x"] + box["width"]) == DESKTOP[0]
     assert content["x"] + content["width"] <= box["x"]
     assert owner.page.locator("svg").first.evaluate("svg => getComputedStyle(svg).direction") == "ltr"
+
+
+def test_masked_codes_are_not_turned_round(window, brand):
+    brand, rows = brand_with_one_of_each("northwind")
+    person = staff(brand, email="olivia@example.com", password=factories.PASSWORD, portal_language="ar")
+    stopped = SuppressedAddress.objects.create(brand=brand, channel="sms", digest="d" * 64, masked_address="+49•••56")
+    ids = {
+        "redemption": rows["loyalty.redemption"].pk,
+        "member": rows["loyalty.userpoints"].pk,
+        "pooled": rows["loyalty.poolcode"].pk,
+        "stopped": stopped.pk,
+        "key": rows["brands.apikey"].pk,
+    }
+    owner = window(None)
+    log_in(owner, person)
+    found = []
+
+    for page in MASKED:
+        owner.goto(page.format(**ids))
+        owner.page.evaluate("document.fonts.ready.then(() => true)")
+        signs = owner.page.evaluate(SIGNS)
+        assert signs, page
+        found += [(page, text) for text, is_in_order in signs if not is_in_order]
+
+    assert found == []

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -11,7 +13,7 @@ from loyalty.admin.member_actions.corrections import name_of
 from loyalty.admin.notifications.deliveries import COLOURS as MESSAGE_COLOURS
 from loyalty.admin.notifications.deliveries import displayed_address
 from loyalty.admin.programme import referrals
-from loyalty.admin.till.answers import state_badge
+from loyalty.admin.till.answers import masked_code, state_badge
 from loyalty.admin.wallet_passes import COLOURS as CARD_COLOURS
 from loyalty.models.ledger import AccountMerge
 from loyalty.models.notifications import NotificationDelivery
@@ -19,7 +21,6 @@ from loyalty.models.programme.referrals import Referral
 from loyalty.models.rewards import Redemption
 from loyalty.models.wallets import WalletPass
 from loyalty.points import ledger
-from loyalty.rewards import codes
 from portal.base.badges import badge
 from portal.lists import local_time
 from portal.lists.number_columns import format_points
@@ -32,15 +33,13 @@ def rewards(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
 
 
 def reward_line(subject: Subject, row: Redemption) -> Line:
-    partner = getattr(row, "pool_code", None)
-    code = _("partner code %(code)s") % {"code": partner} if partner else codes.masked(row.code)
     return Line(
         when=local_time.display_moment(row.created_at, subject.brand.zone),
         icon="confirmation_number",
         title=row.name,
         address=address_of(row),
         state=state_badge(row),
-        details=[code, *ends_of(subject, row)],
+        details=[masked_code(row), *ends_of(subject, row)],
         about=f"{ledger.TAKEN}{row.pk}" if row.cost else "",
     )
 
@@ -65,10 +64,14 @@ def messages(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
             title=row.get_template_display(),
             address=address_of(row),
             state=badge(MESSAGE_COLOURS[row.status], row.get_status_display()),
-            details=[f"{row.get_channel_display()}, {displayed_address(subject.request.user, row)}"],
+            details=[message_details(subject, row)],
         )
         for row in rows
     }
+
+
+def message_details(subject: Subject, row: NotificationDelivery) -> SafeString:
+    return format_html("{}, {}", row.get_channel_display(), displayed_address(subject.request.user, row))
 
 
 def cards(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:

@@ -14,6 +14,7 @@ from loyalty.models.notifications import Channel, NotificationDelivery
 from portal.base.badges import badge
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
+from portal.lists.code_text import display_code
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, display
 
@@ -38,14 +39,14 @@ class AddressColumn:
     def __hash__(self) -> int:
         return hash(self.__name__)
 
-    def __call__(self, row: NotificationDelivery) -> str:
+    def __call__(self, row: NotificationDelivery) -> SafeString:
         return displayed_address(self.viewer, row)
 
 
-def displayed_address(viewer: Any, row: NotificationDelivery) -> str:
+def displayed_address(viewer: Any, row: NotificationDelivery) -> SafeString:
     email: str = row.user.email
     is_current_address = row.channel == Channel.EMAIL and row.masked_address == masked_mail(email)[:120]
-    return email if is_current_address and sees_members(viewer, row.brand_id) else row.masked_address
+    return display_code(email if is_current_address and sees_members(viewer, row.brand_id) else row.masked_address)
 
 
 @admin.register(NotificationDelivery)

@@ -5,26 +5,32 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from loyalty.models.messages.addresses import SuppressedAddress
 from loyalty.notifications import suppression
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
+from portal.lists.code_text import display_code
 from portal.lists.filters import DayFilter
-from portal.unfold import ChoicesFilter
+from portal.unfold import ChoicesFilter, display
 
 
 @admin.register(SuppressedAddress)
 class SuppressedAddressAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "support": "view"}
     sidebar = SidebarEntry(MESSAGES, 5, "unsubscribe", tab=False)
-    list_display = ("masked_address", "channel", "reason", "stopped_at")
+    list_display = ("address", "channel", "reason", "stopped_at")
     list_filter = (("channel", ChoicesFilter), ("stopped_at", DayFilter))
     search_fields = ("digest__exact",)
     search_help_text = gettext_lazy("A complete e-mail address or phone number. Addresses are stored only as hashes.")
-    fieldsets = ((None, {"fields": (("brand", "channel"), "masked_address", "reason", "stopped_at")}),)
+    fieldsets = ((None, {"fields": (("brand", "channel"), "address", "reason", "stopped_at")}),)
     actions = ("let_try_again",)
+
+    @display(description=gettext_lazy("address"), ordering="masked_address")
+    def address(self, row: SuppressedAddress) -> SafeString:
+        return display_code(row.masked_address)
 
     def get_search_results(
         self,

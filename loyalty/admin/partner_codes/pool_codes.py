@@ -13,6 +13,7 @@ from loyalty.models.rewards import PoolCode
 from portal.base.badges import badge
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.import_export.importable import ImportingAdmin
+from portal.lists.code_text import display_code
 from portal.lists.filters import OwnRowsFilter
 from portal.unfold import display
 
@@ -28,8 +29,8 @@ class PoolCodeAdmin(ImportingAdmin):
     fieldsets = ((None, {"fields": ("brand", "reward", "masked_code", "state", "expires_at", "imported_at")}),)
 
     @display(description=gettext_lazy("code"))
-    def masked_code(self, code: PoolCode) -> str:
-        return str(code)
+    def masked_code(self, code: PoolCode) -> SafeString:
+        return display_code(code)
 
     @display(description=gettext_lazy("state"))
     def state(self, code: PoolCode) -> SafeString:

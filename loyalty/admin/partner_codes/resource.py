@@ -22,6 +22,7 @@ from portal.import_export.cells import Cell
 from portal.import_export.plans import Outcome, Plan, PlannedRow
 from portal.import_export.resource import TenantResource
 from portal.import_export.tables import Table
+from portal.lists.code_text import isolated
 
 COLUMNS = ("reward", "code", "expires_at")
 CODE = re.compile(r"[\x21-\x7e]+( [\x21-\x7e]+)*")
@@ -122,7 +123,7 @@ class PoolCodeResource(TenantResource):
                 row.add_error("expires_at", " ".join(error.messages))
         if expires_at is not None and expires_at <= timezone.now():
             row.add_error("expires_at", _("This is in the past."))
-        row.instance = NamedCode(None, f"{cells['reward'][:80]}: •••{pools.ending(code)}")
+        row.instance = NamedCode(None, f"{cells['reward'][:80]}: {isolated(f'•••{pools.ending(code)}')}")
         if not row.errors:
             row.more = Line(named[0], code, pools.digest(code), expires_at)
 

@@ -18,6 +18,7 @@ from loyalty.rewards import codes
 from loyalty.rewards import till as redemptions
 from portal.base.badges import badge
 from portal.lists import local_time
+from portal.lists.code_text import display_code
 from portal.lists.number_columns import format_points
 
 COLOURS = {"good": "success", "used": "info", "expired": "warning", "cancelled": "", "blocked": "danger"}
@@ -33,6 +34,14 @@ LABELS = {
 def state_badge(redemption: Redemption) -> SafeString:
     state = redemptions.state_of(redemption, timezone.now())
     return badge(COLOURS[state], LABELS[state])
+
+
+def masked_code(redemption: Redemption) -> SafeString:
+    """Of the brand's own, or a partner's: enough to recognise it by."""
+    partner = getattr(redemption, "pool_code", None)
+    if partner is None:
+        return display_code(codes.masked(redemption.code))
+    return format_html(_("partner code %(code)s") % {"code": "{}"}, display_code(partner))
 
 
 def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:

@@ -101,6 +101,11 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
     def store(self, obj: WebhookEndpoint, fields: set[str]) -> None:
         webhook_endpoints.change(endpoint=obj, fields=fields)
 
+    def other_ways(self, request: HttpRequest, row: WebhookEndpoint) -> list[tuple[Any, str]]:
+        if not self.has_ping_permission(request, row.pk):
+            return []
+        return [(_("Copied, now send a test"), reverse("admin:loyalty_webhookendpoint_ping", args=[row.pk]))]
+
     def has_stop_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """Also one that the service switched off: staff say so that it stays so."""
         if not self.has_turn_permission(request, object_id):

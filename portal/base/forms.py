@@ -1,10 +1,12 @@
 """Forms whose choices belong to the brand of the row."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib.admin.widgets import AutocompleteSelect
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -33,10 +35,26 @@ class TenantForm(AsciiDigits, VersionedForm):
         field = error.details.get("field")
         self.add_error(field if field in self.fields else None, error.message)
 
+    def _update_errors(self, errors: ValidationError) -> None:
+        super()._update_errors(at_their_fields(errors, self.fields))  # type: ignore[misc] # missing in the stubs
+
     def _get_validation_exclusions(self) -> set[str]:
         """A row stays with its brand, but what must be unique there may change: else only the database would object."""
         excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc] # missing in the stubs
         return excluded - {"brand"} if self.instance.pk else excluded
+
+
+def at_their_fields(errors: ValidationError, fields: Collection[str]) -> ValidationError:
+    """What must be unique in a brand is said where somebody can type something else, not above the form."""
+    if not hasattr(errors, "error_dict"):
+        return errors
+    result: dict[str, list[ValidationError]] = defaultdict(list)
+    for place, found in errors.error_dict.items():
+        for error in found:
+            checked = (error.params or {}).get("unique_check", ()) if place == NON_FIELD_ERRORS else ()
+            own = [name for name in checked if name != "brand" and name in fields]
+            result[own[0] if len(own) == 1 else place].append(error)
+    return ValidationError(dict(result))
 
 
 class DayField(forms.DateField):

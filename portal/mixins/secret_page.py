@@ -26,6 +26,10 @@ class SecretOnceAdmin(TenantAdmin):
         """Where to go when the secret has been copied."""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[row.pk])
 
+    def other_ways(self, request: HttpRequest, row: Any) -> list[tuple[Any, str]]:  # noqa: ARG002 - for pages that have some
+        """What many do next, each with its address."""
+        return []
+
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
         return self.secret_page(request, obj, obj.text)
 
@@ -40,5 +44,6 @@ class SecretOnceAdmin(TenantAdmin):
             "words": self.secret_text(row),
             "text": text,
             "next_address": self.next_address(row),
+            "other_ways": self.other_ways(request, row),
         }
         return TemplateResponse(request, "admin/portal/secret_page.html", context)

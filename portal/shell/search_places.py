@@ -48,6 +48,7 @@ ACTIONS = {
     "brands.brand": gettext_lazy("New brand with its owner"),
     "brands.apikey": gettext_lazy("New API key"),
     "loyalty.webhookendpoint": gettext_lazy("New webhook"),
+    "loyalty.walletissuer": gettext_lazy("Upload wallet certificates"),
 }
 MORE_TERMS = {  # what people call an action beside its name
     "authcodes.batchrange": gettext_lazy("make create codes print"),

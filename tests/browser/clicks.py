@@ -1,22 +1,48 @@
-"""Counts what a hand does beside typing."""
+"""Counts what a hand does beside typing, as the pages themselves notice it."""
 
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import FileChooser, Locator, Page
+from playwright.sync_api import FileChooser, Locator
+
+from tests.browser.window import Window
+
+# Each press of a mouse or finger, whoever asks for it: one for a click, a drag or a long press.
+NOTICE = """
+addEventListener("pointerdown", (event) => { if (event.isTrusted) window.handPressed(); }, true);
+"""
 
 
 class Clicks:
-    def __init__(self) -> None:
-        self.number = 0
+    """The presses in all pages of a window from now on. Calling it with an element presses that."""
+
+    def __init__(self, window: Window) -> None:
+        self.page, self.number = window.page, 0
+        window.context.expose_binding("handPressed", self._pressed)
+        window.context.add_init_script(NOTICE)
+        self.page.evaluate(NOTICE)
+
+    def _pressed(self, _source: Any) -> None:
+        self.number += 1
 
     def __call__(self, locator: Locator) -> None:
         locator.click()
-        self.number += 1
 
-    def choosing(self, page: Page, locator: Locator) -> Callable[[Any], None]:
+    def choosing(self, locator: Locator) -> Callable[[Any], None]:
         """Press a field for files; what it returns chooses one in the system's own window, which is no more click."""
-        with page.expect_file_chooser() as expected:
+        with self.page.expect_file_chooser() as expected:
             self(locator)
         chooser: FileChooser = expected.value
         return chooser.set_files
+
+    def drag(self, locator: Locator, across: float, down: float) -> None:
+        """By so many pixels, from the element's middle."""
+        locator.evaluate("it => it.scrollIntoView({ block: 'center' })")
+        box = locator.bounding_box()
+        assert box
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        self.page.mouse.move(x + across / 2, y + down / 2)
+        self.page.mouse.move(x + across, y + down)
+        self.page.mouse.up()

@@ -22,8 +22,8 @@ TO_THE_PRINT_PAGE = 4
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
 def test_a_product_becomes_a_thousand_printed_labels(window, brand, size):
-    owner, click = window(size=size), Clicks()
-    page = owner.page
+    owner = window(size=size)
+    page, click = owner.page, Clicks(owner)
 
     click(page.get_by_role("link", name="Create a product"))
     page.get_by_label("Sku").fill("BEANS")
@@ -53,8 +53,8 @@ def test_a_product_becomes_a_thousand_printed_labels(window, brand, size):
 
 def test_a_part_is_chosen_with_the_mouse_looked_at_and_switched_off(window, brand):
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=1000)
-    manager, click = window("manager"), Clicks()
-    page = manager.page
+    manager = window("manager")
+    page, click = manager.page, Clicks(manager)
     manager.goto(f"authcodes/batchrange/{batch.pk}/change/")
     complaints = manager.audit() + manager.axe()
     pictured(manager, "batch")
@@ -71,7 +71,7 @@ def test_a_part_is_chosen_with_the_mouse_looked_at_and_switched_off(window, bran
     click(manager.button("Show what changes"))
     click(manager.button("Deactivate codes"))
     manager.reads("Deactivated: 100", "100 deactivated")
-    assert click.number == 3
+    assert click.number == 4  # with the drag
     assert page.locator(".lane-deactivated").count() == 1
 
     page.locator("#range-first").fill("NW-0490")

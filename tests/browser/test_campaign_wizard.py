@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     factories.reward(brand, name="Enamel mug", stock=5, cost=None)
     manager = window("manager", size)
-    page, click = manager.page, Clicks()
+    page, click = manager.page, Clicks(manager)
     manager.goto("campaigns/campaign/")
 
     click(page.locator("a.addlink, #content a[href$='/campaign/add/']").first)

@@ -1,71 +1,220 @@
-"""How many clicks the commonest ways take, from a page after the login."""
+"""How many clicks the commonest jobs take, beside typing, from Home after the login: from a product to a reward.
+
+Each number is the most that its job may take; test_clicks_daily.py has the jobs of every day. The very first job, from
+the README to points, leads through a terminal: it is one block to copy, which tests/journeys/test_guide.py runs.
+"""
 
 import re
 
-from brands.models.tenants import Brand
+import pytest
+from playwright.sync_api import expect
+
+from authcodes.models.batches import BatchRange, Recall
+from authcodes.models.codes import AuthCode
+from authcodes.models.prints import PrintRun
+from brands.models.tenants import Brand, BrandHostname
 from brands.staff_login.models import Invitation
-from tests.browser.test_member_page import COUNT
-from tests.browser.window import Window
+from campaigns.models.campaigns import Campaign
+from loyalty.models.notifications import NotificationSettings
+from loyalty.models.rewards import Redemption, Reward
+from loyalty.rewards.codes import grouped
+from tests.browser.clicks import Clicks
+from tests.browser.test_imports import csv_file
+from tests.browser.test_scan_page import log_in
+from tests.browser.window import LOOPBACK, PHONE, Window
 from tests.support import factories
+from tests.support.portal import scan
+
+RECALL = {
+    "recall_id": "R-7",
+    "contact": "+49 30 1234567",
+    "message": "The lid may break. Bring the jar back to the shop.",
+    "reason": "Lids break.",
+    "confirmation": "1",
+}
 
 
-def clicks(window: Window) -> int:
-    return int(window.page.evaluate("sessionStorage.clicks || 0"))
+def group(window, name):
+    """The entry of the sidebar, where a desk shows it."""
+    return window.page.locator("#nav-sidebar-apps").get_by_text(name, exact=True)
 
 
-def test_the_till_is_where_support_begins_and_one_click_away_for_others(window):
-    assert "/loyalty/redemption/till/" in window("support").page.url
-
-    manager = window("manager")
-    manager.page.add_init_script(COUNT)
-    manager.goto("")
-    manager.page.get_by_role("link", name="Till").click()
-    manager.page.wait_for_url(re.compile("/redemption/till/$"))
-    assert clicks(manager) == 1
+def tab(window, name):
+    return window.page.locator(".group-tabs").get_by_role("link", name=name, exact=True)
 
 
-def test_a_new_brand_with_its_owner(portal, browser, transactional_db):
+def test_a_new_brand_with_its_owner_takes_four(portal, browser, transactional_db):
     factories.user(
         email="operator@example.com", password=factories.PASSWORD, is_staff=True, is_superuser=True, is_active=True
     )
     window = Window(browser, portal.url, (1440, 900))
-    window.page.add_init_script(COUNT)
     window.login("operator@example.com", factories.PASSWORD)
-    window.page.evaluate("sessionStorage.clicks = 0")
-    window.sidebar("Settings")
-    window.add()
-    window.page.locator("#id_name").press_sequentially("Harbour Tea")
-    assert window.page.locator("#id_slug").input_value() == "harbour-tea"
-    window.page.locator("#id_time_zone").select_option("Europe/Berlin")
-    window.page.locator("#id_support_email").fill("help@harbour.example.com")
-    window.page.locator("#id_hostname").fill("codes.harbour.example.com")
-    window.page.locator("#id_owner_email").fill("olivia@harbour.example.com")
+    page, click = window.page, Clicks(window)
+
+    click(group(window, "Settings"))
+    click(page.locator("a.addlink"))
+    page.locator("#id_name").press_sequentially("Harbour Tea")
+    assert page.locator("#id_slug").input_value() == "harbour-tea"
+    page.locator("#id_time_zone").select_option("Europe/Berlin")
+    page.locator("#id_support_email").fill("help@harbour.example.com")
+    page.locator("#id_hostname").fill("codes.harbour.example.com")
+    page.locator("#id_owner_email").fill("olivia@harbour.example.com")
     assert window.axe() == []
-    window.page.locator("[name=_save]").first.click()
+    click(page.locator("[name=_save]").first)
     window.reads("An invitation is being sent to olivia@harbour.example.com.")
 
-    assert clicks(window) <= 4
+    assert click.number <= 4
     assert Brand.objects.get(slug="harbour-tea").hostnames.get().hostname == "codes.harbour.example.com"
     assert Invitation.objects.get().email == "olivia@harbour.example.com"
     window.close()
 
 
-def test_the_guide_is_one_key_away_and_opens_beside_the_page(window):
+def test_a_product_becomes_a_thousand_printed_labels_in_six(window, brand):
     owner = window()
-    owner.goto("authcodes/batchrange/add/")
-    owner.page.locator("#id_range_name").fill("What is this?")
-    with owner.context.expect_page() as opened:
-        owner.page.locator("#content h1, #content h2, body").first.evaluate("() => document.activeElement.blur()")
-        owner.page.keyboard.press("?")
+    page, click = owner.page, Clicks(owner)
 
-    guide = opened.value
-    guide.get_by_role("heading", name="Make codes: batches").wait_for()
-    assert guide.url.endswith("/admin/help/portal/#make-codes-batches")
-    assert owner.page.locator("#id_range_name").input_value() == "What is this?"
+    click(page.get_by_role("link", name="Create a product"))
+    page.get_by_label("Sku").fill("BEANS")
+    page.locator("#id_title").fill("Coffee beans")
+    click(page.get_by_role("button", name="Save and make codes"))
+    page.get_by_label("Quantity").fill("1000")
+    page.keyboard.press("Enter")
+    click(page.get_by_label("Protected codes"))
+    click(page.get_by_role("button", name="Create batch"))
+    page.wait_for_url("**/printrun/batch/*/")
+    click(page.get_by_role("button", name="Print 1,000"))
+    owner.reads("1,000 codes were read back and match.")
+    with page.expect_download() as expected:
+        click(owner.link("Download"))
+
+    assert expected.value.path().read_bytes().startswith(b"%PDF")
+    assert (BatchRange.objects.get().generated_count, PrintRun.objects.get().codes) == (1000, 1000)
+    assert click.number == 6
 
 
-def test_the_guide_can_be_used_by_everybody(window):
-    for size in ((1440, 900), (390, 844)):
-        owner = window("owner", size)
-        owner.goto("help/")
-        assert owner.audit() + owner.axe() == []
+def test_a_file_with_errors_is_corrected_committed_and_undone_in_eight(window, brand):
+    for sku in ("BEANS", "TEA"):
+        factories.product(brand, sku=sku)
+    factories.batch(brand, prefix="NW-", number_width=5, quantity=100, assigned=False)
+    manager = window("manager")
+    page, click = manager.page, Clicks(manager)
+    header = "product_sku,auth_code_start,auth_code_end,location,points_per_scan"
+
+    click(group(manager, "Products & codes"))
+    click(tab(manager, "Imports"))
+    click(page.locator("a.addlink"))
+    choose = click.choosing(page.locator("input[type=file]"))
+    choose(csv_file(f"{header}\nBEANS,NW-00001,NW-00060,Pune,10\nCOCOA,NW-00061,NW-00100,Goa,\n"))
+    manager.reads("Checked", "Product SKU not found")
+    with page.expect_download() as expected:
+        click(page.get_by_role("link", name="Download the rows with their errors"))
+    returned = expected.value.path().read_text(encoding="utf-8")
+    assert manager.audit() + manager.axe() == []
+    first = page.url
+    choose = click.choosing(page.get_by_label("Corrected file"))
+    choose(csv_file(returned.replace("COCOA", "TEA")))
+    page.wait_for_url(lambda address: address != first)
+    manager.reads("Checked")
+    click(manager.button("Commit"))
+    manager.reads("Committed")
+    assert AuthCode.objects.filter(product__sku="TEA").count() == 40
+    click(manager.button("Undo"))
+    manager.reads("Undone")
+
+    assert not AuthCode.objects.filter(product__isnull=False).exists()
+    assert click.number == 8
+
+
+def test_a_product_is_recalled_with_a_look_at_the_mail_in_five(window, brand):
+    NotificationSettings.objects.create(brand=brand)
+    product = factories.product(brand, title="Preserving jar")
+    code = factories.batch(brand, product=product, quantity=3).codes.earliest("pk")
+    scan(code, user=factories.customer(brand), location="Berlin, Berlin")
+    owner = window()
+    page, click = owner.page, Clicks(owner)
+
+    click(group(owner, "Products & codes"))
+    click(page.get_by_role("link", name="Preserving jar"))
+    click(page.get_by_role("link", name="Recall", exact=True))
+    for name, value in RECALL.items():
+        page.locator(f"[name={name}]").fill(value)
+    click(page.locator("[data-drawing=mail-de] > summary"))
+    mail = page.frame_locator("[data-drawing=mail-de] iframe").locator("body")
+    expect(mail).to_contain_text("The lid may break.", timeout=15_000)
+    click(page.get_by_role("button", name="Recall and send"))
+    owner.reads("Codes recalled.")
+
+    assert click.number == 5
+    assert Recall.objects.get().recall_id == "R-7"
+
+
+def test_a_campaign_with_a_reward_of_its_own_takes_seven(window, brand):
+    manager = window("manager")
+    page, click = manager.page, Clicks(manager)
+
+    click(group(manager, "Programme"))
+    click(tab(manager, "Campaigns"))
+    click(page.locator("a.addlink"))
+    click(page.get_by_role("link", name="Collect N"))
+    click(page.get_by_role("button", name="Next"))
+    page.locator("[name=gives_1]").select_option("new")
+    page.locator("[name=new_1]").fill("Enamel mug")
+    click(page.get_by_role("button", name="5. Names"))
+    page.locator("[name=name]").fill("Ten cups")
+    page.keyboard.press("Enter")
+    click(page.get_by_role("button", name="Launch or schedule"))
+    manager.reads("Launched. Actions count in it from now on.")
+
+    assert Campaign.objects.get().milestones.filter(reward__name="Enamel mug").exists()
+    assert click.number == 7
+
+
+def test_a_reward_of_the_catalogue_takes_two(window, brand):
+    manager = window("manager")
+    page, click = manager.page, Clicks(manager)
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("new reward")
+    click(page.get_by_role("option", name="New reward"))
+    page.locator("#id_name").fill("Enamel mug")
+    page.locator("#id_cost").fill("5")
+    click(page.locator("[name=_save]").first)
+    manager.reads("was added successfully")
+
+    assert Reward.objects.get().name == "Enamel mug"
+    assert click.number == 2
+
+
+@pytest.mark.parametrize(("role", "presses"), [("support", 1), ("manager", 2)])
+def test_a_customer_takes_a_reward_with_two_taps_and_the_till_hands_it_over_with_three(
+    window, browser, portal, brand, role, presses
+):
+    BrandHostname.objects.filter(brand=brand).update(hostname=LOOPBACK)
+    customer = factories.customer(brand, password=factories.PASSWORD)
+    factories.points(customer, brand, 30)
+    factories.reward(brand, name="A mug", cost=10)
+    phone = Window(browser, portal.url, PHONE)
+    phone.page.goto("/s/")
+    log_in(phone.page, customer)
+    phone.page.locator("#account h2").wait_for()
+    phone.page.goto("/s/?account=rewards")
+    tap = Clicks(phone)
+
+    tap(phone.page.get_by_role("button", name="Redeem: A mug"))
+    tap(phone.page.get_by_role("button", name="Yes, redeem"))
+    expect(phone.page.locator("#points")).to_contain_text("It is yours")
+    assert tap.number == 2
+    phone.close()
+
+    till = window(role)
+    click = Clicks(till)
+    if role != "support":  # who begins there
+        click(till.page.get_by_role("link", name="Till"))
+    till.page.wait_for_url(re.compile("/redemption/till/$"))
+    till.page.get_by_label("Code", exact=True).fill(grouped(Redemption.objects.get().code))
+    till.page.keyboard.press("Enter")
+    click(till.page.get_by_role("button", name="Mark as used"))
+    till.page.get_by_role("heading", name="Just handed over: A mug").wait_for()
+
+    assert Redemption.objects.get().status == "used"
+    assert click.number == presses <= 3

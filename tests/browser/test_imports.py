@@ -6,8 +6,6 @@ import io
 import pytest
 
 from authcodes.models.codes import AuthCode
-from tests.browser.clicks import Clicks
-from tests.browser.window import SIDEBAR_FROM
 from tests.support import factories
 
 
@@ -115,37 +113,6 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
     owner.reads("Undone")
     owner.button("Undo").wait_for(state="detached")
     assert assigned("BEANS") == []
-
-
-def test_a_file_with_errors_is_corrected_committed_and_undone_in_eight_clicks(window, brand):
-    manager, click = window("manager"), Clicks()
-    page = manager.page
-    assert manager.width >= SIDEBAR_FROM
-    header = "product_sku,auth_code_start,auth_code_end,location,points_per_scan"
-
-    click(page.locator("#nav-sidebar-apps").get_by_text("Products & codes", exact=True))
-    click(page.locator(".group-tabs").get_by_role("link", name="Imports", exact=True))
-    click(page.locator("a.addlink"))
-    choose = click.choosing(page, page.locator("input[type=file]"))
-    choose(csv_file(f"{header}\nBEANS,NW-00001,NW-00060,Pune,10\nCOCOA,NW-00061,NW-00100,Goa,\n"))
-    manager.reads("Checked", "Product SKU not found")
-    with page.expect_download() as expected:
-        click(page.get_by_role("link", name="Download the rows with their errors"))
-    returned = expected.value.path().read_text(encoding="utf-8")
-    assert manager.audit() + manager.axe() == []
-    first = page.url
-    choose = click.choosing(page, page.get_by_label("Corrected file"))
-    choose(csv_file(returned.replace("COCOA", "TEA")))
-    page.wait_for_url(lambda address: address != first)
-    manager.reads("Checked")
-    click(manager.button("Commit"))
-    manager.reads("Committed")
-    assert (assigned("BEANS"), assigned("TEA")) == (codes(1, 60), codes(61, 100))
-    click(manager.button("Undo"))
-    manager.reads("Undone")
-
-    assert assigned("BEANS") + assigned("TEA") == []
-    assert click.number == 8
 
 
 def test_a_list_without_a_product_waits_for_it(window, brand):

@@ -5,16 +5,10 @@ from datetime import timedelta
 from django.utils import timezone
 
 from loyalty.members.listing import refresh
+from tests.browser.clicks import Clicks
 from tests.browser.window import PHONE
 from tests.support import factories
 from tests.support.portal import scan
-
-# Counts what a person clicks, over all pages of the window.
-COUNT = """
-addEventListener("click", (event) => {
-  if (event.isTrusted && event.detail) sessionStorage.clicks = Number(sessionStorage.clicks || 0) + 1;
-}, true);
-"""
 
 
 def lively(brand):
@@ -35,16 +29,16 @@ def test_from_the_search_to_why_with_one_click(window, brand):
     lively(brand)
     support = window("support")
     page = support.page
-    page.add_init_script(COUNT)
+    click = Clicks(support)
     support.goto("")
     page.keyboard.press("Control+k")
     page.locator("#search-input-command").press_sequentially("adler")
 
-    page.get_by_role("option", name="anna@example.com").first.click()
+    click(page.get_by_role("option", name="anna@example.com").first)
 
     support.reads("somebody else scanned the code first, on")
     support.reads("balance 155")
-    assert page.evaluate("sessionStorage.clicks") == "1"
+    assert click.number == 1
     assert "Staff" not in page.locator(".member-chips").inner_text()
 
 

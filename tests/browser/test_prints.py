@@ -6,32 +6,10 @@ import pytest
 from playwright.sync_api import expect
 
 from authcodes.models.prints import LabelLayout, PrintRun
+from tests.browser.clicks import Clicks
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
 from tests.support.print_jobs import decode_image, decode_pages, manifest
-
-
-class Clicks:
-    """Counts what a hand does beside typing: clicks, and what it drags."""
-
-    def __init__(self, page):
-        self.page, self.number = page, 0
-
-    def __call__(self, locator):
-        locator.click()
-        self.number += 1
-
-    def drag(self, locator, across, down):
-        """By so many pixels, from the element's middle."""
-        locator.evaluate("it => it.scrollIntoView({ block: 'center' })")
-        box = locator.bounding_box()
-        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        self.page.mouse.move(x, y)
-        self.page.mouse.down()
-        self.page.mouse.move(x + across / 2, y + down / 2)
-        self.page.mouse.move(x + across, y + down)
-        self.page.mouse.up()
-        self.number += 1
 
 
 def downloaded(window, click, locator):
@@ -56,7 +34,7 @@ def test_a_label_is_arranged_saved_tried_and_printed_in_six_clicks(window, brand
     product = factories.product(brand, title="Coffee beans, dark roast")
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=35, product=product)
     printer = window("printer", size=size)
-    page, click = printer.page, Clicks(printer.page)
+    page, click = printer.page, Clicks(printer)
 
     printer.goto(f"authcodes/batchrange/{batch.pk}/change/")
     click(page.locator(f"a[href$='/printrun/batch/{batch.pk}/']"))
@@ -207,7 +185,7 @@ PARTS = {
 def test_images_are_printed_once_and_asked_about_the_second_time(window, brand, tmp_path):
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=2500)
     owner = window()
-    page, click = owner.page, Clicks(owner.page)
+    page, click = owner.page, Clicks(owner)
 
     opened(owner, batch)
     asks(owner, lambda: page.locator("#id_what").select_option("png"))

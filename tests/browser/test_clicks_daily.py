@@ -1,0 +1,222 @@
+"""How many clicks the jobs of every day take, beside typing, from Home after the login; see test_clicks.py."""
+
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from authcodes.models.products import Product
+from brands.models.tenants import BrandHostname
+from loyalty.models.accounts import UserPoints
+from loyalty.models.wallets import WalletIssuer
+from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
+from tests.browser.actors import PARIS, scan, settle
+from tests.browser.clicks import Clicks
+from tests.browser.test_clicks import group
+from tests.browser.test_member_page import lively
+from tests.browser.window import DESKTOP, LOOPBACK, PHONE, Window
+from tests.support import factories, wallets
+
+FAST = 3.0  # seconds, on a machine that does other things beside
+
+
+def ask_for(page, typed):
+    """What the search box offers for what is typed."""
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search").press_sequentially(typed)
+
+
+def test_a_scan_is_on_home_without_a_click(window, portal, brand):
+    scan(portal, factories.customer(brand), brand, factories.code(brand), **PARIS)
+    settle()
+    owner = window()
+    click = Clicks(owner)
+
+    owner.page.reload()
+
+    assert owner.figure("Scans") == "1"
+    assert click.number == 0
+
+
+def test_a_customers_points_are_explained_with_one_and_adjusted_with_two_more(window, brand):
+    customer = lively(brand)
+    manager = window("manager")
+    page, click = manager.page, Clicks(manager)
+
+    ask_for(page, "adler")
+    click(page.get_by_role("option", name="anna@example.com").first)
+    manager.reads("somebody else scanned the code first, on", "balance 155")
+    assert click.number == 1
+
+    click(page.get_by_role("link", name="Adjust points"))
+    page.locator("[name=amount]").fill("15")
+    page.locator("[name=reason]").fill("Her first scan")
+    click(page.get_by_role("button", name="Adjust points"))
+    manager.reads("The balance is now 170.")
+
+    assert UserPoints.objects.get(user=customer).points == 170
+    assert click.number == 3
+
+
+def test_wallets_are_set_up_with_three(window, brand):
+    owner = window()
+    page, click = owner.page, Clicks(owner)
+
+    ask_for(page, "wallet certificates")
+    click(page.get_by_role("option", name="Upload wallet certificates"))
+    page.locator("[name=platform]").select_option("google")
+    page.locator("[name=issuer_id]").fill(wallets.ISSUER_ID)
+    file = {"name": "key.json", "mimeType": "application/json", "buffer": wallets.service_account()}
+    click.choosing(page.locator("[name=service_account]"))(file)
+    click(page.locator("[name=_save]").first)
+    owner.reads("was added successfully")
+
+    assert WalletIssuer.objects.get().platform == "google"
+    assert click.number == 3
+
+
+def test_a_webhook_is_added_and_its_secret_kept_with_four_and_tried_with_one_more(window, brand):
+    owner = window()
+    page, click = owner.page, Clicks(owner)
+
+    ask_for(page, "new webhook")
+    click(page.get_by_role("option", name="New webhook"))
+    page.get_by_label("Address").fill("https://shop.example/hooks")
+    click(page.get_by_label("points.earned"))
+    click(page.locator("[name=_save]").first)
+    page.locator("[data-copied-text]").wait_for()
+    assert owner.audit() + owner.axe() == []
+    click(owner.link("Copied, now send a test"))
+    owner.reads("Send a test event?")
+    assert (click.number, WebhookEndpoint.objects.count()) == (4, 1)
+    click(owner.button("Send"))
+    page.wait_for_url("**/webhookdelivery/*/change/")
+
+    assert WebhookDelivery.objects.get().type == "webhook.test"
+    assert click.number == 5
+
+
+def test_what_a_notification_says_takes_two(window, brand):
+    manager = window("manager")
+    page, click = manager.page, Clicks(manager)
+
+    ask_for(page, "notification templates")
+    click(page.get_by_role("option", name="Notification templates"))
+    click(page.get_by_role("region", name="All notifications in their current text").get_by_role("link").first)
+    page.wait_for_url("**/preview/**")
+
+    assert click.number == 2
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
+def test_support_and_the_print_shop_begin_at_their_work(window, brand, size):
+    factories.batch(brand, range_name="Spring", quantity=3)
+    support, printer = window("support", size), window("printer", size)
+
+    assert support.page.url.endswith("/loyalty/redemption/till/")
+    expect(support.page.get_by_label("Code", exact=True)).to_be_visible()
+    printer.reads("Ready to print", "Spring")
+    click = Clicks(printer)
+    click(printer.page.get_by_role("link", name="Print", exact=True).last)
+    printer.page.wait_for_url("**/printrun/batch/*/")
+    assert click.number == 1
+
+
+def test_a_customer_reads_the_result_after_one_tap_and_registers_with_two(browser, portal, brand):
+    """The tap is the one that programs which open links do not make: docs/scan-page.md."""
+    BrandHostname.objects.filter(brand=brand).update(hostname=LOOPBACK)
+    phone = Window(browser, portal.url, PHONE)
+    page, tap = phone.page, Clicks(phone)
+
+    page.goto(f"/s/{factories.code(brand)}")
+    tap(page.locator("#check button"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
+    assert tap.number == 1
+
+    form = page.locator("form[data-act=register]")
+    assert form.locator("input:visible[required]").count() == 2
+    form.get_by_label("E-mail address").fill("new@example.com")
+    form.get_by_label("Password").fill("a long pass phrase")
+    tap(form.get_by_role("button"))
+    expect(page.get_by_role("heading", name="Confirm your e-mail address")).to_be_visible()
+    assert tap.number == 2
+    phone.close()
+
+
+def test_the_keyboard_is_in_the_content_after_one_stop(window):
+    owner = window()
+    page, click = owner.page, Clicks(owner)
+
+    owner.goto("authcodes/product/add/")
+    expect(page.locator("#content :focus")).to_have_count(1)  # at the first field of all
+    for address in ("", "authcodes/batchrange/", "loyalty/userpoints/"):
+        owner.goto(address)
+        page.keyboard.press("Tab")
+        expect(page.locator(":focus")).to_have_text("Skip to the content")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.closest('#content') !== null"), address
+
+    assert click.number == 0
+
+
+def test_a_mistake_is_said_at_its_field_and_put_right_with_one_more(window, brand):
+    factories.product(brand, sku="mug")
+    owner = window()
+    owner.goto("authcodes/product/add/")
+    page, click = owner.page, Clicks(owner)
+
+    page.get_by_label("Sku").fill("mug")
+    page.locator("#id_title").fill("Blue mug")
+    click(page.locator("[name=_save]").first)
+    said = page.locator(".field-sku, .field-line:has(#id_sku)").first
+    expect(said).to_contain_text("already exists")
+    assert page.locator("#id_title").input_value() == "Blue mug"
+    page.get_by_label("Sku").fill("mug-blue")
+    click(page.locator("[name=_save]").first)
+    owner.reads("was added successfully")
+
+    assert Product.objects.get(sku="mug-blue").title == "Blue mug"
+    assert click.number == 2
+
+
+def test_one_of_25_000_codes_is_found_with_one(window, brand):
+    factories.batch(brand, range_name="Big", prefix="BIG-", number_width=5, quantity=25_000)
+    owner = window()
+    page, click = owner.page, Clicks(owner)
+
+    began = time.monotonic()
+    ask_for(page, "BIG-24999")
+    click(page.get_by_role("option", name="BIG-24999"))
+    owner.reads("History of this code")
+    assert time.monotonic() - began < FAST
+    assert click.number == 1
+
+    began = time.monotonic()
+    click(group(owner, "Products & codes"))
+    click(page.locator(".group-tabs").get_by_role("link", name="Codes", exact=True))
+    page.locator("#result_list tr.data-row").first.wait_for()
+    assert time.monotonic() - began < FAST
+    assert click.number == 3
+    owner.reads("25,000")
+
+
+def test_the_guide_is_one_key_away_and_opens_beside_the_page(window):
+    owner = window()
+    owner.goto("authcodes/batchrange/add/")
+    owner.page.locator("#id_range_name").fill("What is this?")
+    with owner.context.expect_page() as opened:
+        owner.page.locator("#content h1, #content h2, body").first.evaluate("() => document.activeElement.blur()")
+        owner.page.keyboard.press("?")
+
+    guide = opened.value
+    guide.get_by_role("heading", name="Make codes: batches").wait_for()
+    assert guide.url.endswith("/admin/help/portal/#make-codes-batches")
+    assert owner.page.locator("#id_range_name").input_value() == "What is this?"
+
+
+def test_the_guide_can_be_used_by_everybody(window):
+    for size in (DESKTOP, PHONE):
+        owner = window("owner", size)
+        owner.goto("help/")
+        assert owner.audit() + owner.axe() == []

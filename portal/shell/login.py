@@ -1,15 +1,18 @@
 """The portal's login form: how often passwords are tried there is counted apart from the API's logins."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 
 from brands.audit_log import AuditContext
 from brands.identity import login_records, login_throttle
 from brands.identity.login_throttle import Attempt
 from brands.models.people import User
+from brands.staff_login import steps
 from core.db import row_guard
 from core.errors import DomainError
 from core.redis import rate_limits
@@ -36,6 +39,13 @@ class LoginForm(AuthenticationForm):
             raise
         attempt.succeeded()
         return cleaned
+
+
+def form_page(request: HttpRequest) -> str:
+    """Where the form that was sent stands: many are sent to an address that has no page to come back to."""
+    sent_from = urlsplit(steps.safe(request, request.headers.get("Referer", "")))
+    within = sent_from.path.startswith(reverse("admin:index"))
+    return sent_from._replace(scheme="", netloc="", fragment="").geturl() if within else request.get_full_path()
 
 
 def begin(request: HttpRequest, email: str) -> Attempt:

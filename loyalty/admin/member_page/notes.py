@@ -32,7 +32,7 @@ MAX_DISPLAYED = 50
 
 class NoteForm(forms.Form):
     text = forms.CharField(
-        label=gettext_lazy("Note"),
+        label=gettext_lazy("New note"),
         max_length=MAX_LENGTH,
         widget=TextareaWidget(attrs={"rows": 3}),
         help_text=gettext_lazy("For colleagues who may see this member. The member does not see it."),

@@ -15,6 +15,8 @@ from portal.lists import local_time
 from portal.lists.number_columns import format_points
 from portal.timeline.sources import Line, Source, Subject, address_of
 
+SAID_IN_TITLES = ("milestone:", "order:")  # reasons whose notes name the reward and the order
+
 
 def entries(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
     rows = list(LoyaltyTransaction.objects.filter(pk__in=ids))
@@ -25,7 +27,7 @@ def entries(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
 def entry_line(subject: Subject, row: LoyaltyTransaction, adjuster: str) -> Line:
     """What it earned by and why so many."""
     details = [_("by %(person)s") % {"person": adjuster}] if adjuster else []
-    if row.note and not (page.is_adjustment(row) or row.reason_id.startswith(ledger.TAKEN)):
+    if row.note and not (page.is_adjustment(row) or row.reason_id.startswith((ledger.TAKEN, *SAID_IN_TITLES))):
         details.append(row.reason_id)
     return Line(
         when=local_time.display_moment(row.created_at, subject.brand.zone),

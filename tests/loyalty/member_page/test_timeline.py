@@ -115,6 +115,15 @@ def test_an_adjustment_is_one_line_with_who_why_and_the_balance(brand, customer,
     assert [line for line in lines if "Slip" in (line.title, *line.details)] == [adjusted]
 
 
+def test_how_a_movement_is_named_inside_is_not_on_the_page(brand, customer, member):
+    factories.points(customer, brand, 50, reason_id="order:7")
+
+    [line] = [each for each in browser(staff(brand)).get(page_of(member)).context["lines"] if each.icon == "toll"]
+
+    assert line.title == "For you"
+    assert "order:7" not in line.details
+
+
 def test_a_reward_and_what_it_cost_are_one_line(brand, customer, member):
     one_of_each(brand, customer, member)
 

@@ -14,12 +14,14 @@ from campaigns import linked_batches
 from campaigns.accrual import scopes
 from campaigns.admin.campaign_copies import CampaignCopies
 from campaigns.admin.campaign_form import CampaignForm
+from campaigns.admin.campaign_page.figures import state_badge
 from campaigns.admin.campaign_page.pages import CampaignPages
 from campaigns.admin.milestone_form import Milestones
 from campaigns.admin.replays.starts import CampaignTries
 from campaigns.admin.resources import CampaignResource, check_stored_milestones
 from campaigns.admin.wizard.pages import CampaignWizard
 from campaigns.models.campaigns import Campaign, CampaignBudget
+from campaigns.progress.lifecycle import state_of
 from portal.base.badges import badge
 from portal.base.fieldsets import without
 from portal.base.sidebar import PROGRAMME, SidebarEntry
@@ -39,7 +41,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries
     }
     sidebar = SidebarEntry(PROGRAMME, 2, "flag")
     resource = CampaignResource
-    list_display = ("campaign_name", "type", "target_value", "is_active", "starts_at", "ends_at")
+    list_display = ("campaign_name", "type", "target_value", "state", "starts_at", "ends_at")
     list_filter = (("type", ChoicesFilter), "is_active")
     search_fields = ("campaign_name",)
     fieldsets = (
@@ -85,6 +87,11 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries
     @display(description=gettext_lazy("the campaign"))
     def reads_back(self, campaign: Campaign) -> str:
         return scopes.sentence(campaign) if campaign.pk else "-"
+
+    @display(description=gettext_lazy("state"))
+    def state(self, campaign: Campaign) -> SafeString:
+        """A switch alone would call an ended campaign active."""
+        return state_badge(state_of(campaign, at=timezone.now()), is_new=False)
 
     @display(description=gettext_lazy("paid so far"))
     def budget_now(self, campaign: Campaign) -> SafeString | str:

@@ -108,15 +108,15 @@ PREFILLED = {
     for card in (
         Prefilled(
             "collect",
-            gettext_lazy("Collect N"),
-            gettext_lazy("Members scan so many products and win something on the way and at the goal."),
+            gettext_lazy("Collect scans"),
+            gettext_lazy("Members scan a number of products and win something on the way and at the goal."),
             "workspace_premium",
             _collect,
         ),
         Prefilled(
             "spend",
             gettext_lazy("Spend an amount"),
-            gettext_lazy("Members spend so much in your shop and win something on the way and at the goal."),
+            gettext_lazy("Members spend an amount in your shop and win something on the way and at the goal."),
             "shopping_bag",
             _spend,
         ),

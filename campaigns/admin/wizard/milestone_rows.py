@@ -74,7 +74,7 @@ def row_fields(number: int, gives: Sequence[tuple[str, str]], most: MaxValueVali
         f"auto_{number}": forms.ChoiceField(
             label=_("How members get it"),
             required=False,
-            choices=[("auto", _("By itself")), ("claim", _("They claim it"))],
+            choices=[("auto", _("Automatically")), ("claim", _("They claim it"))],
             widget=SelectWidget,
         ),
     }

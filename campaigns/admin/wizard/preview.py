@@ -33,13 +33,18 @@ class Preview:
     stops: Sequence[Stop]
 
     @property
+    def first_step(self) -> float:
+        """How much of the bar one step fills, in percent."""
+        return 100 / self.goal
+
+    @property
     def worth(self) -> str:
         """What a member gets who reaches all of it once."""
         counted = {
             "[points]": format_number(sum((stop.points for stop in self.stops), ZERO)),
             "[rewards]": str(sum(stop.is_thing for stop in self.stops)),
         }
-        text = _("[points] points and [rewards] rewards")
+        text = _("points: [points], rewards: [rewards]")
         for name, value in counted.items():
             text = text.replace(name, value)
         return text

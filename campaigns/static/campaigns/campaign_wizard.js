@@ -45,11 +45,13 @@ const show = () => {
   const stops = milestones();
   see("name").textContent = valueOf("name");
   see("goal").textContent = goal.toLocaleString(LOCALE);
+  see("bar").setAttribute("width", (100 / goal).toFixed(1));
+  form.querySelector("[data-beyond]").hidden = !stops.some(({ at }) => at > goal);
   see("stops").replaceChildren(...stops.map(({ at, reward }) => {
     const item = document.createElement("li");
     const number = document.createElement("strong");
     const words = document.createElement("span");
-    number.textContent = at.toLocaleString(LOCALE);
+    number.textContent = see("stops").dataset.at.replace("[number]", at.toLocaleString(LOCALE));
     words.textContent = reward || "";
     words.dir = "auto";
     item.append(number, " ", words);
@@ -69,8 +71,39 @@ const show = () => {
   worth.textContent = worth.dataset.words.replace(/\[(points|rewards)\]/g, (_all, name) => counted[name]);
   showWhatMatters();
 };
+// --- What follows the goal: the milestone at it, and its number in a name that nobody has typed
+
+let goalBefore = valueOf("target_value");
+const nameField = form.elements.namedItem("name");
+let nameFollows = location.pathname.endsWith("/new/") && !form.querySelector("[data-refused]");
+const followGoal = ({ target }) => {
+  const goal = valueOf("target_value");
+  if (target.name !== "target_value" || !(Number(goal) > 0)) return;
+  for (const { dataset: { row } } of form.querySelectorAll("[data-row]")) {
+    const at = form.elements.namedItem(`at_${row}`);
+    if (at.value && at.value === goalBefore) at.value = goal;
+  }
+  if (nameFollows) nameField.value = nameField.value.replace(new RegExp(`\\b${goalBefore}\\b`), goal);
+  goalBefore = goal;
+};
+nameField.addEventListener("input", () => { nameFollows = false; });
+
+// --- When it begins and ends, on the step that launches it
+
+const showDays = () => {
+  const days = new Intl.DateTimeFormat(LOCALE, { dateStyle: "full", timeZone: "UTC" });
+  form.querySelector("[data-days]").hidden = false;
+  for (const place of form.querySelectorAll("[data-day]")) {
+    const day = new Date(valueOf(place.dataset.day));
+    place.textContent = Number.isNaN(day.getTime()) ? place.dataset.none : days.format(day);
+  }
+};
+
+form.addEventListener("change", followGoal);
 form.addEventListener("input", show);
+form.addEventListener("change", showDays);
 form.addEventListener("change", show);
 
 show();
+showDays();
 inSteps(form);

@@ -1,8 +1,10 @@
 """The page of a campaign: conditions as rows, results, a duplicate; and its files."""
 
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
 from brands.models.people import StaffRole
@@ -76,6 +78,17 @@ def test_the_page_shows_what_the_campaign_has_brought(brand, customer):
 
     assert "1 to be claimed" in page
     assert "20 (no budget)" in page
+
+
+def test_the_list_calls_an_ended_campaign_ended(brand):
+    now = timezone.now()
+    factories.campaign(brand, starts_at=now - timedelta(days=9), ends_at=now - timedelta(days=2))
+    factories.campaign(brand, starts_at=now + timedelta(days=4))
+
+    listed = text(browser(staff(brand)).get(address("campaigns.campaign")))
+
+    assert "Ended" in listed
+    assert "Scheduled" in listed
 
 
 def test_a_duplicate_is_switched_off_and_has_the_same_milestones(brand):

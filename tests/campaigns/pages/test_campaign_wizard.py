@@ -431,5 +431,5 @@ def test_the_phone_and_the_line_show_what_the_form_says(client, brand):
     page = text(client.get(NEW))
 
     assert page.count('class="campaign-stop"') == 2
-    assert "70 points and 0 rewards" in page
+    assert "points: 70, rewards: 0" in page
     assert form.ROWS == 5

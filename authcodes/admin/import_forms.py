@@ -33,7 +33,7 @@ class UploadForm(TenantForm):
 
     request: HttpRequest  # the page sets it
     range_name = forms.CharField(
-        label=gettext_lazy("Range name"), max_length=120, required=False, strip=True, widget=TextWidget
+        label=gettext_lazy("Batch name"), max_length=120, required=False, strip=True, widget=TextWidget
     )
     points_per_scan = forms.IntegerField(
         label=gettext_lazy("Points per scan"),

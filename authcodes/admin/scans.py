@@ -100,7 +100,7 @@ class ScanAdmin(ExportingAdmin):
     def place(self, scan: Scan) -> str:
         return names.short(scan.location)
 
-    @display(description=_("result"), ordering="outcome")
+    @display(description=_("outcome"), ordering="outcome")
     def result(self, scan: Scan) -> SafeString:
         return result_of(scan)
 

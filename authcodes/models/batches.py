@@ -68,7 +68,7 @@ class BatchRange(models.Model):
         NOTHING = "nothing", _("Scans earn nothing")
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="batches", verbose_name=_("brand"))
-    range_name = models.CharField(_("range name"), max_length=120)
+    range_name = models.CharField(_("batch name"), max_length=120)
     product = models.ForeignKey(
         Product, on_delete=models.PROTECT, null=True, blank=True, related_name="batches", verbose_name=_("product")
     )

@@ -63,9 +63,11 @@ class Product(models.Model):
         verbose_name=_("tags"),
     )
     is_active = models.BooleanField(
-        _("sold"),
+        _("on sale"),
         default=True,
-        help_text=_("Untick for a product that is no longer sold. Its codes stay genuine, but scans earn no points."),
+        help_text=_(
+            "Switch off for a product that is no longer sold. Its codes stay genuine, but scans earn no points."
+        ),
     )
     translations = TranslationsField(of=("title",))
     created_at = MomentField(_("created at"), default=timezone.now, editable=False)

@@ -159,7 +159,7 @@ class Scan(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.code}: {self.reason}"
+        return f"{self.code}: {self.get_reason_display()}"
 
     @property
     def current_recall(self) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ def test_a_batch_is_made_and_its_codes_come(window, brand, size):
 
     owner.sidebar("Products & codes", "Batches")
     owner.add()
-    owner.page.get_by_label("Range name").fill("Spring harvest")
+    owner.page.get_by_label("Batch name").fill("Spring harvest")
     owner.look_up("product", "Coffee beans")
     owner.button("Next").click()
     owner.page.get_by_label("Quantity").fill("1200")
@@ -60,7 +60,7 @@ def test_a_range_that_overlaps_is_refused_and_can_be_corrected(window, brand):
     owner = window()
 
     owner.goto("authcodes/batchrange/add/")
-    owner.page.get_by_label("Range name").fill("Spring")
+    owner.page.get_by_label("Batch name").fill("Spring")
     owner.button("Next").click()
     owner.page.get_by_label("Quantity").fill("50")
     owner.page.get_by_text("Numbering (filled in automatically)").click()

@@ -114,7 +114,7 @@ def test_a_new_brand_is_led_from_step_to_step(window, brand):
     owner.button("Save").click()
     owner.sidebar("Home")
     owner.link("Create a batch").click()
-    owner.page.get_by_label("Range name").fill("Spring")
+    owner.page.get_by_label("Batch name").fill("Spring")
     owner.look_up("product", "Coffee beans")
     owner.button("Next").click()
     owner.page.get_by_label("Quantity").fill("10")

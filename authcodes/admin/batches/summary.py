@@ -25,7 +25,8 @@ def summary_of(form: Any, *, by: Any) -> dict[str, Any]:
     """For the summary's template: what is told of the codes to `by`, what is wrong, and what is still missing."""
     form.is_valid()
     wrong, missing = [], []
-    for name, errors in form.errors.as_data().items():
+    # What is printed is asked last.
+    for name, errors in sorted(form.errors.as_data().items(), key=lambda each: each[0] == "signed"):
         label = form.fields[name].label if name in form.fields else _("All settings")
         # A look-up that nothing was chosen in yet, or a name that is still empty, is no mistake.
         if not form.data.get(name) and name in form.fields and form.fields[name].required:
@@ -41,7 +42,7 @@ def summary_of(form: Any, *, by: Any) -> dict[str, Any]:
         }
     if context and "signed" not in form.cleaned_data:  # nobody has chosen what is printed yet
         context = {**context, "printed": "", "lines": [line for line in context["lines"] if line != tag_line()]}
-    return {"told": context, "wrong": wrong, "missing": missing}
+    return {"told": context, "product": form.cleaned_data.get("product"), "wrong": wrong, "missing": missing}
 
 
 def _advice(brand: Brand, by: Any) -> dict[str, str]:

@@ -77,7 +77,7 @@ class PrintForm(LayoutForm):
 
     brands: QuerySet[Brand]  # of the codes that may be printed
 
-    what = choice(gettext_lazy("Print"), PrintRun.What.choices)
+    what = choice(gettext_lazy("Output"), PrintRun.What.choices)
     payload = choice(gettext_lazy("QR code content"), PrintRun.Payload.choices)
     level = choice(
         gettext_lazy("Error correction"),
@@ -124,7 +124,7 @@ class PrintForm(LayoutForm):
     expiry = switch(gettext_lazy("Print the expiration date"))
     logo = switch(gettext_lazy("Print the brand's logo"))
     note = forms.CharField(
-        label=gettext_lazy("Note on the label"),
+        label=gettext_lazy("Text on the label"),
         required=False,
         max_length=MAX_NOTE_LENGTH,
         widget=TextWidget(attrs={"maxlength": MAX_NOTE_LENGTH}),

@@ -96,7 +96,7 @@ def test_product_may_give_the_points(client, brand):
         ({"quantity": 10**30}, ["Quantity"]),
         ({"starting_number": 999_990}, ["Number width"]),
         ({"prefix": "A/B"}, ["Prefix"]),
-        ({"range_name": "Taken"}, ["Range name"]),
+        ({"range_name": "Taken"}, ["Batch name"]),
         ({"expiration_date": in_days(-2)}, ["Expiration date"]),
         ({"expiration_date": "soon", "prefix": "é"}, ["Expiration date", "Prefix"]),
         ({"signed": "protected"}, ["Protection"]),
@@ -126,11 +126,11 @@ def test_summary_of_an_empty_form_says_what_is_missing_and_scolds_nobody(client,
     answer = client.get(address("authcodes.batchrange", "summary"), {"brand": brand.pk, "prefix": "AUT-"})
 
     assert [str(label) for label in answer.context["missing"]] == [
-        "Range name",
-        "Protection",
+        "Batch name",
         "Quantity",
         "Starting number",
         "Number width",
+        "Protection",
     ]
     assert (answer.context["wrong"], answer.context["told"]) == ([], None)
 

@@ -28,6 +28,7 @@ class Migration(migrations.Migration):
                 ('done', models.PositiveBigIntegerField(default=0)),
                 ('total', models.PositiveBigIntegerField(default=0)),
                 ('log', models.TextField(blank=True, help_text='Messages of the job, one per line.')),
+                ('language', models.CharField(blank=True, db_default='', default='', editable=False, help_text='Of the person who started it, and so of its messages. English if empty.', max_length=7, verbose_name='language')),
                 ('attempts', models.PositiveIntegerField(default=0)),
                 ('interruptions', models.PositiveIntegerField(db_default=0, default=0, editable=False, help_text='Attempts that ended because the database was unavailable.', verbose_name='interruptions')),
                 ('cancel_requested', models.BooleanField(default=False)),

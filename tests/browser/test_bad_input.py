@@ -10,8 +10,8 @@ from authcodes.models.imports import Import
 from authcodes.models.scans import Scan
 from brands.models.tenants import BrandHostname
 from campaigns.models.campaigns import Campaign
-from loyalty.models.confirmations import EmailConfirmation
 from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.notifications import NotificationSettings
 from loyalty.models.rewards import Redemption
 from loyalty.rewards.codes import grouped

@@ -3,7 +3,7 @@
 import pytest
 
 from brands.models.people import User
-from loyalty.models.programme.addresses import SuppressedAddress
+from loyalty.models.messages.addresses import SuppressedAddress
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
 from tests.support.portal import brand_with_one_of_each, staff

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from brands.identity.user_mentions import Mentions, without
-
 from authcodes.models.batches import Recall
 from authcodes.models.recalls import WithdrawnRecall
 from authcodes.recalls import returns
+from brands.user_mentions import Mentions, without
 
 TEXTS = ("contact", "message", "translations", "reason", "withdrawal_reason")
 

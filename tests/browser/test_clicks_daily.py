@@ -15,7 +15,8 @@ from tests.browser.clicks import Clicks
 from tests.browser.test_clicks import group
 from tests.browser.test_member_page import lively
 from tests.browser.window import DESKTOP, LOOPBACK, PHONE, Window
-from tests.support import factories, wallets
+from tests.support import factories
+from tests.support.fakes import wallets
 
 FAST = 3.0  # seconds, on a machine that does other things beside
 

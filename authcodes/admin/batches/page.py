@@ -97,7 +97,7 @@ class BatchPages(TenantAdmin):
         seen = tabs.seen_by(request, batch)
         name = request.GET.get("tab", "")
         name = tabs.SETTINGS if request.method == "POST" else name if name in seen else seen[0]
-        page_context = {
+        page_context: dict[str, Any] = {
             "batch_facts": SimpleLazyObject(partial(self.figures_of, request, batch, seen)),  # what is saved shows none
             "batch_tab": name,
             "batch_tabs": [Tab(tabs.TITLES[each], f"?tab={each}", each == name) for each in seen],

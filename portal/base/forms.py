@@ -49,8 +49,8 @@ def at_their_fields(errors: ValidationError, fields: Collection[str]) -> Validat
     if not hasattr(errors, "error_dict"):
         return errors
     result: dict[str, list[ValidationError]] = defaultdict(list)
-    for place, found in errors.error_dict.items():
-        for error in found:
+    for place, field_errors in errors.error_dict.items():
+        for error in field_errors:
             checked = (error.params or {}).get("unique_check", ()) if place == NON_FIELD_ERRORS else ()
             own = [name for name in checked if name != "brand" and name in fields]
             result[own[0] if len(own) == 1 else place].append(error)

@@ -155,7 +155,7 @@ def test_a_campaign_with_a_reward_of_its_own_takes_seven(window, brand):
     click(group(manager, "Programme"))
     click(tab(manager, "Campaigns"))
     click(page.locator("a.addlink"))
-    click(page.get_by_role("link", name="Collect N"))
+    click(page.get_by_role("link", name="Collect scans"))
     click(page.get_by_role("button", name="Next"))
     page.locator("[name=gives_1]").select_option("new")
     page.locator("[name=new_1]").fill("Enamel mug")

@@ -143,7 +143,9 @@ def growth(codes: Codes, rows: int) -> float:
     file = SimpleUploadedFile("codes.csv", codes.csv(rows))
     about = {"brand": codes.batch.brand, "kind": "list", "product": codes.product, "by": codes.staff}
     upload = uploads.upload(file=file, name="codes.csv", **about)
-    alone = f"from bench import harness; harness.prepare(); from bench import imports; imports.grow({upload.pk})"
+    alone = (
+        f"from bench import harness; harness.prepare(); from bench.parts.work import imports; imports.grow({upload.pk})"
+    )
     told = subprocess.run([sys.executable, "-c", alone], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
     return float(told.splitlines()[-1])
 

@@ -131,7 +131,7 @@ def growth(brand: Brand, owner: User, rows: int) -> float:
     """Megabytes that the check takes in a process that has done nothing else, so that no old memory serves."""
     made = staged(brand, owner, rows)
     alone = (
-        "from bench import harness; harness.prepare(); from bench import reference_imports; "
+        "from bench import harness; harness.prepare(); from bench.parts.work import reference_imports; "
         f"reference_imports.grow({made.pk}, {tables.MAX_ROWS})"
     )
     told = subprocess.run([sys.executable, "-c", alone], cwd=PROJECT, capture_output=True, text=True, check=True).stdout

@@ -2,7 +2,7 @@
 
 django-unfold's stylesheet is compiled, and says left and right. Here stands for each of its classes that a template of
 the portal uses what it means where a page runs from right to left. Run it after an update of django-unfold, and when a
-template uses a new class (tests/portal/test_right_to_left.py says so):
+template uses a new class (tests/portal/test_catalogues.py says so):
 
     .venv/bin/python bin/mirror_styles.py
 """

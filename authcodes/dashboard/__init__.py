@@ -1,1 +1,1 @@
-"""The figures of the front page."""
+"""The figures of Home."""

@@ -388,7 +388,7 @@ class Migration(migrations.Migration):
                 ('label_width', models.DecimalField(decimal_places=4, max_digits=8, verbose_name='label width in mm')),
                 ('label_height', models.DecimalField(decimal_places=4, max_digits=8, verbose_name='label height in mm')),
                 ('parts', models.JSONField(default=dict, editable=False, verbose_name='parts')),
-                ('note', models.CharField(blank=True, default='', max_length=80, verbose_name='note on the label')),
+                ('note', models.CharField(blank=True, default='', max_length=80, verbose_name='label text')),
                 ('is_default', models.BooleanField(default=False, help_text='New prints begin with it.', verbose_name='default')),
             ],
             options={

@@ -152,7 +152,7 @@ class LabelLayout(models.Model):
     label_width = models.DecimalField(_("label width in mm"), max_digits=8, decimal_places=4)
     label_height = models.DecimalField(_("label height in mm"), max_digits=8, decimal_places=4)
     parts = models.JSONField(_("parts"), default=dict, editable=False)
-    note = models.CharField(_("note on the label"), max_length=80, blank=True, default="")
+    note = models.CharField(_("label text"), max_length=80, blank=True, default="")
     is_default = models.BooleanField(_("default"), default=False, help_text=_("New prints begin with it."))
 
     class Meta:

@@ -54,7 +54,7 @@ def _samples(selection: Selection, *, thorough: bool) -> Iterable[AuthCode]:
 
 def _check_label(selection: Selection, print_request: PrintRequest) -> None:
     if len(print_request.note) > MAX_NOTE_LENGTH:
-        raise design.wrong("note", _("A note has at most %(most)d characters.") % {"most": MAX_NOTE_LENGTH})
+        raise design.wrong("note", _("The label text has at most %(most)d characters.") % {"most": MAX_NOTE_LENGTH})
     if print_request.logo and logo_of(selection.brand.pk) is None:
         raise design.wrong("logo", _("The brand has no logo yet. Add one on the brand's page, or print without."))
 

@@ -176,7 +176,7 @@ def settings_of(run: PrintRun) -> list[tuple[str, str]]:
         (_("Order"), _("Column by column") if print_request.by_column else _("Row by row")),
         (_("Cut marks"), _("Yes") if print_request.cut_marks else _("No")),
         (_("Logo"), logo_summary(print_request)),
-        (_("Text on the label"), print_request.note or "-"),
+        (_("Label text"), print_request.note or "-"),
         (_("Printer"), print_request.printer or "-"),
         (_("Shifted by"), f"{plain(print_request.offset_x)} / {plain(print_request.offset_y)} mm"),
         (_("Scaled by"), plain(print_request.scale)),

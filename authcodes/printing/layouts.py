@@ -34,7 +34,7 @@ class Content:
         for problem in problems(self.parts, width=self.label_width, height=self.label_height):
             raise Invalid(problem.message, details={"field": problem.field})
         if len(self.note) > MAX_NOTE_LENGTH:
-            message = _("A note has at most %(most)d characters.") % {"most": MAX_NOTE_LENGTH}
+            message = _("The label text has at most %(most)d characters.") % {"most": MAX_NOTE_LENGTH}
             raise Invalid(message, details={"field": "note"})
 
 

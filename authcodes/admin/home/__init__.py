@@ -1,1 +1,1 @@
-"""The portal's front page."""
+"""Home, the first page of the portal."""

@@ -1,4 +1,4 @@
-"""The form that narrows the front page."""
+"""The form that narrows Home."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -30,5 +30,5 @@ def shortcuts(request: HttpRequest) -> list[Shortcut]:
 
 
 def mainly_prints(request: HttpRequest) -> bool:
-    """Whether the front page has little else to show: somebody prints, and sees no scans."""
+    """Whether Home has little else to show: somebody prints, and sees no scans."""
     return bool(roles.brand_scope(request.user, ACT, PRINTS)) and not roles.brand_scope(request.user, VIEW, SCANS)

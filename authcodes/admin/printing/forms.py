@@ -124,7 +124,7 @@ class PrintForm(LayoutForm):
     expiry = switch(gettext_lazy("Print the expiration date"))
     logo = switch(gettext_lazy("Print the brand's logo"))
     note = forms.CharField(
-        label=gettext_lazy("Text on the label"),
+        label=gettext_lazy("Label text"),
         required=False,
         max_length=MAX_NOTE_LENGTH,
         widget=TextWidget(attrs={"maxlength": MAX_NOTE_LENGTH}),

@@ -28,7 +28,7 @@ class PartName(TextChoices):
     TITLE = "title", gettext_lazy("Product title")
     SKU = "sku", gettext_lazy("SKU")
     EXPIRY = "expiry", gettext_lazy("Expiration date")
-    NOTE = "note", gettext_lazy("Your text")
+    NOTE = "note", gettext_lazy("Label text")
     LOGO = "logo", gettext_lazy("Logo")
 
 

@@ -267,7 +267,7 @@ def test_page_1_is_shown_while_the_form_is_filled_in(client, batch):
 def test_what_is_wrong_is_told_while_one_types(client, batch):
     shown = text(live(client, batch, start="31", note="x" * 81))
 
-    assert "Note on the label" in shown
+    assert "Label text" in shown
     assert "data:image" not in shown
 
 

@@ -1,6 +1,6 @@
 """What bad bodies get at every door: a clear error in the envelope, nothing written, never a 5xx.
 
-A new door gets its rows by an entry in FIELDS; doors.py says what a row asserts.
+A new door gets its rows by an entry in FIELDS; tests/support/endpoints.py says what a row asserts.
 """
 
 import pytest

@@ -17,7 +17,7 @@ MEMBERS, LEDGER, PROGRAMME = "loyalty.userpoints", "loyalty.loyaltytransaction",
 
 
 class Links:
-    """Addresses of the lists that show exactly what a figure counts; the lists ask authcodes.dashboard.filters as well."""
+    """Addresses of lists that show exactly what a figure counts; they ask authcodes.dashboard.filters, too."""
 
     def __init__(self, request: HttpRequest, brands: Sequence[Brand], filters: Filters, *, several: bool) -> None:
         self.request, self.filters = request, filters

@@ -29,7 +29,9 @@ from brands.staff_login import invitations, staff
 from brands.staff_login.models import MAX_ATTEMPTS, Invitation, StaffMail
 from brands.tenants.hostnames import brand_for_hostname
 from core import languages
+from core.db.outages import is_outage
 from core.errors import Invalid
+from core.mail import UNWRITABLE, one_line
 
 logger = logging.getLogger(__name__)
 
@@ -158,13 +160,18 @@ def _is_done(mail: StaffMail, at: datetime) -> bool:
 
 
 def _deliver(mail: StaffMail, email: str, language: str, context: dict[str, Any]) -> bool:
-    """Whether the mail server took it."""
-    with languages.spoken(language):
-        message = _message_of(mail, email, language, {"mail": mail, **context})
+    """Whether the mail server took it. Whatever is wrong with one mail must not keep those behind it waiting."""
     try:
+        with transaction.atomic(), languages.spoken(language):
+            message = _message_of(mail, email, language, {"mail": mail, **context})
         message.send()
-    except OSError as error:  # smtplib's errors are OSErrors too
+    except (OSError, *UNWRITABLE) as error:  # smtplib's errors are OSErrors too
         logger.warning("A mail to staff was not taken: %s", type(error).__name__)
+        return False
+    except Exception as error:
+        if is_outage(error):
+            raise
+        logger.exception("The mail %s to staff could not be written or sent.", mail.pk)
         return False
     return True
 
@@ -172,7 +179,8 @@ def _deliver(mail: StaffMail, email: str, language: str, context: dict[str, Any]
 def _message_of(mail: StaffMail, email: str, language: str, context: dict[str, Any]) -> EmailMultiAlternatives:
     """In the language that is spoken: the kind's template as plain text, and the same lines as HTML."""
     rendered = render_to_string(f"staff_login/mail/{mail.kind}.txt", context)
-    subject, _newline, body = (part.strip() for part in rendered.partition("\n"))
+    first_line, _newline, body = (part.strip() for part in rendered.partition("\n"))
+    subject = one_line(first_line)
     headers = {"Auto-Submitted": "auto-generated", "Content-Language": language}
     message = EmailMultiAlternatives(subject, f"{body}\n", settings.DEFAULT_FROM_EMAIL, [email], headers=headers)
     page = {

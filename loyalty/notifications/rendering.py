@@ -17,6 +17,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from brands.tenants import contacts
 from brands.tenants.hostnames import hostname_of, site_at
+from core.mail import one_line
 from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import Channel, NotificationTemplate, Template, Topic
 from loyalty.notifications import catalogue, names, placeholders
@@ -203,11 +204,6 @@ def day_of(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
-
-
-def one_line(text: str) -> str:
-    """What goes into a header or title: a line break there would begin another header."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def opt_out_link(request: MessageRequest) -> str:

@@ -11,7 +11,7 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core import moments
+from core import mail, moments
 from core.errors import DomainError
 from core.forms.digits import AsciiDigits
 from portal.base.stale_forms import VersionedForm
@@ -20,6 +20,12 @@ from portal.unfold import TextWidget
 
 class TenantForm(AsciiDigits, VersionedForm):
     """Whatever a form refers to belongs to the brand of its row, also when its author works for several brands."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for field in self.fields.values():
+            if isinstance(field, forms.EmailField):
+                field.validators.append(mail.validate_address)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import CORRECT
+from core import mail
 from core.redis import rate_limits
 from loyalty.members import confirmations, corrections
 from loyalty.models.accounts import UserPoints
@@ -40,6 +41,7 @@ class AddressForm(ReasonForm):
     email = forms.EmailField(
         label=gettext_lazy("New e-mail address"),
         max_length=254,
+        validators=[mail.validate_address],
         widget=TextWidget(attrs={"inputmode": "email", "autocomplete": "off"}),
     )
     field_order = ("email", "reason")

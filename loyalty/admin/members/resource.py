@@ -20,6 +20,7 @@ from brands.audit_log import AuditContext
 from brands.identity import users
 from brands.identity.roles import ACT
 from brands.models.credentials import ApiKey
+from core import mail
 from core.errors import Invalid
 from core.numbers import rounded
 from loyalty.members.moving_in import member_imports
@@ -247,7 +248,7 @@ def _address_fault(cell: str) -> str:
         validate_email(cell)
     except ValidationError:
         return _("Enter a valid e-mail address.")
-    if not cell.isascii() or cell.lower().endswith(f"@{users.DOMAIN}"):
+    if not mail.may_be_written_to(cell) or not cell.isascii() or cell.lower().endswith(f"@{users.DOMAIN}"):
         return _("Enter a valid e-mail address.")
     return ""
 

@@ -23,6 +23,7 @@ from brands.access.endpoints import (
 from brands.errors import UserNotFound
 from brands.identity.roles import ACT, CORRECT
 from brands.models.credentials import ApiKey
+from core import mail
 from core.api.filters import ChoiceFilter, IdFilter, IdsFilter, SinceFilter, TenantFilterSet, TextFilter
 from core.api.inputs import ChangeInput, Input, one_line
 from core.api.openapi.examples import answer_example, request_example
@@ -221,7 +222,10 @@ class MemberChangeInput(ChangeInput):
     first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     email = serializers.EmailField(
-        required=False, max_length=254, help_text="Takes effect once the customer confirms it."
+        required=False,
+        max_length=254,
+        validators=[mail.validate_address],
+        help_text="Takes effect once the customer confirms it.",
     )
     external_id = serializers.CharField(required=False, max_length=64, allow_blank=True, validators=[one_line])
     birthday = serializers.CharField(required=False, max_length=10, allow_blank=True, help_text=BIRTHDAY_TEXT)

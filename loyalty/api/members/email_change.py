@@ -12,6 +12,7 @@ from brands.identity import login_records, login_throttle
 from brands.identity.authentication import principal_of
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core import mail
 from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, PUBLIC, endpoint
 from core.api.openapi.examples import answer_example, request_example
@@ -28,6 +29,7 @@ class EmailChangeInput(Input):
     email = serializers.EmailField(max_length=254, help_text="The new address of the account.")
 
     def validate_email(self, email: str) -> str:
+        mail.validate_address(email)
         return email.lower()
 
 

@@ -14,6 +14,7 @@ from brands.identity.api_keys import Caller
 from brands.identity.authentication import for_brand_of_hub
 from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
+from core import mail
 from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
 from core.api.openapi.examples import answer_example, request_example
@@ -94,7 +95,10 @@ class CorrectionInput(Input):
     first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     email = serializers.EmailField(
-        required=False, max_length=254, help_text="Takes effect once the customer confirms it."
+        required=False,
+        max_length=254,
+        validators=[mail.validate_address],
+        help_text="Takes effect once the customer confirms it.",
     )
     reason = serializers.CharField(max_length=500, help_text="For the audit log.")
 

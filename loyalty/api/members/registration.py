@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from brands.identity.authentication import BearerToken, principal_of
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core import languages
+from core import languages, mail
 from core.api.inputs import ID, Input, SwitchField
 from core.api.openapi.endpoint import BEARER, KEY, PUBLIC, endpoint
 from core.api.openapi.examples import answer_example, request_example
@@ -62,6 +62,10 @@ class RegisterInput(CredentialsInput):
         allow_blank=True,
         help_text="Of the member who brought the customer here. Spaces, hyphens and case do not matter.",
     )
+
+    def validate_email(self, email: str) -> str:
+        mail.validate_address(email)
+        return super().validate_email(email)
 
 
 class RegisteredOutput(Output):

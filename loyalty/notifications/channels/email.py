@@ -6,20 +6,22 @@ from email.utils import formataddr, parseaddr
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
+from django.utils.translation import gettext_noop
 
+from core.mail import UNWRITABLE, one_line
 from loyalty.notifications import sender_domains, sender_names
 from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage, check_may_send
-from loyalty.notifications.rendering import one_line
 
 # RFC 3463. These say that the message, the mailbox's fill or the way there is to blame, and not the address.
 NOT_THE_ADDRESS = re.compile(r"^[45]\.(2\.2|3|4|5|6|7)\b")
+INVALID_ADDRESS = gettext_noop("One of the e-mail's addresses is not valid.")
 
 
 def send(outbound: OutboundMessage) -> str:
     """Returns the Message-ID, which is the same at each attempt. Raises AddressBouncedError, Failed, NotSent."""
     check_may_send(outbound)
-    message = message_of(outbound)
     try:
+        message = message_of(outbound)
         message.send()
     except smtplib.SMTPRecipientsRefused as error:
         code, said = next(iter(error.recipients.values()))
@@ -30,6 +32,8 @@ def send(outbound: OutboundMessage) -> str:
         ) from error
     except (smtplib.SMTPException, OSError) as error:
         raise NotSent(f"{type(error).__name__}: {error}"[:500]) from error
+    except UNWRITABLE as error:  # it would be the same at each attempt
+        raise Failed(INVALID_ADDRESS) from error
     return str(message.extra_headers["Message-ID"])
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from brands.models.people import User
 from brands.tenants import quotas
 from core.redis import client
 from events import messages, worker, worker_signals
@@ -248,6 +249,19 @@ def test_staff_let_an_address_try_again(brand, customer, own, box, notify, work)
     work()
 
     assert len(box.mails) == 1
+
+
+@pytest.mark.parametrize("email", ["=?utf-8?q?=0abcc?=@example.com", "=?utf-8?q??=@example.com"])
+def test_an_address_that_no_mail_can_be_written_to_fails_for_good(brand, customer, own, box, notify, work, email):
+    User.objects.filter(pk=customer.pk).update(email=email)
+    notify(customer)
+
+    work()
+
+    row = NotificationDelivery.objects.get()
+    assert (row.status, row.last_error) == ("failed", "One of the e-mail's addresses is not valid.")
+    assert not Event.objects.pending().exists()
+    assert box.mails == []
 
 
 @pytest.mark.parametrize("said", ["550 5.7.1 looks like spam", "552 5.2.2 mailbox full", "554 5.4.4 no route"])

@@ -1,0 +1,37 @@
+"""What every e-mail of ours needs: an address that it can be sent to, and a subject of one line."""
+
+from email.errors import MessageError
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.mail.message import sanitize_address
+from django.core.validators import validate_email
+from django.utils.translation import gettext as _
+
+# Raised of an address or header that cannot be written into an e-mail. No mail server was asked.
+UNWRITABLE = (ValueError, IndexError, MessageError)
+ENCODED_WORD = "=?"  # RFC 2047: mail programmes decode it, so the mail would go to another address
+
+
+def validate_address(address: str) -> None:
+    """Validator for fields that take an address which we write to: what is no address at all is their own complaint."""
+    try:
+        validate_email(address)
+    except ValidationError:
+        return
+    if not may_be_written_to(address):
+        raise ValidationError(_("No e-mail can be sent to this address. Check its spelling."), code="unwritable")
+
+
+def may_be_written_to(address: str) -> bool:
+    """Whether the mail backend takes it: more has the form of an address than can be sent to."""
+    try:
+        sanitize_address(address, settings.DEFAULT_CHARSET)
+    except UNWRITABLE:
+        return False
+    return ENCODED_WORD not in address
+
+
+def one_line(text: str) -> str:
+    """What goes into a header or title: a line break there would begin another header."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())

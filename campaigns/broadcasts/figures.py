@@ -43,8 +43,8 @@ def of(broadcast: Broadcast) -> Figures | None:
             return COUNT_OUTCOMES.first(
                 brand_id=broadcast.brand_id,
                 key=broadcast.key,
-                opted_out=delivery.opted_out_text(),
-                cancelled=delivery.cancelled_text(),
+                opted_out=delivery.OPTED_OUT,
+                cancelled=delivery.CANCELLED,
                 stopped_at=broadcast.finished_at if broadcast.state == State.CANCELLED else None,
             )
     except OperationalError:  # the time that a statement of a page has is over

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
@@ -35,11 +35,11 @@ from loyalty.notifications import batching, devices, preferences, rendering, sup
 from loyalty.notifications.catalogue import KINDS
 from loyalty.notifications.channels import email, push, sms
 from loyalty.notifications.channels.base import (
+    SANDBOX,
     AddressBouncedError,
     Failed,
     NotSent,
     OutboundMessage,
-    sandbox_reason,
 )
 from loyalty.notifications.preferences import Preferences
 from loyalty.notifications.rendering import MessageRequest
@@ -55,6 +55,13 @@ CHANNELS: dict[str, Callable[[OutboundMessage], str]] = {
 }
 # How many senders one brand's slow service may keep waiting.
 MAX_SLOW = 2
+# Why nothing was sent: stored in English, counted by, and translated where it is shown.
+OPTED_OUT = gettext_noop("The customer has opted out.")
+CANCELLED = gettext_noop("Cancelled.")
+ADDRESS_SUPPRESSED = gettext_noop("This address is suppressed.")
+ADDRESS_GONE = gettext_noop("The address no longer exists.")
+SERVICE_SLOW = gettext_noop("The service is slow. Other deliveries go first.")
+QUOTA_REACHED = gettext_noop("The brand has reached today's e-mail quota.")
 DAY = 24
 RETRY_HOURS = {Template.RECALL.value: 72, Template.BROADCAST.value: 72, Template.PASSWORD_RESET.value: 1}
 
@@ -97,7 +104,7 @@ def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> l
     if not notification.is_test:
         ways = [replace(way, reason=way.reason or _rejection(way, shut)) for way in ways]
     if notification.brand.is_sandbox:
-        ways = [replace(way, reason=sandbox_reason()) for way in ways]
+        ways = [replace(way, reason=SANDBOX) for way in ways]
     languages = [notification.payload.get("language", "") if notification.is_test else "", choices.language]
     language = next(filter(None, languages), own.language)
     if broadcast:
@@ -124,7 +131,7 @@ def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> l
 
 
 def _rejection(way: DeliveryTarget, shut: set[tuple[str, str]]) -> str:
-    return _("This address is suppressed.") if (way.channel, way.address) in shut else ""
+    return ADDRESS_SUPPRESSED if (way.channel, way.address) in shut else ""
 
 
 def ways_of(
@@ -141,18 +148,8 @@ def ways_of(
     excluded = exclusion_reason(notification)
     for channel in channels:
         if channel in on:
-            unwanted = "" if preferences.allows(topic, channel) else opted_out_text()
+            unwanted = "" if preferences.allows(topic, channel) else OPTED_OUT
             yield from addresses_of(notification, channel, preferences, reason=unwanted or excluded)
-
-
-def opted_out_text() -> str:
-    """The reason of a delivery that the customer does not want."""
-    return _("The customer has opted out.")
-
-
-def cancelled_text() -> str:
-    """The reason of a delivery that staff stopped."""
-    return _("Cancelled.")
 
 
 def channels_of(own: NotificationSettings) -> set[str]:
@@ -225,8 +222,7 @@ def attempt(delivery: LeasedEvent, row: NotificationDelivery) -> str:
     max_slots = MAX_SLOW if breaker.is_slow() else None
     with worker_signals.acquire_slot(lane=breaker.name, count=max_slots) as seated:
         if not seated:
-            message = _("The service is slow. Other deliveries go first.")
-            raise RetryLater(message, after=messages.pause(min(delivery.attempts, 6)))
+            raise RetryLater(SERVICE_SLOW, after=messages.pause(min(delivery.attempts, 6)))
         wait_for_quota(delivery, row)
         NotificationDelivery.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
         outbound_message, began = message_of(row), monotonic()
@@ -248,7 +244,7 @@ def wait_for_quota(delivery: LeasedEvent, row: NotificationDelivery) -> None:
         return
     tomorrow = quotas.until_tomorrow(timezone.now())
     if timezone.now() + tomorrow < delivery.give_up_at:
-        raise RetryLater(_("The brand has reached today's e-mail quota."), after=tomorrow)
+        raise RetryLater(QUOTA_REACHED, after=tomorrow)
 
 
 def breaker_of(row: NotificationDelivery) -> CircuitBreaker:
@@ -270,10 +266,10 @@ def message_of(row: NotificationDelivery) -> OutboundMessage:
     """Read anew at each attempt: the address may be a new one, and the customer may have opted out. Raises Failed."""
     own, choices = settings_of(row.brand_id), preferences.read(row.user_id, row.brand_id)
     if not row.notification.is_test and not choices.allows(topic_of(row.template), row.channel):
-        raise Failed(opted_out_text())
+        raise Failed(OPTED_OUT)
     address = address_of(row)
     if not address:
-        raise Failed(_("The address no longer exists."))
+        raise Failed(ADDRESS_GONE)
     written = broadcasts.content_of(row) if row.template == Template.BROADCAST else None
     request = MessageRequest(
         brand=row.brand,
@@ -339,7 +335,7 @@ def masked(channel: str, address: str) -> str:
 def withdraw(*, brand_id: int, key: str, at: datetime) -> int:
     """Stop deliveries of what `key` names, and of reminders of it, that no channel has taken yet. Returns how many."""
     rows = Notification.objects.filter(batching.of_thing(key), brand=brand_id)
-    stopped = {"status": Status.SUPPRESSED, "last_error": cancelled_text(), "finished_at": at, "address": ""}
+    stopped = {"status": Status.SUPPRESSED, "last_error": CANCELLED, "finished_at": at, "address": ""}
     return NotificationDelivery.objects.filter(notification__in=rows, status=Status.QUEUED).update(**stopped)
 
 

@@ -8,6 +8,7 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from core import languages
 from core.masking import masked_mail
 from loyalty.members.masking import sees_members
 from loyalty.models.notifications import Channel, NotificationDelivery
@@ -71,7 +72,7 @@ class NotificationDeliveryAdmin(TenantAdmin):
     )
     fieldsets = (
         (None, {"fields": (("brand", "user"), ("template", "language"), ("channel", "masked_address"), "state")}),
-        (_("Delivery"), {"fields": (("attempts", "provider_id"), "last_error", ("created_at", "finished_at"))}),
+        (_("Delivery"), {"fields": (("attempts", "provider_id"), "problem", ("created_at", "finished_at"))}),
         (_("About"), {"fields": ("event_id", "covered", "is_test")}),
     )
 
@@ -87,6 +88,11 @@ class NotificationDeliveryAdmin(TenantAdmin):
     @display(description=_("status"), ordering="status")
     def state(self, row: NotificationDelivery) -> SafeString:
         return badge(COLOURS[row.status], row.get_status_display())
+
+    @display(description=_("last error"))
+    def problem(self, row: NotificationDelivery) -> str:
+        """Our own reasons are stored in English; what a server said stays as it is."""
+        return languages.again(row.last_error) or "-"
 
     @display(description=_("tells of"))
     def covered(self, row: NotificationDelivery) -> str:

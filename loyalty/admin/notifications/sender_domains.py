@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
+from core import languages
 from loyalty.models.messages.addresses import SenderDomain
 from loyalty.notifications import sender_domains
 from portal.base.badges import badge
@@ -57,7 +58,7 @@ class SenderDomainAdmin(TenantAdmin):
             )
         if domain.verified_at:
             return badge("success", _("Verified: e-mail can be sent from this domain"))
-        return badge("warning", domain.last_error or _("Waiting for the first check"))
+        return badge("warning", languages.again(domain.last_error) or _("Waiting for the first check"))
 
     @display(description=gettext_lazy("DNS record"))
     def record(self, domain: SenderDomain) -> SafeString:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from core.http.client import Answer
 from events.messages import RetryLater
@@ -13,6 +13,7 @@ from loyalty.models.notifications import NotificationDelivery, NotificationSetti
 from loyalty.notifications.rendering import Composed
 
 MAX_WAIT = timedelta(hours=1)
+SANDBOX = gettext_noop("Not sent: sandbox.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class OutboundMessage:
 
 
 class Failed(Exception):
-    """This message will never go out; the message says why."""
+    """This message will never go out; the message says why, in English, as it is stored."""
 
 
 class AddressBouncedError(Failed):
@@ -40,11 +41,7 @@ class NotSent(Exception):
 def check_may_send(message: OutboundMessage) -> None:
     """Each channel calls it before anything leaves. Raises Failed: a sandbox brand reaches no customers."""
     if message.delivery.brand.is_sandbox:
-        raise Failed(sandbox_reason())
-
-
-def sandbox_reason() -> str:
-    return _("Not sent: sandbox.")
+        raise Failed(SANDBOX)
 
 
 def busy(answer: Answer, said: str) -> RetryLater | NotSent:

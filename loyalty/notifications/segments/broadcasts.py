@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from loyalty.models.accounts import UserPoints
 from loyalty.models.messages.broadcasts import Broadcast
@@ -56,12 +56,12 @@ def content_of(row: NotificationDelivery) -> BroadcastContent:
     """
     broadcast = of(row.notification)
     if broadcast is None:
-        raise Failed(_("The broadcast was deleted."))
+        raise Failed(gettext_noop("The broadcast was deleted."))
     texts = message_text(broadcast.texts, channel=row.channel, language=row.language)
     if row.notification.is_test:
         return BroadcastContent(texts, row.notification.payload)
     accounts = UserPoints.objects.filter(user=row.user_id, brand=row.brand_id, status=UserPoints.Status.ACTIVE)
     account = accounts.only("points", "current_level").first()
     if account is None:
-        raise Failed(_("The member is blocked."))
+        raise Failed(gettext_noop("The member is blocked."))
     return BroadcastContent(texts, {"new_balance": account.points, "current_level": account.current_level})

@@ -1,6 +1,6 @@
 """Why a customer gets no notification by any channel, whatever they want to hear; read when it is sent."""
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from loyalty.models.accounts import UserPoints
 from loyalty.models.messages.notification_segments import NotificationSegment
@@ -20,13 +20,13 @@ LIMITABLE = (
 
 
 def exclusion_reason(notification: Notification) -> str:
-    """Empty where the customer may have it."""
+    """In English, as it is stored; empty where the customer may have it."""
     if not notification.user.is_active:
-        return _("The customer's account is deactivated.")
+        return gettext_noop("The customer's account is deactivated.")
     if notification.template == Template.BROADCAST:
-        return _("The member is blocked.") if is_blocked(notification) else ""
+        return gettext_noop("The member is blocked.") if is_blocked(notification) else ""
     if notification.template in LIMITABLE and is_outside_segment(notification):
-        return _("The member is not in the segment that this notification is for.")
+        return gettext_noop("The member is not in the segment that this notification is for.")
     return ""
 
 

@@ -8,12 +8,15 @@ from django.test import Client
 from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
+from campaigns.broadcasts import figures
 from campaigns.segments import evaluate
+from core import languages
+from events import worker
 from jobs.models import Job
 from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import NotificationDelivery, NotificationSettings
 from loyalty.notifications import preferences
-from tests.campaigns.broadcasts.conftest import run_job
+from tests.campaigns.broadcasts.conftest import run_job, send
 from tests.support import factories
 from tests.support.portal import address, browser, errors, form_of, staff, text
 
@@ -200,6 +203,29 @@ def test_cancelling_asks_first(sender, manager, customer, box, work):
     broadcast.refresh_from_db()
     assert (broadcast.state, Job.objects.get().status, box.recipients) == ("cancelled", "cancelled", [])
     assert actions() == ["Sent", "Cancelled"]
+
+
+def test_what_a_german_colleague_cancels_is_counted_and_told_to_each_in_their_language(
+    sender, manager, customer, box, work
+):
+    box.refusals[customer.email] = "450 later"
+    broadcast = send(factories.broadcast(sender))
+    worker.drain(lane="broadcasts")
+    german = browser(staff(sender, role="manager", email="greta@example.com", portal_language="de"))
+
+    german.post(address(LABEL, "cancel", broadcast.pk))
+
+    row = NotificationDelivery.objects.get()
+    broadcast.refresh_from_db()
+    assert (row.status, row.last_error) == ("suppressed", "Cancelled.")
+    for language in ("en", "de"):
+        with languages.spoken(language):
+            counted = figures.of(broadcast)
+        assert (counted.stopped, counted.unreachable) == (1, 0)
+    pages = [
+        said(reader.get(address("loyalty.notificationdelivery", "change", row.pk))) for reader in (manager, german)
+    ]
+    assert [("Cancelled." in page, "Abgebrochen." in page) for page in pages] == [(True, False), (False, True)]
 
 
 def test_a_form_is_counted_and_previewed_while_it_is_written(sender, manager, customer):

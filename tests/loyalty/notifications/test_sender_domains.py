@@ -113,6 +113,16 @@ def test_what_the_dns_holds_is_told_to_nobody(domain, names, work):
     assert "internal-secret" not in str(list(Event.objects.values()))
 
 
+def test_each_reads_in_their_language_what_is_wrong(brand, domain):
+    SenderDomain.objects.update(last_error="The DNS did not answer.")
+    readers = [browser(staff(brand, email=f"{tongue}@example.com", portal_language=tongue)) for tongue in ("en", "de")]
+
+    pages = [text(reader.get(address("loyalty.senderdomain"))) for reader in readers]
+
+    assert ["The DNS did not answer." in page for page in pages] == [True, False]
+    assert ["Das DNS hat nicht geantwortet." in page for page in pages] == [False, True]
+
+
 def test_a_silent_dns_proves_nothing_and_takes_nothing_away(domain, names, work, monkeypatch):
     published(names, domain)
     work()

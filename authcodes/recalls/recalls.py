@@ -75,8 +75,8 @@ def recall(
 def widen(*, recall: Recall, added: Scope, reason: str, at: datetime, by: User) -> Scope:
     """Call more codes back with a recall that is in force; what it says stays. Returns all that it has then.
 
-    The recall is locked, then the batches. Raises BatchRejected without a reason, for codes that are recalled already,
-    and when somebody has withdrawn the recall.
+    The recall is locked, then the batches. Raises BatchRejected without a reason, for codes that are recalled already
+    or of a product that the recall does not have, and when somebody has withdrawn the recall.
     """
     if not reason.strip():
         raise BatchRejected(_("Enter a reason for adding codes to the recall."), details={"field": "reason"})

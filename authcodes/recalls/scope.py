@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from authcodes.codes import products as code_products
 from authcodes.codes import ranges
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
@@ -14,6 +15,7 @@ from authcodes.models.products import Product
 from brands.models.tenants import Brand
 
 MAX_BATCHES = 2000  # of one recall
+MAX_NAMED = 3  # products or batches that stand for many
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Scope:
     def title(self) -> str:
         """What customers know it by: its products, else its batches."""
         named = [product.title for product in self.products] or [batch.range_name for batch in self.batches]
-        return ", ".join(named[:3]) + (" …" if len(named) > 3 else "")
+        return listed(named)
 
     def codes_condition(self, code: str = "code") -> Q:
         """Its codes, in the table of codes; `code` is where another one that knows the batch has them."""
@@ -91,6 +93,10 @@ class Scope:
     def scans_condition(self) -> Q:
         """The scans of its codes."""
         return self.codes_condition("auth_code__code")
+
+
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:MAX_NAMED]) + (" …" if len(names) > MAX_NAMED else "")
 
 
 def of_recall(recall: Recall) -> Scope:
@@ -152,7 +158,31 @@ def joined(known: Part, added: Part) -> Part:
 
 
 def union(its: Scope, changed: Scope) -> Scope:
-    """All of a recall once `changed` is part of it. Raises BatchRejected for too many batches, or another brand's."""
+    """All of a recall once `changed` is part of it.
+
+    Raises BatchRejected for too many batches, another brand's, or those of a product that the recall does not have.
+    """
     parts = {part.batch.pk: part for part in (*its.parts, *changed.parts)}
     of_batches([part.batch for part in parts.values()])
+    reject_other_products(its, changed)
     return Scope(tuple(parts[key] for key in sorted(parts)))
+
+
+def reject_other_products(its: Scope, changed: Scope) -> None:
+    """A customer is notified of a recall once: who was told of its products would not hear of others.
+
+    In a batch that is added, whatever one of its codes is of counts.
+    """
+    known = {batch.pk for batch in its.batches}
+    batches = [batch for batch in changed.batches if batch.pk not in known]
+    made_for = {batch.product_id for batch in batches if batch.product_id}
+    found = made_for | code_products.in_batches([batch.pk for batch in batches])
+    unnamed = [batch.pk for batch in its.batches if batch.product_id is None] if found else []
+    others = found - {product.pk for product in its.products} - code_products.in_batches(unnamed)
+    if others:
+        titles = list(Product.objects.filter(pk__in=others).order_by("title", "pk").values_list("title", flat=True))
+        message = _(
+            "Not a product of this recall: %(products)s. Customers who have been notified already would not "
+            "hear of it. Start another recall for other products."
+        )
+        raise BatchRejected(message % {"products": listed(titles)}, details={"field": "batch"})

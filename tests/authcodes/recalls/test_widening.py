@@ -32,8 +32,15 @@ def batch(brand):
 
 
 @pytest.fixture
-def other(brand):
-    return factories.batch(brand, quantity=3, prefix="CUP-", scan_limit=None, range_name="Cups")
+def other(brand, batch):
+    """Of the same product."""
+    return factories.batch(brand, quantity=3, prefix="CUP-", scan_limit=None, range_name="Cups", product=batch.product)
+
+
+@pytest.fixture
+def jam(brand):
+    product = factories.product(brand, title="Jam")
+    return factories.batch(brand, quantity=3, prefix="JAM-", scan_limit=None, range_name="Jars", product=product)
 
 
 @pytest.fixture
@@ -162,6 +169,28 @@ def test_only_customers_who_were_not_notified_yet_are(brand, batch, other, part)
     assert sorted(told) == sorted([known.pk, both.pk, new.pk])
 
 
+def test_another_product_is_refused_as_who_was_told_of_the_first_would_not_hear_of_it(batch, jam, part):
+    with pytest.raises(BatchRejected, match="Start another recall for other products") as refused:
+        widen(part, Part(fresh(jam)))
+
+    assert "Not a product of this recall: Jam." in refused.value.message
+    assert ends(part) == [("Tea", "TEA-0004", "TEA-0006")]
+
+
+def test_a_batch_that_is_of_no_product_counts_with_those_of_its_codes(brand, batch, jam, part):
+    mixed = factories.batch(brand, quantity=2, product=None, range_name="Mixed")
+    mixed.codes.update(product=batch.product)
+    widen(part, Part(fresh(mixed)))
+    lone = recalls.recall_batch(batch=factories.batch(brand, product=None), at=timezone.now(), **WORDS)
+    late = factories.batch(brand, quantity=2, product=None)
+    late.codes.filter(pk=late.codes.latest("pk").pk).update(product=jam.product)
+
+    for recall in (part, lone):
+        with pytest.raises(BatchRejected, match="Jam"):
+            widen(recall, Part(fresh(late)))
+    assert [name for name, _first, _last in ends(part)] == ["Mixed", "Tea"]
+
+
 # --- In the portal
 
 
@@ -206,6 +235,18 @@ def test_the_rest_of_a_batch_and_of_a_product_can_be_chosen(client, brand, batch
     assert [each.ends for each in some.context["facts"].scope.parts] == [("TEA-0007", "TEA-0008")]
     assert list(gap.context["form"].errors) == ["first"]
     assert list(same.context["form"].errors) == ["batch"]
+
+
+def test_the_first_step_says_at_its_field_that_another_product_needs_another_recall(client, batch, jam, part):
+    for field, query in (
+        ("product", {"what": "product", "product": jam.product_id}),
+        ("batches", {"what": "batches", "batches": [jam.pk]}),
+        ("batch", {"what": "range", "batch": jam.pk, "first": "1", "last": "2"}),
+    ):
+        page = page_of(client, part, **query)
+        assert list(page.context["form"].errors) == [field]
+        assert "Start another recall for other products." in text(page)
+        assert "facts" not in page.context
 
 
 def test_a_new_recall_says_where_the_rest_of_a_batch_is_added(client, batch, part):

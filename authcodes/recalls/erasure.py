@@ -16,16 +16,17 @@ def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
     What a recall in force says to customers stays: it is about safety, and its contact may be a namesake's.
     """
     returns.erase_user(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
-    rewrite(WithdrawnRecall, TEXTS, brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
+    # In this order: one that is just being withdrawn is waited for, and then found among those that were.
     rewrite(Recall, ("reason",), brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
+    rewrite(WithdrawnRecall, TEXTS, brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
 
 
 def rewrite(
     model: type[Recall | WithdrawnRecall], names: tuple[str, ...], *, brand_id: int, mentions: Mentions, pseudonym: str
 ) -> None:
-    """A brand has few recalls: each is read."""
+    """A brand has few recalls: each is locked and read, so that nobody's rewriting undoes another's."""
     manager: Any = model._default_manager  # noqa: SLF001 - Django's public API of models
-    for row in manager.filter(brand_id=brand_id).order_by("pk"):
+    for row in manager.select_for_update(no_key=True).filter(brand_id=brand_id).order_by("pk"):
         changed = []
         for name in names:
             before = getattr(row, name)

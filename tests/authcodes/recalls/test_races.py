@@ -10,8 +10,10 @@ from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.recalls import RecallReturn, WithdrawnRecall
 from authcodes.recalls import recalls, returns
 from authcodes.recalls.scope import Part, Scope
+from brands.audit_log import AuditContext
+from loyalty.members import erasure
 from tests.support import factories
-from tests.support.concurrency import at_once, at_once_behind
+from tests.support.concurrency import at_once, at_once_behind, while_uncommitted
 from tests.support.portal import address, browser, staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,7 +23,8 @@ WORDS = {"contact": "call us", "message": "Stop.", "reason": "Glass"}
 
 @pytest.fixture
 def batches(brand):
-    return [factories.batch(brand, quantity=1) for _ in range(3)]
+    product = factories.product(brand)
+    return [factories.batch(brand, quantity=1, product=product) for _ in range(3)]
 
 
 def recall_all(batches):
@@ -128,3 +131,39 @@ def test_codes_that_are_added_many_times_at_once_are_added_once(brand, batches):
 
     assert [isinstance(each, Scope) for each in results].count(True) == 1
     assert batches[1].changes.filter(kind="recalled").count() == 1
+
+
+def erase(person, brand):
+    return erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
+
+
+def named(brand, batches):
+    """Two customers, and a recall whose reason names both."""
+    people = [factories.customer(brand, email=f"{name}@example.com") for name in ("wilma", "fred")]
+    words = {**WORDS, "reason": "Say wilma@example.com and fred@example.com"}
+    return people, recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **words)
+
+
+def test_a_recall_that_is_withdrawn_during_an_erasure_keeps_no_name(brand, batches):
+    (wilma, _fred), made = named(brand, batches)
+    owner = staff(brand)
+
+    def withdraw():
+        recalls.withdraw_recall(recall=made, reason="wilma@example.com was wrong", at=timezone.now(), by=owner)
+
+    outcome = while_uncommitted(withdraw, lambda: erase(wilma, brand))
+
+    kept = WithdrawnRecall.objects.get()
+    assert isinstance(outcome, erasure.Erased)
+    assert "wilma" not in kept.reason + kept.withdrawal_reason
+
+
+def test_two_erasures_at_once_lose_nothing_of_each_other(brand, batches):
+    (wilma, fred), made = named(brand, batches)
+
+    while_uncommitted(lambda: erase(wilma, brand), lambda: erase(fred, brand))
+
+    made.refresh_from_db()
+    assert "wilma" not in made.reason
+    assert "fred" not in made.reason
+    assert made.reason.startswith("Say ")

@@ -1,7 +1,8 @@
 """Page: what is called back, who knows, and what came back. Only an owner takes a recall back."""
 
+from collections.abc import Callable
 from datetime import date
-from functools import partial
+from functools import partial, wraps
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
@@ -41,6 +42,20 @@ from portal.lists.filters import DayFilter
 from portal.unfold import display
 
 MAX_TO_CALL = 50  # customers that the page names; the file has all
+
+
+def in_force(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A view of a recall that a colleague may withdraw meanwhile: then the list says so."""
+
+    @wraps(view)
+    def result(page: "RecallAdmin", request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        try:
+            return view(page, request, *args, **options)
+        except BatchRejected as error:
+            page.message_user(request, error.message, messages.ERROR)
+            return redirect("admin:authcodes_recall_changelist")
+
+    return result
 
 
 @admin.register(Recall)
@@ -92,6 +107,7 @@ class RecallAdmin(RecallWidening):
 
     # --- The page of a recall
 
+    @in_force
     def change_view(
         self,
         request: HttpRequest,
@@ -182,6 +198,7 @@ class RecallAdmin(RecallWidening):
 
     # --- Who is notified
 
+    @in_force
     def notify_customers(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Notify those who were not yet: all of them, or those who came to be known since. First it shows how."""
         recall = self.acted_on(request, pk)
@@ -237,6 +254,7 @@ class RecallAdmin(RecallWidening):
 
     # --- What comes back
 
+    @in_force
     def enter_return(self, request: HttpRequest, pk: int) -> HttpResponse:
         recall = self.acted_on(request, pk)
         if request.method != "POST":
@@ -260,6 +278,7 @@ class RecallAdmin(RecallWidening):
 
     # --- Taking it back
 
+    @in_force
     def withdraw(self, request: HttpRequest, pk: int) -> HttpResponse:
         recall = self.get_object(request, str(pk))
         if not self.may(request, ACT, recall):
@@ -279,9 +298,10 @@ class RecallAdmin(RecallWidening):
         return action.respond(partial(self.withdrawn, request, recall))
 
     def withdrawn(self, request: HttpRequest, recall: Recall, answers: dict[str, Any]) -> HttpResponse:
-        reason, text, its = answers["reason"], str(recall), scope.of_recall(recall)
+        reason, text = answers["reason"], str(recall)
         try:
             with transaction.atomic():
+                its = scope.of_recall(recall)
                 recalls.withdraw_recall(recall=recall, reason=reason, at=timezone.now(), by=staff_user(request))
                 self.note(request, [recall], gettext_noop("Withdrawn"), reason=reason)
                 self.note_on_batches(

@@ -4,10 +4,12 @@ import uuid
 from datetime import timedelta
 
 import pytest
+from django.contrib.messages import get_messages
 from django.db import IntegrityError, connection, transaction
 from django.db.utils import ProgrammingError
 from django.utils import timezone
 
+from authcodes.admin.recalls.pages import RecallAdmin
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import Recall
 from authcodes.models.recalls import RecallReturn
@@ -137,6 +139,26 @@ def test_lines_stay_as_they_are(recall, statement):
         cursor.execute(statement.format("authcodes_recallreturn"))
     with pytest.raises(ProgrammingError), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement.format("authcodes_recallreturn"))
+
+
+@pytest.mark.parametrize("name", ["change", "tell", "withdraw", "returns"])
+def test_a_page_of_a_recall_that_is_withdrawn_meanwhile_says_so_on_the_list(client, recall, monkeypatch, name):
+    find, owner = RecallAdmin.get_object, staff(recall.brand)
+
+    def found_in_time(*about):
+        row = find(*about)
+        recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=owner)
+        return row
+
+    monkeypatch.setattr(RecallAdmin, "get_object", found_in_time)
+    sent = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": uuid.uuid4()}
+    where = address("authcodes.recall", name, recall.pk)
+
+    answer = client.post(where, sent) if name == "returns" else client.get(where)
+
+    assert (answer.status_code, answer["Location"]) == (302, address("authcodes.recall", "changelist"))
+    assert "This recall has been withdrawn." in str(next(iter(get_messages(answer.wsgi_request))))
+    assert not RecallReturn.objects.exists()
 
 
 def test_they_outlive_the_recall(client, recall):

@@ -163,7 +163,11 @@ class Scan(models.Model):
 
     @property
     def current_recall(self) -> dict[str, Any] | None:
-        """The recall of its code that is in force, as customers read it; a scan that found no genuine code has none."""
-        if self.batch is None or self.outcome == self.Outcome.ERROR or not self.batch.recalls(self.code):
+        """The recall of its code that is in force, as customers read it; a scan that found no genuine code has none.
+
+        A genuine one may have been expired, switched off or of no product: a scan now would say the recall first.
+        """
+        not_genuine = {self.Reason.UNKNOWN, self.Reason.BAD_TAG, self.Reason.OTHER_BRAND}
+        if self.batch is None or self.reason in not_genuine or not self.batch.recalls(self.code):
             return None
         return self.batch.recall.to_customers() if self.batch.recall else None

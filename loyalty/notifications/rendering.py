@@ -193,7 +193,7 @@ def shortened(text: str, channel: str) -> Value:
     if len(text) <= longest:
         return Value(text)
     begin = text[:longest]
-    whole = begin if text[longest].isspace() else begin.rsplit(None, 1)[0]
+    whole = begin if text[longest].isspace() else (begin.rsplit(None, 1) or [begin])[0]
     return Value(whole.rstrip() + ELLIPSIS, is_cut=True)
 
 

@@ -531,6 +531,29 @@ def test_scan_is_pending_and_then_awarded(mine, brand, deliver):
     }
 
 
+@pytest.mark.parametrize(
+    ("reason", "is_said"),
+    [("expired", True), ("deactivated", True), ("unassigned", True), ("bad_tag", False), ("other_brand", False)],
+)
+def test_an_earlier_scan_says_a_recall_that_began_since_of_any_genuine_code(mine, brand, reason, is_said):
+    if reason == "expired":
+        code = factories.expired_code(brand)
+    else:
+        owner = factories.brand() if reason == "other_brand" else brand
+        code = factories.code(owner, assigned=reason != "unassigned", signed=reason == "bad_tag")
+    if reason == "deactivated":
+        bulk_changes.deactivate(codes=[code], at=timezone.now())
+    mine.verify(code.code)
+    made = Scan.objects.get()
+    assert (made.reason, made.outcome) == (reason, "error")
+    recall(code)
+
+    answer = Scan.objects.get().current_recall
+
+    assert (answer is not None) == is_said
+    assert is_said == (mine.get(f"scans/{made.pk}").json().get("recall", {}).get("contact") == "0800 123")
+
+
 def test_scan_is_told_to_its_customer_hub_and_staff(api, mine, brand, customer):
     scan_id = mine.verify(factories.code(brand)).json()["scan_id"]
     support = factories.user(is_staff=True)

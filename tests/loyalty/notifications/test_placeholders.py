@@ -3,7 +3,7 @@
 import pytest
 
 from loyalty.models.notifications import Language
-from loyalty.notifications import catalogue, placeholders
+from loyalty.notifications import catalogue, placeholders, rendering
 from loyalty.notifications.catalogue import KINDS
 from loyalty.notifications.placeholders import BadText, Value
 
@@ -45,6 +45,15 @@ def test_a_text_that_must_say_something_says_it():
 
 def test_values_are_never_read_as_words():
     assert placeholders.fill("{a}", {"a": Value("{b}"), "b": Value("secret")}) == "{b}"
+
+
+@pytest.mark.parametrize("channel", ["sms", "push"])
+@pytest.mark.parametrize("more", [0, 80, 160])
+def test_a_value_that_begins_with_nothing_but_space_is_shortened(channel, more):
+    spaces = " " * (rendering.MAX_VALUE_LENGTHS[channel] + more)
+    text = rendering.display_value("\u200b" + spaces + "word", "en")
+
+    assert rendering.shortened(text, channel) == Value(rendering.ELLIPSIS, is_cut=True)
 
 
 def test_html_is_escaped_on_both_sides():

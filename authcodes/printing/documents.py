@@ -25,6 +25,7 @@ from authcodes.printing.request import PrintRequest
 from brands.models.tenants import Brand
 from brands.scanned import SEPARATOR
 from brands.tenants.hostnames import hostname_of, site_at
+from core import languages
 from core.errors import DomainError
 
 # Else each document fills the log with the steps of its making.
@@ -123,20 +124,22 @@ def day_of(moment: datetime, brand: Brand, text: str = "j F Y") -> str:
 
 
 def cover_sheet(run: PrintRun) -> bytes:
-    """What goes with the file to whoever prints it. Raises LibrariesMissing."""
+    """What goes with the file to whoever prints it, in English. Raises LibrariesMissing."""
     print_request = PrintRequest.read(run.settings)
     level = Level[print_request.level or Level.M.name]
     image = images.png(text=specimen(run, print_request), size_mm=SPECIMEN_MM, level=level)
-    context = {
-        "run": run,
-        "brand": run.brand,
-        "product": run.batch.product if run.batch else None,
-        "started": day_of(run.started_at, run.brand, "j M Y, H:i T"),
-        "settings": settings_of(run),
-        "specimen_mm": plain(SPECIMEN_MM),
-        "dir": {"brand": direction(run.brand.name), "batch": direction(run.batch.range_name if run.batch else "")},
-    }
-    return pdf("authcodes/documents/cover_sheet.html", context, {"specimen.png": image})
+    with languages.in_english():
+        context = {
+            "run": run,
+            "brand": run.brand,
+            "product": run.batch.product if run.batch else None,
+            "started": day_of(run.started_at, run.brand, "j M Y, H:i T"),
+            "settings": settings_of(run),
+            "specimen_mm": plain(SPECIMEN_MM),
+            "dir": {"brand": direction(run.brand.name), "batch": direction(run.batch.range_name if run.batch else "")},
+        }
+        text = typeset("authcodes/documents/cover_sheet.html", context)
+    return drawn(text, {"specimen.png": image})
 
 
 def specimen(run: PrintRun, print_request: PrintRequest) -> str:

@@ -61,7 +61,8 @@ def language_of(brand_id: int, requested: str = "") -> str:
 def as_pdf(poster: Poster, language: str) -> bytes:
     """Raises LibrariesMissing, and RateLimited where a brand has too many made. One made just now is there already."""
     with translation.override(language):
-        return made(poster.brand.pk, typeset(TEMPLATE, context_of(poster, language)))
+        text = typeset(TEMPLATE, context_of(poster, language))
+    return made(poster.brand.pk, text)  # which may be refused, in the language of whoever asks
 
 
 @lru_cache(maxsize=MAX_DRAWN)

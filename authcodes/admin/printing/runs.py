@@ -29,7 +29,6 @@ from authcodes.printing import documents, posters, runs
 from authcodes.printing.documents import LibrariesMissing
 from brands.models.tenants import Brand
 from brands.tenants.closed_days import local_day
-from core import languages
 from core.errors import DomainError, RateLimited
 from jobs.models import Job
 from portal.base.badges import badge
@@ -287,8 +286,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
 
     def document(self, request: HttpRequest, back: HttpResponse, made: Callable[[], bytes], name: str) -> HttpResponse:
         try:
-            with languages.in_english():
-                return pdf(made(), name)
+            return pdf(made(), name)
         except (LibrariesMissing, RateLimited) as error:
             self.message_user(request, error.message, messages.ERROR)
             return back

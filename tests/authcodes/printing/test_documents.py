@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from django.contrib.messages import get_messages
-from django.utils import timezone
+from django.utils import timezone, translation
 from pypdf import PdfReader
 
 from authcodes.models.prints import PrintRun
@@ -17,6 +17,7 @@ from authcodes.printing.request import PrintRequest
 from authcodes.recalls import recalls
 from brands.scanned import read
 from brands.tenants import hostnames
+from core import languages
 from tests.support import factories
 from tests.support.portal import address, browser, printed, staff
 from tests.support.portal import text as content_of
@@ -228,3 +229,26 @@ def test_a_brand_that_has_too_many_posters_drawn_waits_and_no_other_does(brand, 
     assert refused["Location"] == address("authcodes.recall", "change", recall.pk)
     assert "Too many requests" in str(next(iter(get_messages(refused.wsgi_request))))
     assert answer(foreign, "en")["Content-Type"] == "application/pdf"
+
+
+@pytest.mark.parametrize("name", ["notice", "poster", "cover"])
+def test_why_no_document_is_made_is_said_in_the_language_of_whoever_asks(brand, monkeypatch, name):
+    def missing():
+        raise LibrariesMissing
+
+    monkeypatch.setattr(documents, "_weasyprint", missing)
+    posters.made.cache_clear()
+    client = browser(staff(brand))
+    client.cookies[languages.PORTAL_COOKIE] = "de"
+    if name == "notice":
+        answer = client.get(f"{address('authcodes.printrun', 'notice', recall_of(brand).pk)}?language=ar")
+    elif name == "cover":
+        answer = client.get(address("authcodes.printrun", "cover", run_of(brand).pk))
+    else:
+        where = f"{address('authcodes.recall', 'poster')}?batches={factories.batch(brand).pk}"
+        answer = client.post(where, {"recall_id": "R-1", "contact": "x", "message": "y", "poster": "ar"})
+
+    with translation.override("de"):
+        expected = str(LibrariesMissing.default_message)
+    assert expected != LibrariesMissing.default_message
+    assert str(next(iter(get_messages(answer.wsgi_request)))) == expected

@@ -176,11 +176,13 @@ def reject_other_products(its: Scope, changed: Scope) -> None:
     known = {batch.pk for batch in its.batches}
     batches = [batch for batch in changed.batches if batch.pk not in known]
     made_for = {batch.product_id for batch in batches if batch.product_id}
-    found = made_for | code_products.in_batches([batch.pk for batch in batches])
-    unnamed = [batch.pk for batch in its.batches if batch.product_id is None] if found else []
-    others = found - {product.pk for product in its.products} - code_products.in_batches(unnamed)
-    if others:
-        titles = list(Product.objects.filter(pk__in=others).order_by("title", "pk").values_list("title", flat=True))
+    ids = made_for | code_products.in_batches([batch.pk for batch in batches])
+    unnamed = [batch.pk for batch in its.batches if batch.product_id is None] if ids else []
+    new_products = ids - {product.pk for product in its.products} - code_products.in_batches(unnamed)
+    if new_products:
+        titles = list(
+            Product.objects.filter(pk__in=new_products).order_by("title", "pk").values_list("title", flat=True)
+        )
         message = _(
             "Not a product of this recall: %(products)s. Customers who have been notified already would not "
             "hear of it. Start another recall for other products."

@@ -141,9 +141,7 @@ def named(brand, batches):
     """Two customers, and a recall whose reason names both."""
     people = [factories.customer(brand, email=f"{name}@example.com") for name in ("wilma", "fred")]
     made = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **WORDS)
-    made.reason = (
-        "Say wilma@example.com and fred@example.com"  # in no history of codes, where erasures would meet first
-    )
+    made.reason = "Say wilma@example.com and fred@example.com"  # in no code's history, where erasures would meet first
     made.save()
     return people, made
 

@@ -12,12 +12,12 @@ from django.utils import timezone
 
 from authcodes.rollups import consistency as scan_checks
 from authcodes.rollups import rollups as scan_rollups
-from bench import fill, world
+from bench import world
 from bench.harness import Figure, Scale, say
 from bench.parts.portal.dashboard import ZONE, add_rows
 from bench.parts.portal.lists import browser, owner_of
+from bench.parts.portal.programme import ADD_LINES
 from brands.models.tenants import Brand
-from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.costs import PointCost
 from loyalty.programme import consistency as programme_checks
 from loyalty.programme import rollups as programme_rollups
@@ -28,25 +28,6 @@ SCANS, LINES_EACH, DAYS = 1_000_000, 90, 730
 CALLS = 100
 GOAL_MS, MAX_QUERIES = 300, 25
 
-# Beside the lines of scans, of which each code has one: each fourth is a redemption. Moments ascend with the ids.
-ADD_LINES = fill.insert(
-    LoyaltyTransaction,
-    """
-      FROM generate_series(1, %(each)s) n, user_points a,
-           LATERAL (SELECT now() - interval '1 day' * %(days)s * (%(each)s - n + 1.0) / %(each)s
-                           + interval '1 day' * %(days)s / %(each)s * (a.user_point_id %% 1000) / 1001.0) AS m (at)
-     WHERE a.brand_id = %(brand)s
-     ORDER BY at
-    """,
-    **{
-        **world.EARNED,
-        "user_point_id": "a.user_point_id",
-        "points_earned": "CASE WHEN n %% 4 = 0 THEN 0 ELSE 5 END",
-        "points_redeemed": "CASE WHEN n %% 4 = 0 THEN 5 ELSE 0 END",
-        "reason": "CASE WHEN n %% 4 = 0 THEN 'redeemed' ELSE 'earned' END",
-        "reason_id": "'line:' || n",
-    },
-)
 ENROL = """
     UPDATE user_points SET enrolled_at = now() - interval '1 day' * (%(days)s * (user_point_id %% 997) / 997.0)
      WHERE brand_id = %(brand)s

@@ -27,7 +27,7 @@ from core.spreadsheets.report import Format
 from jobs.models import StagedUpload
 from portal.base.audit_mixin import audit_context
 from portal.base.job_panel import job_context
-from portal.base.page_urls import page_urls
+from portal.base.page_urls import page_urls, url_name
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.import_export import downloads, exportable, imports, large_files, tables, tickets
@@ -93,11 +93,8 @@ class ImportingAdmin(TenantAdmin):
         }
         return [*page_urls(self, views), *super().get_urls()]
 
-    def _name(self, where: str) -> str:
-        return f"{self.opts.app_label}_{self.opts.model_name}_{where.replace('/', '_')}"
-
-    def _address(self, where: str) -> str:
-        return reverse(f"admin:{self._name(where)}")
+    def _address(self, name: str) -> str:
+        return reverse(f"admin:{url_name(self, name)}")
 
     def import_scope(self, request: HttpRequest) -> BrandScope:
         """Where the person may import: add rows or change them."""
@@ -109,7 +106,7 @@ class ImportingAdmin(TenantAdmin):
         if self.import_scope(request):
             links.append((self._address("import"), "upload", _("Import %(name)s") % names))
         if self.offers_export and exportable.within(request.user, self.opts.label_lower):
-            address = self._address("import/export") + (f"?{request.GET.urlencode()}" if request.GET else "")
+            address = self._address("import_export") + (f"?{request.GET.urlencode()}" if request.GET else "")
             links.append((address, "download", _("Export %(rows)s") % {"rows": names["name"]}))
         return super().changelist_view(request, {"import_links": links, **(extra_context or {})})
 
@@ -138,7 +135,7 @@ class ImportingAdmin(TenantAdmin):
         upload = large_files.receive(
             self.resource, brand=brand, by=staff_user(request), file=file, size=file.size, name=file.name
         )
-        return redirect(f"{self._address('import/preview')}?{urlencode({'ticket': tickets.sign(upload)})}")
+        return redirect(f"{self._address('import_preview')}?{urlencode({'ticket': tickets.sign(upload)})}")
 
     def _import_page(self, request: HttpRequest, form: UploadForm, *, status: int) -> HttpResponse:
         resource = self.resource(Brand())
@@ -146,8 +143,8 @@ class ImportingAdmin(TenantAdmin):
             **self._context(request, _("Import %(name)s") % {"name": self.opts.verbose_name_plural}),
             "form": form,
             "columns": resource.columns_for_people(),
-            "template_address": self._address("import/template"),
-            "export_address": self._address("import/export") if resource.exports else "",
+            "template_address": self._address("import_template"),
+            "export_address": self._address("import_export") if resource.exports else "",
             "note": resource.note,
             "max_rows": grouped(resource.max_rows),
             "waits_above": grouped(tables.MAX_ROWS) if resource.max_rows > tables.MAX_ROWS else "",
@@ -187,7 +184,7 @@ class ImportingAdmin(TenantAdmin):
     def _preview(self, upload: StagedUpload) -> Preview:
         """Raises Invalid."""
         if upload.status == StagedUpload.Status.REJECTED:
-            raise Invalid(languages.again(upload.problem))
+            raise Invalid(languages.translated(upload.problem))
         return large_files.stored_preview(upload) if upload.is_large else imports.preview(upload, self.resource)
 
     def _working(self, request: HttpRequest, upload: StagedUpload) -> HttpResponse:
@@ -210,8 +207,8 @@ class ImportingAdmin(TenantAdmin):
             "more_faulty": faults - len(preview.faulty),
             "is_empty": preview.is_empty,
             "ticket": tickets.sign(upload, plan=preview.digest),
-            "confirm_address": self._address("import/confirm"),
-            "errors_address": f"{self._address('import/errors')}?{urlencode({'ticket': request.GET['ticket']})}",
+            "confirm_address": self._address("import_confirm"),
+            "errors_address": f"{self._address('import_errors')}?{urlencode({'ticket': request.GET['ticket']})}",
         }
         return TemplateResponse(request, "admin/portal/import/preview.html", context)
 

@@ -73,7 +73,7 @@ def start_import(upload: StagedUpload, *, digest: str, request_id: str) -> Job:
 def check_confirmable(upload: StagedUpload, digest: str) -> None:
     """Raises Invalid for a large file that is not checked, has errors, or another preview."""
     if upload.status == Status.REJECTED:
-        raise Invalid(languages.again(upload.problem))
+        raise Invalid(languages.translated(upload.problem))
     if upload.status == Status.IMPORTED:
         raise Invalid(already_imported())
     if upload.status != Status.CHECKED:

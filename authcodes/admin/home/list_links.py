@@ -13,6 +13,7 @@ from portal.figures.cards import address
 CAMPAIGN = "campaign__campaign_id__exact"
 CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "events.event"
 QUOTAS, REPORTS = "brands.brandquota", "authcodes.fakereport"
+BATCHES, PRINTS, REDEMPTIONS = "authcodes.batchrange", "authcodes.printrun", "loyalty.redemption"
 MEMBERS, LEDGER, PROGRAMME = "loyalty.userpoints", "loyalty.loyaltytransaction", "loyalty.pointsrollup"
 
 

@@ -13,7 +13,17 @@ from django.utils.translation import gettext as _
 from authcodes.admin.home import period, scan_map, sections, setup, shortcuts, tiles
 from authcodes.admin.home.alerts import Alert, Alerts
 from authcodes.admin.home.filter_form import FilterForm
-from authcodes.admin.home.list_links import CODES, LEDGER, MEMBERS, PROGRAMME, SCANS, Links
+from authcodes.admin.home.list_links import (
+    BATCHES,
+    CODES,
+    LEDGER,
+    MEMBERS,
+    PRINTS,
+    PROGRAMME,
+    REDEMPTIONS,
+    SCANS,
+    Links,
+)
 from authcodes.admin.home.period import Chosen
 from authcodes.admin.home.scan_map import ScanMap
 from authcodes.admin.home.sections import Charted, CohortRow, Hours, Stage
@@ -31,8 +41,6 @@ from brands.models.tenants import Brand
 from brands.tenants.closed_days import local_day
 from loyalty.programme import home as programme
 from portal.figures.cards import Card, number, share
-
-BATCHES, PRINTS, REDEMPTIONS = "authcodes.batchrange", "authcodes.printrun", "loyalty.redemption"
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from authcodes.admin.home.list_links import PRINTS, REDEMPTIONS, SCANS
 from brands.identity import roles
 from brands.identity.roles import ACT, USE, VIEW
-
-SCANS, PRINTS, REDEMPTIONS = "authcodes.scan", "authcodes.printrun", "loyalty.redemption"
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,8 +146,9 @@ def filled(message: str, **values: Any) -> str:
     return translation.gettext(message) % values
 
 
-def again(text: str) -> str:
-    """A message that was made before the language was decided on, so in English, in the language of the answer."""
+def translated(text: str) -> str:
+    """One of our texts, in English because it was stored or made before the language was decided on, in the language
+    that is spoken."""
     return translation.gettext(text) if text.strip() else text
 
 
@@ -159,7 +160,7 @@ class _Number(int):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class StoredText:
     """A text of ours that is stored, with values in it: the English `message`, marked with gettext_noop, and whole
     numbers or names, as JSON takes them. As str it is in the language that is spoken."""
 
@@ -167,7 +168,7 @@ class Text:
     values: Mapping[str, int | str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        text = again(self.message)
+        text = translated(self.message)
         if not self.values:
             return text
         return text % {name: _Number(value) if isinstance(value, int) else value for name, value in self.values.items()}

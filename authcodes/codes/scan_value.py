@@ -8,7 +8,7 @@ from brands.identity import roles
 from brands.identity.roles import SCAN_VALUE
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core.languages import Text
+from core.languages import StoredText
 
 LABEL = "authcodes.batchrange"
 
@@ -29,14 +29,14 @@ def check_points(*, brand: Brand, points: int | None, by: User | None) -> None:
         raise BatchRejected(str(why_not(brand=brand, by=by)), details={"field": "points_per_scan"})
 
 
-def why_not(*, brand: Brand, by: User | None) -> Text:
+def why_not(*, brand: Brand, by: User | None) -> StoredText:
     """What somebody reads who asked for more."""
     if max_points(brand=brand, by=by) < 0:
-        return Text(gettext_noop("Only managers and owners can set points."))
+        return StoredText(gettext_noop("Only managers and owners can set points."))
     message = gettext_noop(
         "At most %(most)s points per scan. A batch or product can have more with a second person's approval."
     )
-    return Text(message, {"most": brand.max_points_per_scan})
+    return StoredText(message, {"most": brand.max_points_per_scan})
 
 
 def max_product_points(*, brand: Brand, by: User | None) -> int | None:
@@ -51,9 +51,9 @@ def check_product(*, product: Product, by: User | None) -> None:
         raise BatchRejected(str(why_not_product(product.brand)), details={"field": "product"})
 
 
-def why_not_product(brand: Brand) -> Text:
+def why_not_product(brand: Brand) -> StoredText:
     """What somebody reads who may make no codes for a product."""
     message = gettext_noop(
         "Scans of this product earn more than %(most)s points. Only managers and owners can generate codes for it."
     )
-    return Text(message, {"most": brand.max_points_per_scan})
+    return StoredText(message, {"most": brand.max_points_per_scan})

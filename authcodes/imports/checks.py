@@ -16,7 +16,7 @@ from authcodes.models.imports import Import
 from brands.models.people import User
 from brands.scanned import MAX_CODE_LENGTH, MAX_INPUT_LENGTH, read
 from core.db.statements import Command, command
-from core.languages import Text
+from core.languages import StoredText
 from core.spreadsheets.csv_files import INVALID
 
 COLUMNS = {
@@ -295,7 +295,7 @@ def check_conflicts(upload: Import) -> int:
     return _run([CLEAR_TAKEN, MARK_TAKEN_CODES if upload.kind == Import.Kind.LIST else MARK_TAKEN_RANGES], parameters)
 
 
-def _json(text: Text) -> str:
+def _json(text: StoredText) -> str:
     """The values of a text, as the database takes them."""
     return json.dumps(dict(text.values))
 

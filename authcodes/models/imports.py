@@ -12,7 +12,7 @@ from authcodes.models.products import Product
 from brands.models.people import User
 from brands.models.tenants import Brand
 from brands.scanned import MAX_CODE_LENGTH, MAX_INPUT_LENGTH
-from core.languages import Text
+from core.languages import StoredText
 from core.moments import MomentField
 
 
@@ -146,7 +146,7 @@ class ImportRow(models.Model):
     @property
     def problem(self) -> str:
         """What is wrong with it, for whoever looks."""
-        return str(Text(self.error, self.error_values))
+        return str(StoredText(self.error, self.error_values))
 
 
 class ImportChange(models.Model):

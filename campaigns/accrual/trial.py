@@ -80,7 +80,7 @@ def _state(action: QualifyingAction, rule_set: RuleSet) -> AccrualSnapshot:
 MemberState = tuple[str, Sequence[LevelRow] | None, Sequence[UseRow] | None]
 
 
-ENOUGH = frozenset({Needs.NOTHING, Needs.CATALOGUE})
+ANSWERED_BY_SCAN = frozenset({Needs.NOTHING, Needs.CATALOGUE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,8 @@ class KnownMember:
         """Whether these rules ask neither for the member's past and segments nor for budgets. A scan's action says
         itself what the catalogue does of its product."""
         return all(
-            each.needs in ENOUGH and all(limit.per == MEMBER for limit in each.rule.limits) for each in candidates
+            each.needs in ANSWERED_BY_SCAN and all(limit.per == MEMBER for limit in each.rule.limits)
+            for each in candidates
         )
 
     def points(self, action: QualifyingAction, rule_set: RuleSet) -> Decimal:

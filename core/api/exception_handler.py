@@ -102,7 +102,7 @@ def in_language(said: Any) -> Any:
         return {name: in_language(each) for name, each in said.items()}
     if isinstance(said, list):
         return [in_language(each) for each in said]
-    return languages.again(said) if isinstance(said, str) else said
+    return languages.translated(said) if isinstance(said, str) else said
 
 
 INTERNAL_ERROR = Problem.of(errors.InternalError)

@@ -47,7 +47,7 @@ def job_context(job: Job) -> dict[str, Any]:
 def in_readers_language(log: str) -> str:
     """A job's lines. One of our texts, whole, was stored in English; others are in the language of who started it."""
     lines = (LOG_LINE.fullmatch(line) for line in log.splitlines())
-    return "".join(f"{line[1] or ''}{languages.again(line[2])}\n" for line in lines if line)
+    return "".join(f"{line[1] or ''}{languages.translated(line[2])}\n" for line in lines if line)
 
 
 def rate_of(job: Job) -> str:

@@ -26,7 +26,7 @@ class Box:
     title: str = ""
     opacity: str = "1"
 
-    def drawn(self, prefix: str = "") -> str:
+    def as_svg(self, prefix: str = "") -> str:
         """Its element, whose class is `prefix` and the kind. A chart has hundreds, for which templates are slow."""
         place = f'x="{self.x}" y="{self.y}" width="{self.width}" height="{self.height}"'
         style = f'class="{prefix}{self.kind}"' + (f' fill-opacity="{self.opacity}"' if self.opacity != "1" else "")

@@ -9,7 +9,7 @@ class TableRow:
     title: str
     cells: tuple[str, ...]
 
-    def drawn(self) -> str:
+    def as_html(self) -> str:
         """Its element. A page has hundreds of cells, for which templates are slow."""
         cells = "".join(f"<td>{escape(cell)}</td>" for cell in self.cells)
         return f'<tr><th scope="row">{escape(self.title)}</th>{cells}</tr>'

@@ -243,7 +243,7 @@ class ReportScheduleAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("last error"))
     def last_problem(self, schedule: ReportSchedule) -> str:
-        return languages.again(schedule.last_error) or "—"
+        return languages.translated(schedule.last_error) or "—"
 
 
 def emails(users: Any) -> str:

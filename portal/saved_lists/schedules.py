@@ -188,7 +188,7 @@ def failure_text(schedule: ReportSchedule) -> str:
     if schedule.is_paused:
         message = _("It failed %(number)d times in a row and is now paused.")
         parts.append(message % {"number": schedule.failures})
-    return " ".join([*parts, languages.again(schedule.last_error)])
+    return " ".join([*parts, languages.translated(schedule.last_error)])
 
 
 def failure_recipients(schedule: ReportSchedule) -> list[User]:

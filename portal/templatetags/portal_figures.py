@@ -14,9 +14,9 @@ register = template.Library()
 @register.simple_tag
 def boxes_as_svg(drawn: Iterable[Box], *, prefix: str = "") -> SafeString:
     """`prefix`: before each box's kind in its class."""
-    return mark_safe("".join(box.drawn(prefix) for box in drawn))  # noqa: S308 - titles are escaped
+    return mark_safe("".join(box.as_svg(prefix) for box in drawn))  # noqa: S308 - titles are escaped
 
 
 @register.simple_tag
 def rows_as_html(rows: Iterable[TableRow]) -> SafeString:
-    return mark_safe("".join(row.drawn() for row in rows))  # noqa: S308 - all texts are escaped
+    return mark_safe("".join(row.as_html() for row in rows))  # noqa: S308 - all texts are escaped

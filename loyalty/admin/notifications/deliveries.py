@@ -92,7 +92,7 @@ class NotificationDeliveryAdmin(TenantAdmin):
     @display(description=_("last error"))
     def problem(self, row: NotificationDelivery) -> str:
         """Our own reasons are stored in English; what a server said stays as it is."""
-        return languages.again(row.last_error) or "-"
+        return languages.translated(row.last_error) or "-"
 
     @display(description=_("tells of"))
     def covered(self, row: NotificationDelivery) -> str:

@@ -58,7 +58,7 @@ class SenderDomainAdmin(TenantAdmin):
             )
         if domain.verified_at:
             return badge("success", _("Verified: e-mail can be sent from this domain"))
-        return badge("warning", languages.again(domain.last_error) or _("Waiting for the first check"))
+        return badge("warning", languages.translated(domain.last_error) or _("Waiting for the first check"))
 
     @display(description=gettext_lazy("DNS record"))
     def record(self, domain: SenderDomain) -> SafeString:

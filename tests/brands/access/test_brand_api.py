@@ -475,7 +475,7 @@ def test_answers_are_forgotten_after_a_day(scenario):
 
 
 def test_every_operation_of_the_brand_is_in_these_tables():
-    described = json.loads((Path(__file__).parents[2] / "docs/openapi.json").read_text())["paths"]
+    described = json.loads((Path(__file__).parents[3] / "docs/openapi.json").read_text())["paths"]
 
     operations = {
         operation["operationId"]

@@ -14,8 +14,8 @@ from events import worker
 from events.models import Event
 from loyalty.models.levels import LevelChange
 from loyalty.points.level_periods import run, settle
-from tests.loyalty.level_periods.conftest import Programme
-from tests.loyalty.level_periods.test_accruals import periods
+from tests.loyalty.points.level_periods.conftest import Programme
+from tests.loyalty.points.level_periods.test_accruals import periods
 from tests.support import factories
 from tests.support.concurrency import at_once, while_uncommitted
 from tests.support.statements import altered

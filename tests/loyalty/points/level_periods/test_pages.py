@@ -15,7 +15,7 @@ from loyalty.notifications import catalogue
 from loyalty.points.level_periods.ends import level_end
 from loyalty.points.levels import levels_of
 from loyalty.wallets import cards
-from tests.loyalty.level_periods.conftest import on
+from tests.loyalty.points.level_periods.conftest import on
 from tests.support.portal import address, browser, staff
 
 pytestmark = pytest.mark.django_db

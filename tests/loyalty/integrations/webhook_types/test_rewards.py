@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from loyalty.rewards import cancellation, till
-from tests.loyalty.webhook_types.support import by_hand
+from tests.loyalty.integrations.webhook_types.support import by_hand
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)

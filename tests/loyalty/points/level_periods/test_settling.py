@@ -8,7 +8,7 @@ from events.models import Event
 from loyalty.models.levels import LevelChange
 from loyalty.points.level_periods import run
 from loyalty.points.level_periods.settle import settle
-from tests.loyalty.level_periods.conftest import assert_books_are_right, on
+from tests.loyalty.points.level_periods.conftest import assert_books_are_right, on
 from tests.support import factories
 
 

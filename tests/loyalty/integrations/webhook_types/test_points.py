@@ -18,8 +18,8 @@ from loyalty.points import adjustments, expiry, transfers
 from loyalty.points.level_periods import run
 from loyalty.points.level_periods.raising import raise_level
 from loyalty.rewards import undo
+from tests.loyalty.integrations.webhook_types.support import by_hand
 from tests.loyalty.integrations.webhooks import data_of, endpoint, send
-from tests.loyalty.webhook_types.support import by_hand
 from tests.support import factories
 from tests.support import shop as hub
 

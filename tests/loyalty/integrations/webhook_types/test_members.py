@@ -15,8 +15,8 @@ from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.webhooks import WebhookDelivery, WebhookType
 from loyalty.notifications import rendering
 from loyalty.points import accounts
+from tests.loyalty.integrations.webhook_types.support import by_hand
 from tests.loyalty.integrations.webhooks import endpoint
-from tests.loyalty.webhook_types.support import by_hand
 from tests.support import factories
 from tests.support.factories import PASSWORD
 

@@ -38,7 +38,11 @@ def test_a_file_of_hundreds_of_tests_is_taken_in_portions():
 
 
 def test_what_takes_minutes_is_begun_first():
-    one, slow, quick = "tests/bench/test_bench.py::test_a", "tests/browser/test_codes.py", "tests/test_glossary.py"
+    one, slow, quick = (
+        "tests/bench/test_bench.py::test_a",
+        "tests/browser/codes/test_codes.py",
+        "tests/test_glossary.py",
+    )
 
     assert in_order([quick, slow, one]) == [one, slow, quick]
 

@@ -21,7 +21,7 @@ TOGETHER = {"tests/journeys", "tests/processes"}
 ONE_BY_ONE = {
     "tests/bench/test_bench.py",
     "tests/browser/test_accessibility.py",
-    "tests/browser/test_scan_page.py",
+    "tests/browser/scan_page/test_scan_page.py",
     "tests/config/api/test_schema.py",
 }
 # Hundreds of tests in one transaction of the file's make each other slower.

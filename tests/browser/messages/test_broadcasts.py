@@ -10,7 +10,7 @@ from events.models import Event
 from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import NotificationDelivery, NotificationSettings
 from loyalty.notifications import preferences
-from tests.browser.test_rule_builder import shot
+from tests.browser.programme.test_rule_builder import shot
 from tests.browser.window import DESKTOP, PHONE
 from tests.loyalty.notifications.conftest import box
 from tests.support import factories

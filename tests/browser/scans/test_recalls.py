@@ -11,7 +11,7 @@ from events import worker
 from events.messages import slow_lanes
 from events.models import Event
 from loyalty.models.notifications import NotificationSettings
-from tests.browser.test_rule_builder import shot
+from tests.browser.programme.test_rule_builder import shot
 from tests.browser.window import DESKTOP, PHONE
 from tests.loyalty.notifications.conftest import box
 from tests.support import factories

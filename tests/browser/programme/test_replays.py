@@ -6,7 +6,7 @@ from campaigns.models.replays import Replay
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.costs import PointCost
-from tests.browser.test_api_keys import pictured
+from tests.browser.settings.test_api_keys import pictured
 from tests.browser.window import DESKTOP, PHONE
 from tests.campaigns.earning.test_accrual_by_rules import rule
 from tests.support import factories, shop

@@ -11,7 +11,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.prints import PrintRun
 from jobs.models import Job
 from tests.browser.clicks import Clicks
-from tests.browser.test_api_keys import pictured
+from tests.browser.settings.test_api_keys import pictured
 from tests.browser.window import DESKTOP, PHONE, Window
 from tests.support import factories
 from tests.support.live_stack import wait_until

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from campaigns.segments import evaluate
 from loyalty.models.programme.segments import Segment
-from tests.browser.test_rule_builder import shot
+from tests.browser.programme.test_rule_builder import shot
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
 

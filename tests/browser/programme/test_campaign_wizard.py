@@ -8,7 +8,7 @@ from campaigns.models.replays import Replay
 from events import worker
 from loyalty.models.rewards import Redemption
 from tests.browser.clicks import Clicks
-from tests.browser.test_api_keys import pictured
+from tests.browser.settings.test_api_keys import pictured
 from tests.browser.window import DESKTOP, PHONE, Window
 from tests.support import factories, shop
 from tests.support.live_stack import wait_until

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.event_kinds import EventKind
-from tests.browser.test_rule_builder import shot
+from tests.browser.programme.test_rule_builder import shot
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
 

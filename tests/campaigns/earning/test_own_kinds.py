@@ -16,7 +16,7 @@ from events import retention
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
 from tests.campaigns.earning.test_accrual_by_rules import row, rule
-from tests.campaigns.intake.test_campaign_event import envelope
+from tests.campaigns.intake.test_events import envelope
 from tests.support import factories
 from tests.support.concurrency import while_uncommitted
 from tests.support.portal import address, browser, errors, form_of, staff, text

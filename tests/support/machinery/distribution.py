@@ -26,6 +26,7 @@ ONE_BY_ONE = {
 }
 # Hundreds of tests in one transaction of the file's make each other slower.
 IN_PORTIONS = {
+    "tests/portal/tenancy/test_forms.py",
     "tests/portal/tenancy/test_tenancy.py",
     "tests/config/api/test_hostile_addresses.py",
     "tests/config/api/test_hostile_credentials.py",

@@ -8,7 +8,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.costs import PointCost
 from tests.browser.settings.test_api_keys import pictured
 from tests.browser.window import DESKTOP, PHONE
-from tests.campaigns.earning.test_accrual_by_rules import rule
+from tests.campaigns.earning.earning_rules import rule
 from tests.support import factories, shop
 from tests.support.live_stack import wait_until
 

@@ -19,7 +19,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.costs import PointCost
 from loyalty.models.rewards import Redemption
 from tests.campaigns.accrual.test_handlers import report
-from tests.campaigns.earning.test_accrual_by_rules import order, row
+from tests.campaigns.earning.earning_rules import order, row
 from tests.support import factories, shop
 from tests.support.portal import staff
 

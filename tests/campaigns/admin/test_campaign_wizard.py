@@ -14,7 +14,7 @@ from campaigns.models.earning_rules import EarningRule
 from campaigns.models.replays import Replay
 from loyalty.models.rewards import Reward
 from tests.campaigns.accrual.test_campaign_steps import scanned
-from tests.campaigns.earning.test_accrual_by_rules import row
+from tests.campaigns.earning.earning_rules import row
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, form_of, staff, text

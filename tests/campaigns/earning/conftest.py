@@ -3,7 +3,7 @@
 import pytest
 
 from events.models import Event
-from tests.campaigns.earning.test_accrual_by_rules import rule
+from tests.campaigns.earning.earning_rules import rule
 from tests.campaigns.intake.test_events import envelope
 from tests.support import factories
 

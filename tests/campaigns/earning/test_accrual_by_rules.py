@@ -1,26 +1,22 @@
-"""Actions that earn by a brand's rules: from the event to the ledger, with limits, versions and reasons."""
+"""Actions that earn by a brand's rules: from the event to the ledger, with versions and reasons."""
 
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.db import IntegrityError, connection, transaction
-from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import ScanContext
-from brands.staff_login.models import StaffMail
 from campaigns.accrual import snapshot
-from campaigns.earning import budgets, rules
-from campaigns.models.earning_rules import EarningRule, EarningRuleBudget, EarningRuleUse, EarningRuleVersion
+from campaigns.earning import rules
+from campaigns.models.earning_rules import EarningRule, EarningRuleVersion
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points.explanations import shares_of, texts_of
 from tests.campaigns.accrual.test_handlers import report
+from tests.campaigns.earning.earning_rules import earned, limit, order, row, rule, scan, scanned
 from tests.support import factories
-from tests.support.portal import staff
 
 pytestmark = pytest.mark.django_db
 
@@ -30,42 +26,6 @@ def brand(brand):
     """Whose scans are worth one point."""
     brand.levels.update(scan_reward_value=1)
     return brand
-
-
-def scanned(customer, code):
-    """A scan that waits for its points."""
-    about = ScanContext(at=timezone.now(), user_id=customer.pk, brand_id=code.brand_id)
-    scanning.scan(scanned=code.code, about=about)
-
-
-def row(field, operator, value):
-    return {"field": field, "operator": operator, "value": value}
-
-
-def rule(brand, kind="scan-auth", value=2, effect="multiplier", *, all_of=(), **fields):
-    usual = {"name": f"{effect} {value}", "without_end": True, "conditions": {"all": list(all_of)} if all_of else {}}
-    return factories.earning_rule(brand, kind, value, effect, **{**usual, **fields})
-
-
-def limit(per="member", what="points", period="ever", most=5, **more):
-    return {"per": per, "what": what, "period": period, "most": most, **more}
-
-
-def scan(brand, customer, **product):
-    """What the customer's scan of a new code earned."""
-    fields = {"sku": f"S{timezone.now().timestamp()}", "title": "Serum", **product}
-    made = factories.product(brand, **fields)
-    code = factories.code(brand, product=made)
-    payload = {"type": "authenticator_scan", "product": {"authCode": code.code}}
-    return report(brand, customer, "scan-auth", payload).outcome["points_earned"]
-
-
-def order(number, *items, subtotal=100, **fields):
-    return {"type": "order", "order": {"orderId": number, "subtotal": str(subtotal), "items": list(items), **fields}}
-
-
-def earned():
-    return list(LoyaltyTransaction.objects.order_by("pk").values_list("points_earned", flat=True))
 
 
 def test_without_rules_a_scan_earns_as_ever_and_says_why(brand, customer):
@@ -204,75 +164,6 @@ def test_a_milestone_s_points_are_multiplied_by_its_rules(brand, customer):
     assert earned() == [1, 60]
 
 
-def test_a_member_s_limit_lasts_for_its_period(brand, customer):
-    rule(
-        brand,
-        value=10,
-        effect="bonus",
-        limits=[limit(period="day", most=15), limit(what="events", period="month", most=3)],
-    )
-
-    assert [scan(brand, customer) for _ in range(3)] == [11, 6, 1]
-    EarningRuleUse.objects.filter(period="day").update(started=timezone.now().date() - timedelta(days=3))
-    assert [scan(brand, customer) for _ in range(2)] == [11, 1]
-    assert scan(brand, factories.customer(brand)) == 11
-
-
-def test_a_rule_out_of_budget_gives_the_rest_and_then_nothing(brand, customer):
-    made = rule(brand, value=10, effect="bonus", limits=[limit("rule", most=25)])
-
-    assert [scan(brand, customer) for _ in range(4)] == [11, 11, 6, 1]
-    budget = EarningRuleBudget.objects.get(rule=made)
-    assert (budget.points, budget.events) == (25, 3)
-    assert budget.used_up_at
-    assert texts_of(LoyaltyTransaction.objects.latest("pk").details, "en")[1] == (
-        "bonus 10: 0 (all that there was to give has been given)"
-    )
-
-
-def test_owners_hear_once_that_a_budget_is_used_up(brand, customer):
-    owner = staff(brand, role="owner", email="olivia@example.com")
-    made = rule(brand, value=10, effect="bonus", name="Ten", limits=[limit("rule", most=5)])
-    scan(brand, customer)
-
-    told = [budgets.notify_used_up(at=timezone.now()) for _ in range(2)]
-
-    assert told == [1, 0]
-    [mail] = StaffMail.objects.filter(user=owner, kind="budget")
-    assert "“Ten” has given 5 points, 1 times" in mail.text
-    EarningRule.objects.filter(pk=made.pk).update(limits=[limit("rule", most=50)])
-    assert EarningRuleBudget.objects.get(rule=made).used_up_at is None
-    assert scan(brand, customer) == 11
-
-
-def test_money_is_counted_in_points_at_their_cost(brand, customer):
-    rule(brand, value=10, effect="bonus", limits=[limit("rule", "money", most="0.15", point_cost="0.01")])
-
-    assert [scan(brand, customer) for _ in range(3)] == [11, 6, 1]
-
-
-def test_many_scans_in_one_statement_keep_to_the_budget(brand):
-    made = rule(brand, value=10, effect="bonus", limits=[limit("rule", most=35), limit("rule", "events", most=9)])
-    customers = [factories.customer(brand) for _ in range(5)]
-    for customer in customers:
-        scanned(customer, factories.code(brand))
-    worker.drain()
-
-    assert sorted(earned()) == [1, 6, 11, 11, 11]
-    assert EarningRuleBudget.objects.get(rule=made).points == 35
-
-
-def test_the_brand_s_own_limit_takes_back_what_rules_gave_too_much(brand, customer):
-    made = rule(brand, value=10, effect="bonus", limits=[limit("rule", most=100), limit(most=100)])
-    brand.daily_point_limit = 15
-    brand.save()
-
-    assert [scan(brand, customer) for _ in range(2)] == [11, 4]
-    assert EarningRuleBudget.objects.get(rule=made).points == 13
-    assert EarningRuleUse.objects.get(rule=made).points == 13
-    assert "daily limit" in texts_of(LoyaltyTransaction.objects.latest("pk").details, "en")[1]
-
-
 def test_every_version_that_was_in_force_is_kept_and_can_be_decided_by_again(brand):
     first = rule(brand)
     second = rule(brand, value=3, state="draft")
@@ -368,94 +259,3 @@ def test_what_orders_are_worth_is_decimal_to_the_end(brand, customer):
     report(brand, customer, "order-complete", order("A"))
 
     assert earned() == [Decimal("0.29")]
-
-
-def promise(brand, customer, code=None):
-    """What a scan's answer promises and what its accrual earns; and how many statements the scan ran."""
-    code = code or factories.code(brand)
-    about = ScanContext(at=timezone.now(), user_id=customer and customer.pk, brand_id=brand.pk)
-    with CaptureQueriesContext(connection) as captured:
-        result = scanning.scan(scanned=code.code, about=about)
-    before = sum(earned())
-    worker.drain()
-    return result.points, sum(earned()) - before, len(captured)
-
-
-def test_a_scan_promises_what_the_rules_give_and_earns_it(brand, customer):
-    _promised, _earned, usual = promise(brand, customer)
-    rule(brand, "order-complete", value=5)
-    promise(brand, customer)  # reads the rules, which this process does not know yet
-    assert promise(brand, customer) == (1, 1, usual), "rules for orders cost scans nothing"
-
-    doubled = rule(brand, all_of=[row("level", "in", [brand.levels.get().name])])
-    rule(brand, value=3, effect="bonus", limits=[limit(most=4)])
-    assert promise(brand, customer)[:2] == (5, 5)
-    assert promise(brand, customer)[:2] == (3, 3), "the limit leaves one"
-    assert promise(brand, customer) == (2, 2, usual), "the scan's own statement reads level and limits"
-
-    EarningRule.objects.filter(pk=doubled.pk).update(reward_value=4)
-    assert promise(brand, customer)[:2] == (4, 4), "the very next scan knows"
-
-
-@pytest.mark.parametrize(
-    ("asks", "limits"),
-    [
-        (row("nth", "at_least", 2), []),
-        (row("days_since_last", "at_most", 3), []),
-        (row("level", "in", ["Bronze"]), [limit("rule", most=1)]),
-    ],
-    ids=["how-often", "since-when", "budget"],
-)
-def test_a_promise_reads_the_members_past_and_budgets_only_where_a_rule_asks(brand, customer, asks, limits):
-    brand.levels.update(name="Bronze")
-    _promised, _earned, usual = promise(brand, customer)
-    rule(brand, all_of=[row("level", "in", ["Gold"])])
-    promise(brand, customer)  # reads the rules, which this process does not know yet
-    assert promise(brand, customer) == (1, 1, usual)
-    rule(brand, all_of=[asks], limits=limits, name="Asks")
-    promise(brand, customer)
-
-    promised, earned_points, statements = promise(brand, customer)
-
-    assert promised == earned_points == (1 if limits else 2)
-    assert statements == usual + 1
-
-
-def test_a_rule_about_the_product_costs_a_promise_no_statement(brand, customer):
-    _promised, _earned, usual = promise(brand, customer)
-    serum = factories.product(brand, category="Serums")
-    rule(brand, value=5, all_of=[row("category", "in", ["Serums"])])
-    promise(brand, customer)  # reads the rules, which this process does not know yet
-
-    assert promise(brand, customer, factories.code(brand, product=serum)) == (5, 5, usual)
-
-
-@pytest.mark.parametrize("moved", [timedelta(days=-1), timedelta(0)], ids=["yesterday", "today"])
-def test_a_promise_knows_when_the_period_of_a_limit_began(brand, customer, moved):
-    rule(brand, value=4, limits=[limit(period="day", most=2)])
-    assert promise(brand, customer)[:2] == (3, 3)
-    EarningRuleUse.objects.update(started=F("started") + moved)
-
-    expected = 3 if moved else 1
-    promised, earned_points, _statements = promise(brand, customer)
-
-    assert promised == earned_points == expected
-
-
-def test_a_guest_is_told_the_codes_own_points(brand):
-    rule(brand)
-
-    assert promise(brand, None)[:2] == (1, 0)
-
-
-def test_a_scan_that_a_limit_held_back_is_asked_for_again_with_what_the_rules_give(brand, customer):
-    rule(brand)
-    brand.daily_point_limit = 1
-    brand.save()
-    code = factories.code(brand)
-    assert promise(brand, customer, factories.code(brand))[1] == 1
-    assert promise(brand, customer, code)[1] == 0
-    brand.daily_point_limit = None
-    brand.save()
-
-    assert promise(brand, customer, code)[:2] == (2, 2)

@@ -15,7 +15,7 @@ from events import retention
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
 from tests.campaigns.earning.conftest import visit_rule
-from tests.campaigns.earning.test_accrual_by_rules import row
+from tests.campaigns.earning.earning_rules import row
 from tests.campaigns.intake.test_events import envelope
 from tests.support import factories
 from tests.support.concurrency import while_uncommitted

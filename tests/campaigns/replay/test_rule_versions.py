@@ -6,7 +6,7 @@ from django.utils import timezone
 from campaigns.models.earning_rules import EarningRule
 from campaigns.replay import rule_history
 from campaigns.replay.rule_history import RuleHistory
-from tests.campaigns.earning.test_accrual_by_rules import limit, rule
+from tests.campaigns.earning.earning_rules import limit, rule
 from tests.campaigns.replay.history import replayed, some_weeks
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from brands.models.people import StaffRole
 from campaigns.admin import campaign_form
 from campaigns.models.campaigns import Campaign, UserLoyaltyCampaign
 from config.brand_files import sections
-from tests.campaigns.accrual.test_campaign_steps import scanned
+from tests.campaigns.accrual.conftest import scanned
 from tests.campaigns.earning.earning_rules import row
 from tests.support import factories
 from tests.support.portal import address, browser, form_of, staff, text

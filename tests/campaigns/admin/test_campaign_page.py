@@ -15,7 +15,7 @@ from campaigns.progress import results, saved_results
 from campaigns.progress.results import DayResults
 from loyalty.models.programme.costs import PointCost
 from loyalty.models.rewards import Redemption
-from tests.campaigns.accrual.test_campaign_steps import scanned
+from tests.campaigns.accrual.conftest import scanned
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
 

@@ -11,7 +11,7 @@ from campaigns.admin.wizard import pages
 from campaigns.models.campaigns import Campaign, UserLoyaltyCampaign
 from campaigns.models.earning_rules import EarningRule
 from loyalty.models.rewards import Reward
-from tests.campaigns.accrual.test_campaign_steps import scanned
+from tests.campaigns.accrual.conftest import scanned
 from tests.campaigns.admin.wizard import LABEL, NEW, PLAIN, errors, values_of
 from tests.campaigns.earning.earning_rules import row
 from tests.support import factories

@@ -18,7 +18,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import PoolCode, Redemption, Reward
 from loyalty.rewards import cancellation, grants, pools, redeem
 from loyalty.rewards.redeem import RedemptionRequest
-from tests.campaigns.accrual.test_campaign_steps import contradictions, scanned
+from tests.campaigns.accrual.conftest import contradictions, scanned
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.imports import imported, preview

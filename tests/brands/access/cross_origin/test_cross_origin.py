@@ -1,6 +1,5 @@
 """Which websites' pages may read answers of the API: those of the web origins of the brand that is asked."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -15,80 +14,26 @@ from brands.identity import api_keys, tokens
 from brands.models.credentials import ApiKey
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core.api.idempotency import IDEMPOTENCY_HEADER
+from tests.brands.access.cross_origin.conftest import (
+    ALLOW,
+    HOSTILE,
+    LOG_IN,
+    OTHER_SHOP,
+    POINTS,
+    SCAN,
+    SHOP,
+    cors_headers,
+    preflight,
+)
 from tests.support import factories
 from tests.support.api import Api
 from tests.support.endpoints import ENDPOINTS
 
 pytestmark = pytest.mark.django_db
 
-SHOP = "https://shop.example.com"
-OTHER_SHOP = "https://shop.other.example"
-ALLOW = "Access-Control-Allow-Origin"
-POINTS, LOG_IN, SCAN = "customer/loyalty/points", "auth/token", "auth-codes/scan"
-HOSTILE = [
-    "null",
-    "*",
-    "https://shop.example.com.attacker.net",
-    "https://evil-shop.example.com",
-    "https://attacker.net/https://shop.example.com",
-    "https://shop.example.com@attacker.net",
-    "https://shop.example.com.",
-    "https://shop.example.com/",
-    "https://SHOP.example.com",
-    "HTTPS://shop.example.com",
-    "https://shop.example.com:443",
-    "https://shop.example.com:8443",
-    "http://shop.example.com",
-    "http://localhost",
-    "http://localhost:3001",
-    "shop.example.com",
-    "https://example.com",
-    "https://shop.example.com https://attacker.net",
-    "https://shop.example.com,https://attacker.net",
-    "https://shop.example.com\tx",
-    OTHER_SHOP,
-]
-
-
-@pytest.fixture(autouse=True)
-def every_host_and_nothing_remembered(settings: Any) -> Iterator[None]:
-    settings.ALLOWED_HOSTS = ["*"]
-    cross_origin.reset()
-    yield
-    cross_origin.reset()
-
-
-@pytest.fixture
-def brand(brand: Brand) -> Brand:
-    brand.web_origins = [SHOP, "http://localhost:3000"]
-    brand.save()
-    return brand
-
-
-@pytest.fixture
-def other(db: None) -> Brand:
-    made = factories.brand(web_origins=[OTHER_SHOP])
-    factories.level(made)
-    return made
-
-
-@pytest.fixture
-def customer(brand: Brand) -> User:
-    return factories.customer(brand, password=factories.PASSWORD)
-
 
 def shop(api: Api, origin: str = SHOP) -> Api:
     return api.having(origin=origin)
-
-
-def preflight(path: str = POINTS, origin: str = SHOP, **headers: str) -> Any:
-    asked = {"origin": origin, "access-control-request-method": "GET", "access-control-request-headers": "api-key"}
-    return Client().options(path if path.startswith("/") else f"/api/v1/{path}", headers={**asked, **headers})
-
-
-def cors_headers(response: Any) -> dict[str, str]:
-    return {name: value for name, value in response.headers.items() if name.startswith("Access-Control-")}
 
 
 def credentials(customer: User, **more: Any) -> dict[str, Any]:
@@ -248,69 +193,6 @@ def test_a_revoked_app_key_reads_nothing(brand: Brand) -> None:
     answer = shop(Api(brand).having(api_key=text)).post(LOG_IN, {"email": "a@example.com", "password": "x"})
 
     assert (answer.status_code, cors_headers(answer)) == (401, {})
-
-
-# Preflights
-
-
-def test_a_preflight_says_what_may_be_sent() -> None:
-    answer = preflight()
-
-    assert answer.status_code == 204
-    assert answer.content == b""
-    assert cors_headers(answer) == {
-        ALLOW: SHOP,
-        "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
-        "Access-Control-Allow-Headers": cross_origin.REQUEST_HEADERS,
-        "Access-Control-Max-Age": "3600",
-    }
-    assert "Origin" in answer["Vary"]
-    allowed = answer["Access-Control-Allow-Headers"].lower().split(", ")
-    assert {"authorization", "content-type", "api-key", IDEMPOTENCY_HEADER.name.lower()} <= set(allowed)
-    assert "*" not in "".join(cors_headers(answer).values())
-
-
-def test_a_preflight_tells_nobody_which_origins_are_registered(brand: Brand) -> None:
-    known, unknown = preflight(origin=SHOP), preflight(origin="https://nobody.example.com")
-
-    assert brand.web_origins[0] == SHOP
-    assert unknown[ALLOW] == "https://nobody.example.com"
-    assert {**cors_headers(known), ALLOW: ""} == {**cors_headers(unknown), ALLOW: ""}
-    assert known.status_code == unknown.status_code
-
-
-def test_a_preflight_at_a_brands_hostname_is_for_its_origins_alone(brand: Brand, other: Brand) -> None:
-    at_brand, at_other = brand.hostnames.get().hostname, other.hostnames.get().hostname
-
-    assert preflight(host=at_brand)[ALLOW] == SHOP
-    assert preflight(host=f"{at_brand}:8443")[ALLOW] == SHOP
-    assert cors_headers(preflight(host=at_other)) == {}
-    assert cors_headers(preflight(host=at_brand, origin=OTHER_SHOP)) == {}
-    assert cors_headers(preflight(host=at_brand, origin="https://nobody.example.com")) == {}
-
-
-@pytest.mark.parametrize(
-    "origin", [each for each in HOSTILE if not cross_origin.is_web_origin(each)], ids=lambda origin: ascii(origin)[:40]
-)
-def test_a_preflight_of_what_is_no_web_origin_is_refused(origin: str) -> None:
-    assert cors_headers(preflight(origin=origin)) == {}
-
-
-def test_a_preflight_of_an_unknown_host_is_refused(settings: Any) -> None:
-    settings.ALLOWED_HOSTS = ["known.example.com"]
-
-    answer = preflight(host="unknown.example.com")
-
-    assert (answer.status_code, cors_headers(answer)) == (400, {})
-
-
-def test_other_questions_for_options_are_no_preflights(brand: Brand) -> None:
-    answer = Client().options(
-        f"/api/v1/{POINTS}", headers={"origin": SHOP, **Api(brand).app().without("origin").headers}
-    )
-
-    assert answer.status_code in {401, 405}
-    assert "Access-Control-Allow-Methods" not in answer
 
 
 # Where there are none

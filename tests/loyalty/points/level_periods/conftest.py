@@ -72,3 +72,8 @@ def assert_books_are_right() -> None:
         for check, statement in {**consistency.CHECKS, **of_levels.CHECKS}.items():
             cursor.execute(statement)
             assert (check, cursor.fetchall()) == (check, [])
+
+
+def stands(member):
+    member.refresh_from_db()
+    return member.current_level, member.period_points, member.level_until

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from django.test import Client
 
 from tests.support.portal import address, unrendered
@@ -18,3 +19,9 @@ def changelist(client: Client, label: str, **query: Any) -> Any:
 
 def found(client: Client, label: str, **query: Any) -> list[Any]:
     return list(changelist(client, label, **query).result_list)
+
+
+@pytest.fixture
+def files(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    return tmp_path

@@ -29,3 +29,6 @@ def hub(api: Api):
 def send(caller, content, *, resource="products", content_type=CSV, name="file.csv"):
     data = content.encode() if isinstance(content, str) else content
     return caller.call("POST", f"brand/imports/{resource}?name={name}", data=data, content_type=content_type)
+
+
+RULE, CAMPAIGN = "campaigns.earningrule", "campaigns.campaign"

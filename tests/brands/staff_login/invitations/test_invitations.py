@@ -12,37 +12,13 @@ from brands.models.tenants import BrandHostname
 from brands.personal_data import INVITATIONS
 from brands.staff_login import invitations, mails
 from brands.staff_login.models import MAX_ATTEMPTS, Invitation, SignInSettings, StaffMail
-from brands.staff_login.staff import change_role
 from core.errors import Invalid
 from core.redis import client
+from tests.brands.staff_login.invitations.conftest import ADD, EMAIL, NEW, PASSWORDS, invite, invited, page_of
 from tests.brands.staff_login.signing_in import give_password, is_in, links_sent
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, errors, staff, text
-
-ADD = "/admin/staff_login/invitation/add/"
-EMAIL = "nora@example.com"
-NEW = "an0ther-pass-phrase"
-PASSWORDS = {"password1": NEW, "password2": NEW}
-
-
-@pytest.fixture
-def owner(brand):
-    return staff(brand, role="owner", email="owner@example.com")
-
-
-def invite(owner, brand, *, email=EMAIL, role="printer"):
-    return browser(owner).post(ADD, {"brand": brand.pk, "email": email, "role": role})
-
-
-def page_of(invitation, what):
-    return f"/admin/staff_login/invitation/{invitation.pk}/{what}/"
-
-
-def invited(owner, brand, **told):
-    """The link that the mail of a new invitation holds."""
-    invite(owner, brand, **told)
-    return links_sent()[-1]
 
 
 def role_of(email, brand):
@@ -154,80 +130,6 @@ def test_a_colleague_without_a_second_factor_sets_one_up_at_once(brand, owner, w
 
     assert not is_in(window)
     assert give_password(window, person).headers["Location"] == "/admin/second-factor/set-up/"
-
-
-# --- Links ------------------------------------------------------------------------------------------------------------
-def test_a_link_is_good_once(brand, owner, window):
-    link = invited(owner, brand)
-    window.post(link, PASSWORDS)
-
-    assert "has expired or was already used" in text(Client().get(link))
-
-
-def test_two_who_open_a_link_at_the_same_time_use_it_once(brand, owner):
-    token = invited(owner, brand).split("/")[-2]
-    found = [invitations.opened(token=token, at=timezone.now()) for _window in range(2)]
-
-    invitations.use(found[0], at=timezone.now())
-
-    with pytest.raises(Invalid):
-        invitations.use(found[1], at=timezone.now())
-
-
-def test_an_old_link_has_ended(brand, owner, window, time_machine):
-    link = invited(owner, brand)
-    time_machine.move_to(Invitation.objects.get().expires_at, tick=True)
-
-    assert "has expired" in text(window.post(link, PASSWORDS))
-    assert not User.objects.filter(email=EMAIL).exists()
-
-
-@pytest.mark.parametrize("token", ["x", "%F0%9F%92%A9", "A" * 3000])
-def test_a_made_up_link_opens_nothing(db, window, token):
-    assert "has expired" in text(window.get(f"/admin/invitation/{token}/"))
-
-
-def test_only_the_hash_of_a_link_is_stored(brand, owner):
-    token = invited(owner, brand).split("/")[-2]
-
-    assert token not in str(
-        [*Invitation.objects.values(), *StaffMail.objects.values(), *AuditLogEntry.objects.values()]
-    )
-
-
-def test_a_revoked_link_has_ended(brand, owner, window):
-    link = invited(owner, brand)
-    browser(owner).post(page_of(Invitation.objects.get(), "revoke"))
-
-    assert "has expired" in text(window.post(link, PASSWORDS))
-    assert Invitation.objects.get().state(at=timezone.now()) == "revoked"
-    assert AuditLogEntry.objects.filter(brand=brand, action="Revoked").exists()
-
-
-def test_sending_again_ends_the_link_before(brand, owner, window):
-    first = invited(owner, brand)
-    browser(owner).post(page_of(Invitation.objects.get(), "send"))
-    second = links_sent()[-1]
-
-    assert "has expired" in text(window.get(first))
-    assert "Set a password" in text(window.get(second))
-
-
-def test_the_links_of_an_owner_who_is_one_no_more_have_ended(brand, owner, window):
-    """Or they could have a second account of their own wait in some mailbox."""
-    staff(brand, role="owner")
-    link = invited(owner, brand)
-    change_role(staff_role=StaffRole.objects.get(user=owner), role="support")
-
-    assert "has expired" in text(window.get(link))
-
-
-def test_an_invitation_that_has_ended_before_its_mail_was_sent_is_not_mailed(brand, owner):
-    invite(owner, brand)
-    invitations.revoke(invitation=Invitation.objects.get(), at=timezone.now())
-
-    assert mails.send_due(at=timezone.now()) == 1
-    assert mail.outbox == []
 
 
 # --- Who may invite, and what they learn ------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def test_what_is_named_exists(place):
 def test_a_file_stays_together_and_what_is_named_does_not():
     assert work_unit("tests/loyalty/points/test_expiry.py::test_a[x::y@z]") == "tests/loyalty/points/test_expiry.py"
     assert work_unit("tests/journeys/test_guide.py::test_a") == "tests/journeys"
-    assert work_unit("tests/config/api/test_schema.py::test_a") == "tests/config/api/test_schema.py::test_a"
+    assert work_unit("tests/browser/test_accessibility.py::test_a") == "tests/browser/test_accessibility.py::test_a"
 
 
 def test_a_file_of_hundreds_of_tests_is_taken_in_portions():

@@ -22,7 +22,7 @@ ONE_BY_ONE = {
     "tests/bench/test_bench.py",
     "tests/browser/test_accessibility.py",
     "tests/browser/scan_page/test_scan_page.py",
-    "tests/config/api/test_schema.py",
+    "tests/config/api/test_made_up_requests.py",
 }
 # Hundreds of tests in one transaction of the file's make each other slower.
 IN_PORTIONS = {

@@ -21,6 +21,8 @@ TOGETHER = {"tests/journeys", "tests/processes"}
 ONE_BY_ONE = {
     "tests/bench/test_bench.py",
     "tests/browser/test_accessibility.py",
+    "tests/browser/scan_page/test_connections.py",
+    "tests/browser/scan_page/test_everybody.py",
     "tests/browser/scan_page/test_scan_page.py",
     "tests/config/api/test_made_up_requests.py",
 }

@@ -21,6 +21,8 @@ COVERAGE = ["--cov", "--cov-report=term:skip-covered", "--cov-report=html:.venv/
 NO_GATE = "--cov-fail-under=0"  # for a part of the tests
 TAKES_A_VALUE = {"-k", "-m", "-p", "-n", "-o", "-c", "-W", "--deselect", "--ignore"}
 ALWAYS = "tests/test_architecture.py"
+# An app's pages and endpoints: their tests lie with those of the topic that they show.
+EDGES = {"admin", "api"}
 
 
 class NothingToRunError(Exception):
@@ -32,14 +34,12 @@ def is_test(path: str) -> bool:
 
 
 def counterparts(path: str, graph: dict[str, set[str]]) -> set[str]:
-    """The tests of a file or folder: itself, that of the same name below tests/, else those that import it."""
+    """The tests of a file or folder: itself, those that lie as it does below tests/, else those that import it."""
     if path == "tests" or path.startswith("tests/"):
         return {path}
-    same_folder = f"tests/{path}"
-    if not path.endswith(".py") and same_folder in {
-        folder.as_posix() for file in graph for folder in Path(file).parents
-    }:
-        return {same_folder}
+    folders = {folder.as_posix() for file in graph for folder in Path(file).parents}
+    if not path.endswith(".py") and (room := next((each for each in rooms(path) if each in folders), None)):
+        return {room}
     if path.endswith(".py"):
         within, inside = Path("tests", path).parent, [path]
         named = {
@@ -50,6 +50,14 @@ def counterparts(path: str, graph: dict[str, set[str]]) -> set[str]:
     else:
         inside, named = [each for each in graph if each.startswith(f"{path}/")], set()
     return named | {each for each in importers(graph, inside) if is_test(each)}
+
+
+def rooms(folder: str) -> list[str]:
+    """Where the tests of an app's folder may lie: as it does, with its topic if it holds pages, or one folder up."""
+    app, *names = Path(folder).parts
+    topic = names[1:] if names and names[0] in EDGES else []
+    above = [names[:length] for length in range(len(names) - 1, 0, -1)]
+    return ["/".join(["tests", app, *each]) for each in [names, topic, *above] if each or not names]
 
 
 def of_the_same_name(test: str, path: str) -> bool:

@@ -28,7 +28,7 @@ def test_what_is_named_exists(place):
 def test_a_file_stays_together_and_what_is_named_does_not():
     assert work_unit("tests/loyalty/points/test_expiry.py::test_a[x::y@z]") == "tests/loyalty/points/test_expiry.py"
     assert work_unit("tests/journeys/test_guide.py::test_a") == "tests/journeys"
-    assert work_unit("tests/config/api/test_schema.py::test_a") == "tests/config/api/test_schema.py::test_a"
+    assert work_unit("tests/browser/test_accessibility.py::test_a") == "tests/browser/test_accessibility.py::test_a"
 
 
 def test_a_file_of_hundreds_of_tests_is_taken_in_portions():
@@ -38,7 +38,11 @@ def test_a_file_of_hundreds_of_tests_is_taken_in_portions():
 
 
 def test_what_takes_minutes_is_begun_first():
-    one, slow, quick = "tests/bench/test_bench.py::test_a", "tests/browser/test_codes.py", "tests/test_glossary.py"
+    one, slow, quick = (
+        "tests/bench/test_bench.py::test_a",
+        "tests/browser/codes/test_codes.py",
+        "tests/test_glossary.py",
+    )
 
     assert in_order([quick, slow, one]) == [one, slow, quick]
 

@@ -25,7 +25,9 @@ def test_what_is_slow_exists(place):
     assert (TESTS / place).exists()
 
 
-@pytest.mark.parametrize("path", ["browser/test_codes.py", "processes/test_crashes.py", "config/serving/test_wire.py"])
+@pytest.mark.parametrize(
+    "path", ["browser/codes/test_codes.py", "processes/test_crashes.py", "config/serving/test_wire.py"]
+)
 def test_places_are_slow(path):
     assert is_slow(PurePath(path), [])
 

@@ -1,13 +1,10 @@
-"""What scans earn is set by managers and owners, and secret tags are for those who print: over every door."""
-
-import re
+"""What scans earn is set by managers and owners: over every door."""
 
 import pytest
 from django.core.files.base import ContentFile
-from django.db import connection
 from django.utils import timezone
 
-from authcodes.codes import batches, bulk_changes, signed_tags
+from authcodes.codes import batches, bulk_changes
 from authcodes.codes.batches import BatchSettings
 from authcodes.codes.bulk_changes import Assignment, CodeChangeRequest
 from authcodes.codes.ranges import full_range
@@ -18,18 +15,16 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import, ImportRow
-from authcodes.models.scans import Scan
-from authcodes.scanning import scan
-from authcodes.scanning.types import ScanContext
 from brands.models.people import StaffRole
 from brands.models.tenants import Brand
-from jobs import runner
-from jobs.models import Job
 from loyalty.points import approvals
+from tests.authcodes.conftest import new_batch, run_jobs
 from tests.support import factories
-from tests.support.portal import LABELS, address, browser, errors, form_of, links, printed, staff, text
+from tests.support.portal import address, browser, errors, form_of, staff
 
 pytestmark = pytest.mark.django_db
+
+
 RANGES = "product_sku,auth_code_start,auth_code_end,location,points_per_scan\n"
 MONEY = {"points_per_scan": 99, "scan_limit": 50, "expiration_date": "2040-01-01"}
 
@@ -42,14 +37,6 @@ def portal(settings, tmp_path):
 @pytest.fixture
 def printer(brand):
     return staff(brand, role="printer")
-
-
-def new_batch(brand, **fields):
-    numbering = {"prefix": "AUT-", "starting_number": 1, "number_width": 6, "quantity": 5, "signed": "plain"}
-    return {"brand": brand.pk, "range_name": "Autumn", **numbering, "scan_limit": 1, **fields}
-
-
-# --- Printers set no scan value --------------------------------------------------------------------------------------
 
 
 def test_printer_makes_no_batch_worth_anything(brand, printer):
@@ -200,11 +187,6 @@ def checked(brand, by, points, product=None):
     return upload
 
 
-def run_jobs():
-    for job in Job.objects.unfinished():
-        runner.run(job.pk)
-
-
 @pytest.mark.parametrize(
     ("role", "points", "error"),
     [
@@ -260,111 +242,3 @@ def test_neither_printers_nor_support_write_what_earns(brand, label, role):
 
     assert {answer.status_code for answer in answers} <= {403, 404}
     assert type(rows[label]).objects.filter(pk=rows[label].pk).values().get() == before
-
-
-# --- Tags are for those who print ------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def signed(brand, settings):
-    settings.CODE_TAG_SECRETS = {1: "s" * 40}
-    return factories.batch(brand, signed=True, quantity=3, prefix="SG-", scan_limit=5)
-
-
-def tag_of(code):
-    return signed_tags.tag(code=code.code, batch_id=code.batch_id, version=1)
-
-
-@pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("printer", 200), ("support", 403)])
-def test_addresses_of_qr_images_are_for_those_who_print(api, brand, signed, role, status):
-    reader = api.as_customer(staff(brand, role=role))
-
-    assert reader.get(f"batch-ranges/{signed.pk}/qr-codes").status_code == status
-
-
-def everything_of(client):
-    """Each page of the portal that somebody reaches from its lists, and each file."""
-    seen, todo = {}, {address(label) for label in LABELS} | {"/admin/"}
-    while todo and len(seen) < 400:
-        where = todo.pop()
-        answer = client.get(where)
-        seen[where] = text(answer) if answer.status_code == 200 and not is_binary(answer) else ""
-        if answer.status_code == 200:
-            # Filters and orders of lists lead to more of the same rows.
-            todo |= {link for link in links(seen[where]) if "?" not in link and "logout" not in link} - set(seen)
-    return seen
-
-
-def is_binary(answer):
-    return not re.match(r"text/|application/(json|pdf)", answer["Content-Type"])
-
-
-def test_support_sees_no_tag_on_any_page_and_in_any_file(api, brand, signed, customer, deliver, owner):
-    codes = list(signed.codes.order_by("code"))
-    scanned, untagged, via_event = codes
-    scan.scan(
-        scanned=f"https://brand.example/s/{scanned.code}.{tag_of(scanned)}",
-        about=ScanContext(at=timezone.now(), user_id=customer.pk),
-    )
-    api.as_customer(customer).app().post(f"verify/product/{via_event.code}.{tag_of(via_event)}", {})
-    deliver()
-    printed(signed, by=owner)
-    run_jobs()
-    support = staff(brand, role="support")
-    client = browser(support)
-    for label in ("authcodes.authcode", "authcodes.scan"):
-        client.post(address(label, "export"), {"format": "csv"})
-    run_jobs()
-
-    seen = everything_of(client)
-
-    secret = [tag_of(code) for code in codes]
-    assert len(seen) > 30
-    assert [where for where, shown in seen.items() if any(tag in shown for tag in secret)] == []
-    assert Scan.objects.exists()
-    bare = api.as_customer(support)
-    for code in codes:
-        assert not any(tag in bare.get(f"auth-codes/{code.code}/scans").content.decode() for tag in secret)
-    for job in Job.objects.all():
-        answer = client.get(address("jobs.job", "download", job.pk))
-        assert answer.status_code in {302, 403, 404} or not any(tag in text(answer) for tag in secret)
-    assert client.get(address("authcodes.printrun", "batch", signed.pk)).status_code == 403
-    assert untagged.code in "".join(seen.values())
-
-
-def test_nothing_that_the_database_keeps_for_support_holds_a_tag(signed, customer, deliver):
-    code = signed.codes.first()
-    scan.scan(scanned=f"{code.code}.{tag_of(code)}", about=ScanContext(at=timezone.now(), user_id=customer.pk))
-    deliver()
-
-    with connection.cursor() as cursor:
-        for table in ("authcodes_scan", "events_event", "loyalty_transaction", "brands_auditlogentry"):
-            cursor.execute(f"SELECT count(*) FROM {table} t WHERE t::text LIKE %s", [f"%{tag_of(code)}%"])
-            assert cursor.fetchone()[0] == 0, table
-
-
-# --- Plain or protected ----------------------------------------------------------------------------------------------
-
-
-def test_form_of_a_new_batch_makes_one_choose(brand, owner):
-    client = browser(owner)
-    shown = text(client.get(address("authcodes.batchrange", "add")))
-
-    refused = client.post(address("authcodes.batchrange", "add"), new_batch(brand, signed=""))
-
-    radios = re.findall(r'<input type="radio" name="signed"[^>]*>', shown)
-    assert len(radios) == 2
-    assert not any(re.search(r"\schecked[\s>=]", radio) for radio in radios)
-    assert "anyone who has seen one code can guess the next" in shown
-    assert "each code ends with a secret tag" in shown
-    assert errors(refused) == {"signed": ["Choose plain numbers or protected codes."]}
-
-
-def test_lists_and_pages_of_batches_say_which(brand, owner, signed):
-    client, plain = browser(owner), factories.batch(brand)
-
-    listed = text(client.get(address("authcodes.batchrange")))
-
-    assert (listed.count("Protected"), listed.count("Plain numbers")) >= (1, 1)
-    assert "Plain numbers" in text(client.get(address("authcodes.batchrange", "change", plain.pk)))
-    assert "Protected" in text(client.get(address("authcodes.batchrange", "change", signed.pk)))

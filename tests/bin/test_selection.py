@@ -21,6 +21,8 @@ FILES = {
     "shop/views.py": "def view():\n    import shop.rewards.orders\n",
     "till/__init__.py": "",
     "till/unused.py": "",
+    "till/admin/drawers/pages.py": "",
+    "till/drawers/coins/count.py": "",
     "tests/__init__.py": "",
     "tests/test_architecture.py": "",
     "tests/shop/__init__.py": "",
@@ -31,6 +33,7 @@ FILES = {
     "tests/shop/test_sales.py": "from shop.rewards import stamps\n",
     "tests/till/__init__.py": "",
     "tests/till/test_orders.py": "",
+    "tests/till/drawers/test_drawers.py": "",
 }
 NO_MATTER = ("-c", "user.name=a", "-c", "user.email=a@example.com")
 
@@ -101,6 +104,8 @@ def test_own_marks_replace_the_lane(project):
         ("shop/rewards", ["tests/shop/test_sales.py"]),
         ("shop/rewards/orders.py", ["tests/shop/test_orders.py"]),
         ("shop/rewards/stamps.py", ["tests/shop/test_sales.py"]),
+        ("till/admin/drawers", ["tests/till/drawers"]),
+        ("till/drawers/coins", ["tests/till/drawers"]),
     ],
 )
 def test_a_path_stands_for_its_tests_slow_ones_too(project, path, tests):

@@ -15,9 +15,9 @@ from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.notifications import NotificationSettings
 from loyalty.models.rewards import Redemption
 from loyalty.rewards.codes import grouped
+from tests.browser.codes.test_imports import csv_file
+from tests.browser.shell.test_drafts import NOTICE, log_in, without_session
 from tests.browser.test_clicks import RECALL
-from tests.browser.test_drafts import NOTICE, log_in, without_session
-from tests.browser.test_imports import csv_file
 from tests.browser.window import LOOPBACK, PHONE, Window
 from tests.support import factories
 from tests.support.live_stack import wait_until

@@ -19,8 +19,8 @@ from loyalty.models.notifications import NotificationSettings
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.rewards.codes import grouped
 from tests.browser.clicks import Clicks
-from tests.browser.test_imports import csv_file
-from tests.browser.test_scan_page import log_in
+from tests.browser.codes.test_imports import csv_file
+from tests.browser.scan_page.conftest import log_in
 from tests.browser.window import LOOPBACK, PHONE, Window
 from tests.support import factories
 from tests.support.portal import scan

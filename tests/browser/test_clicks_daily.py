@@ -12,8 +12,8 @@ from loyalty.models.wallets import WalletIssuer
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
 from tests.browser.actors import PARIS, scan, settle
 from tests.browser.clicks import Clicks
+from tests.browser.customers.test_member_page import lively
 from tests.browser.test_clicks import group
-from tests.browser.test_member_page import lively
 from tests.browser.window import DESKTOP, LOOPBACK, PHONE, Window
 from tests.support import factories
 from tests.support.fakes import wallets

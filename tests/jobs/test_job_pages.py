@@ -1,21 +1,19 @@
-"""The portal's jobs: starting exports, watching, cancelling, downloading, and who may."""
+"""The portal's jobs: starting exports, watching, cancelling, and who may."""
 
 import io
 from datetime import timedelta
 
 import pytest
 from django.conf import settings
-from django.contrib.messages import get_messages
-from django.core.files.base import ContentFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.urls import reverse
 from django.utils import timezone
 
 from authcodes.models.imports import Import
 from brands.models.people import StaffRole
-from jobs import files, kinds, runner
+from jobs import kinds, runner
 from jobs.models import Job
+from tests.jobs.job_pages import download, job_of, said, with_file
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
@@ -27,29 +25,8 @@ def client(brand):
     return browser(staff(brand))
 
 
-def job_of(brand, kind="generate", **fields):
-    return Job.objects.create(**{"brand": brand, "kind": kind, "title": "Some work", **fields})
-
-
-def with_file(job, name="work.csv", content=b"a,b", **fields):
-    job.result.save("file", ContentFile(content), save=False)
-    job.status, job.result_name, job.expires_at = "done", name, timezone.now() + timedelta(days=1)
-    for field, value in fields.items():
-        setattr(job, field, value)
-    job.save()
-    return job
-
-
 def export_address(label, query=""):
     return address(label, "export") + query
-
-
-def download(client, job):
-    return client.get(address("jobs.job", "download", job.pk))
-
-
-def said(answer):
-    return [str(message) for message in get_messages(answer.wsgi_request)]
 
 
 def test_export_of_the_list_is_started_and_its_page_opened(client, brand):
@@ -207,84 +184,6 @@ def test_cancelling_is_explained_for_every_kind_of_job():
     assert all(kind.on_cancel for kind in kinds.declared().values())
 
 
-def test_download_is_a_file_of_its_kind_and_nothing_else(client, brand):
-    answer = download(client, with_file(job_of(brand)))
-
-    assert b"".join(answer.streaming_content) == b"a,b"
-    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="work.csv"'
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert "no-store" in answer.headers["Cache-Control"]
-
-
-def test_download_of_a_name_with_letters_of_the_world(client, brand):
-    answer = download(client, with_file(job_of(brand), name='Käse "neu".csv'))
-
-    assert answer.headers["Content-Disposition"] == "attachment; filename*=utf-8''K%C3%A4se%20%22neu%22.csv"
-
-
-@pytest.mark.parametrize("gone", ["expired", "forgotten", "lost"])
-def test_file_that_has_expired_is_explained(client, brand, gone):
-    job = with_file(job_of(brand))
-    if gone != "lost":
-        Job.objects.update(expires_at=timezone.now())
-    if gone == "forgotten":
-        files.purge_files()
-    if gone == "lost":
-        job.result.storage.delete(job.result.name)
-
-    answer = download(client, job)
-
-    assert answer.status_code == 302
-    assert said(answer) == ["The file has expired. Start the job again to create a new one."]
-    if gone != "lost":
-        assert "has expired" in text(client.get(address("jobs.job", "change", job.pk)))
-
-
-def test_job_without_a_file_says_so(client, brand):
-    assert said(download(client, job_of(brand))) == ["There is no file to download."]
-
-
-def test_half_written_file_is_not_on_offer(client, brand):
-    """A worker that died between keeping the file and ending the job."""
-    assert download(client, with_file(job_of(brand), status="running")).status_code == 302
-
-
-@pytest.mark.parametrize("kind", ["generate", "export-scans", "export-affected"])
-def test_another_brands_job_does_not_exist(client, kind):
-    zebra = factories.brand(name="zebra brand")
-    job = with_file(job_of(zebra, kind, title="zebra title", log="zebra log"), name="zebra.csv", content=b"zebra")
-
-    answers = [download(client, job), client.get(address("jobs.job", "change", job.pk))]
-    answers += [client.post(address("jobs.job", "cancel", job.pk))]
-    told = client.get(address("jobs.job", "progress"), {"id": job.pk})
-
-    assert [answer.status_code for answer in answers] == [404, 404, 404]
-    assert told.json() == {"jobs": []}
-    assert not any("zebra" in text(answer) for answer in [*answers, client.get(address("jobs.job"))])
-
-
-def test_printer_does_not_see_jobs_about_customers(brand):
-    client = browser(staff(brand, role="printer"))
-    hidden, open_to = with_file(job_of(brand, "export-scans", title="Scans")), with_file(job_of(brand))
-
-    assert list(client.get(address("jobs.job")).context["cl"].result_list) == [open_to]
-    assert download(client, hidden).status_code == 404
-    assert download(client, open_to).status_code == 200
-
-
-def test_support_watches_and_takes_nothing_away(brand):
-    client = browser(staff(brand, role="support"))
-    job = with_file(job_of(brand, "export-scans"))
-
-    page = client.get(address("jobs.job", "change", job.pk))
-
-    assert page.status_code == 200
-    assert address("jobs.job", "download", job.pk) not in text(page)
-    assert download(client, job).status_code == 403
-    assert client.post(address("jobs.job", "cancel", job.pk)).status_code == 403
-
-
 def uploaded(by):
     brand = by.staff_roles.get().brand
     return Import.objects.create(brand=brand, kind="list", file="a.csv", file_name="a.csv", uploaded_by=by)
@@ -323,14 +222,6 @@ def test_printer_cancels_own_work_but_no_warning_of_customers(brand, kind, statu
     job = job_of(brand, kind, created_by=printer, parameters={"import_id": uploaded(printer).pk})
 
     assert browser(printer).post(address("jobs.job", "cancel", job.pk)).status_code == status
-
-
-def test_who_is_no_staff_gets_no_file(brand):
-    job = with_file(job_of(brand))
-
-    answer = download(browser(factories.customer(brand)), job)
-
-    assert answer.headers["Location"].startswith(reverse("admin:login"))
 
 
 def test_job_page_asks_as_much_of_a_long_log_as_of_none(client, brand):

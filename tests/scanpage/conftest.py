@@ -7,7 +7,9 @@ import pytest
 from django.test import Client
 
 from brands.models.tenants import Brand
+from tests.support import factories
 from tests.support.api import somewhere
+from tests.support.factories import PASSWORD
 
 
 class Browser:
@@ -62,3 +64,13 @@ def plain(settings: Any) -> None:
 @pytest.fixture
 def browser(brand: Brand) -> Browser:
     return Browser(brand)
+
+
+def customer_of(brand, **fields):
+    return factories.customer(brand, password=PASSWORD, **fields)
+
+
+def logged_in(brand, customer):
+    browser = Browser(brand)
+    browser.log_in(browser.get("/s/"), customer.email, PASSWORD)
+    return browser

@@ -4,8 +4,7 @@ import pytest
 from django.utils import translation
 
 from scanpage import presenters
-from tests.scanpage.conftest import seen
-from tests.scanpage.test_views import customer_of, logged_in
+from tests.scanpage.conftest import customer_of, logged_in, seen
 from tests.support import factories
 
 LANGUAGES = [("en", "12,500.5", "11,000"), ("de", "12.500,5", "11.000"), ("ar", "12,500.5", "11,000")]

@@ -20,8 +20,7 @@ from loyalty.notifications import preferences
 from loyalty.personal_data import CONSENTS
 from loyalty.points import accounts
 from scanpage import languages
-from tests.scanpage.conftest import seen
-from tests.scanpage.test_views import customer_of, logged_in
+from tests.scanpage.conftest import customer_of, logged_in, seen
 from tests.support import factories
 from tests.support.factories import PASSWORD
 

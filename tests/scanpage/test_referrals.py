@@ -4,8 +4,7 @@ import pytest
 
 from loyalty.models.programme.referrals import Referral
 from loyalty.points import birthdays
-from tests.scanpage.conftest import seen
-from tests.scanpage.test_views import customer_of, logged_in
+from tests.scanpage.conftest import customer_of, logged_in, seen
 from tests.support import factories, referrals
 from tests.support.factories import PASSWORD
 

@@ -31,3 +31,11 @@ def undo(batch: BatchRange, first: Any, last: Any) -> int:
 
 def stage(response: Any, name: str) -> Any:
     return next(each for each in response.context["batch_facts"]["stages"] if each.name == name)
+
+
+def summary(client, brand, **fields):
+    filled = {"brand": brand.pk, "range_name": "Autumn", "prefix": "AUT-", "starting_number": 7, "number_width": 6}
+    return client.get(
+        address("authcodes.batchrange", "summary"),
+        {**filled, "quantity": 25, "scan_limit": 1, "signed": "plain", **fields},
+    )

@@ -1,4 +1,4 @@
-"""Changing many codes in the portal: asked, looked at, then done; a stretch, typed ones, chosen ones, or one."""
+"""Changing many codes in the portal: asked, looked at, then done; a stretch, chosen ones, or one."""
 
 import pytest
 from django.db.models import Q
@@ -11,11 +11,14 @@ from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
 from brands.models.people import StaffRole
 from jobs.models import Job
+from tests.authcodes.codes.change_pages import errors, messages, type_in
 from tests.support import factories
 from tests.support.locks import holding
 from tests.support.portal import address, browser, links, staff, text
 
 pytestmark = pytest.mark.django_db
+
+
 ORDERS = ["assign", "unassign", "deactivate", "reactivate"]
 
 
@@ -34,14 +37,6 @@ def send(client, batch, order, *buttons, **fields):
     if order != "assign":
         sent.setdefault("reason", "stolen")
     return client.post(address("authcodes.batchrange", order, batch.pk), {**sent, **dict.fromkeys(buttons, "1")})
-
-
-def messages(client, answer):
-    return text(client.get(answer["Location"]))
-
-
-def errors(answer):
-    return dict(answer.context["form"].errors)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -221,66 +216,6 @@ def test_owner_elsewhere_changes_nothing_here(batch):
 
     assert send(browser(person), batch, "deactivate", "confirm").status_code == 403
     assert not AuthCode.objects.deactivated().exists()
-
-
-def type_in(client, product, codes, *buttons, **fields):
-    sent = {"product": product.pk, "codes": codes, **fields, **dict.fromkeys(buttons, "1")}
-    return client.post(address("authcodes.authcode", "assign"), sent)
-
-
-def test_typed_codes_are_looked_at_line_by_line(client, brand, batch, product):
-    factories.batch(brand, prefix="", number_width=8, quantity=9, assigned=False)
-
-    answer = type_in(client, product, "AB-0001\n\n5\nNO-1", "preview")
-
-    assert [(line.line, line.code, line.error) for line in answer.context["lines"]] == [
-        (1, "AB-0001", ""),
-        (3, "00000005", ""),
-        (4, "NO-1", "Code not found"),
-    ]
-    assert "Read as 00000005" in text(answer)
-    assert 'name="confirm"' not in text(answer)
-
-
-def test_one_wrong_line_keeps_all_from_being_assigned(client, batch, product):
-    answer = type_in(client, product, "AB-0001\nNO-1", "confirm")
-
-    assert answer.context["obstacle"].startswith("Some lines have errors")
-    assert not AuthCode.objects.filter(product__isnull=False).exists()
-
-
-def test_typed_codes_are_assigned(client, owner, batch, product):
-    given = {"inventory_location": "Shelf 4", "points_per_scan": 7, "notes": "returned"}
-    answer = type_in(client, product, "AB-0003\nAB-0001\nAB-0002", "confirm", **given)
-
-    assert "Assigned: 3" in messages(client, answer)
-    codes = AuthCode.objects.filter(product=product)
-    assert {(it.inventory_location, it.points_per_scan, it.notes) for it in codes} == {tuple(given.values())}
-    line = CodeChange.objects.get(kind="assigned")
-    assert (line.first_code, line.last_code, line.codes, line.changed_by) == ("AB-0001", "AB-0003", 3, owner)
-
-
-def test_one_typed_code_leads_to_its_page(client, batch, product):
-    code = batch.codes.get(code="AB-0001")
-    its = address("authcodes.authcode", "change", code.pk)
-
-    form = client.get(address("authcodes.authcode", "assign"), {"codes": code.code}).context["form"]
-
-    assert form["codes"].value() == code.code
-    assert type_in(client, product, code.code, "confirm")["Location"] == its
-
-
-def test_another_brands_code_is_unknown(client, product):
-    zebra = factories.code(factories.brand(), assigned=False)
-
-    [line] = type_in(client, product, zebra.code, "preview").context["lines"]
-
-    assert line.error == "Code not found"
-
-
-@pytest.mark.parametrize(("codes", "field"), [("", "codes"), ("x\n" * 1001, "codes")])
-def test_no_codes_and_too_many_are_refused(client, product, codes, field):
-    assert list(errors(type_in(client, product, codes, "preview"))) == [field]
 
 
 def switch(client, code, what, reason="stolen"):

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
 
 from authcodes.dashboard.figures import Codes, Day, Scans, Top
@@ -18,7 +19,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
-from tests.support import factories
+from tests.support import factories, portal
 
 PLACES = ["Pune, Maharashtra", "Mumbai, Maharashtra", "Goa, Goa", ""]
 DAYS = 9
@@ -231,3 +232,21 @@ def scans_condition(filters: Filters, brands: Sequence[Brand]) -> Q:
 
 def of_batches(filters: Filters) -> Q:
     return Q(batch__in=filters.batches) if filters.batches else Q()
+
+
+NOW = timezone.now
+DAY = timedelta(days=1)
+
+
+def opened(brand: Brand, role: str = "owner", **asked: Any) -> Any:
+    return portal.browser(portal.staff(brand, role=role)).get(reverse("admin:index"), asked)
+
+
+def home(brand: Brand, role: str = "owner", **asked: Any) -> Any:
+    response = opened(brand, role, **asked)
+    assert response.status_code == 200
+    return response.context["shown"]
+
+
+def local(at: datetime, brand: Brand) -> date:
+    return at.astimezone(brand.zone).date()

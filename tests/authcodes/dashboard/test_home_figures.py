@@ -1,8 +1,7 @@
-"""Home: periods, figures as plain counting has them, what needs somebody, and a new brand's steps."""
+"""Home: periods, and figures as plain counting has them."""
 
 import random
 from collections import Counter
-from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -10,56 +9,29 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
 
-from authcodes.admin.home.scan_map import window
 from authcodes.codes.ranges import resolve_range
 from authcodes.dashboard import home as home_figures
 from authcodes.models.scans import Scan
-from authcodes.places.positions import position_of
 from authcodes.printing import runs, selection
 from authcodes.printing.request import PrintRequest
-from authcodes.recalls import recalls
 from authcodes.rollups import rollups
 from brands.models.people import StaffRole
-from brands.models.tenants import Brand, BrandHostname
+from brands.models.tenants import Brand
 from jobs.models import Job
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.models.notifications import NotificationSettings
 from loyalty.models.programme.costs import PointCost
-from loyalty.models.wallets import WalletIssuer
-from loyalty.models.webhooks import WebhookEndpoint
 from loyalty.programme import rollups as programme_rollups
-from tests.authcodes.dashboard.dashboards import fill
+from tests.authcodes.dashboard.dashboards import DAY, NOW, fill, home, local, opened
 from tests.loyalty.programme import histories
 from tests.support import factories, portal
 
 pytestmark = pytest.mark.django_db
-NOW = timezone.now
-DAY = timedelta(days=1)
-
-
-def opened(brand: Brand, role: str = "owner", **asked: Any) -> Any:
-    return portal.browser(portal.staff(brand, role=role)).get(reverse("admin:index"), asked)
-
-
-def home(brand: Brand, role: str = "owner", **asked: Any) -> Any:
-    response = opened(brand, role, **asked)
-    assert response.status_code == 200
-    return response.context["shown"]
 
 
 def tiles(page: Any) -> dict[str, str]:
     return {tile.title: tile.value for tile in page.tiles}
-
-
-def alerts(page: Any) -> list[str]:
-    return [alert.text for alert in page.alerts]
-
-
-def local(at: datetime, brand: Brand) -> date:
-    return at.astimezone(brand.zone).date()
 
 
 def test_of_many_scans_who_made_them_is_counted_every_few_minutes(
@@ -283,183 +255,3 @@ def test_home_costs_at_most_25_queries_with_everything_on_it(brand: Brand) -> No
         client.get(reverse("admin:index"))
 
     assert len(captured) <= 25
-
-
-# --- Map -------------------------------------------------------------------------------------------------------------
-
-
-def test_the_map_has_a_circle_for_each_place_and_a_press_narrows_to_it(brand: Brand) -> None:
-    code = factories.code(brand)
-    for place in ("Berlin, State of Berlin", "Berlin, State of Berlin", "Hamburg, Hamburg", "Nowhere, At All"):
-        portal.scan(code, location=place)
-    client = portal.browser(portal.staff(brand))
-
-    page = client.get(reverse("admin:index")).context["shown"]
-
-    assert [circle.title for circle in page.map.circles] == ["Berlin: 2", "Hamburg: 1"]
-    assert [(row.name, row.scans, row.is_on_map) for row in page.map.rows] == [
-        ("Berlin", "2", True),
-        ("Hamburg", "1", True),
-        ("Nowhere, At All", "1", False),
-    ]
-    narrowed = client.get(reverse("admin:index") + page.map.circles[0].link).context["shown"]
-    assert (narrowed.scans.accepted, narrowed.is_narrowed) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("label", "latitude", "longitude"),
-    [("Pune, Maharashtra", 18.5, 73.9), ("Paris, Île-de-France", 48.9, 2.3), ("Springfield, Illinois", 39.8, -89.6)],
-)
-def test_a_place_is_where_the_geocoder_has_it(label: str, latitude: float, longitude: float) -> None:
-    position = position_of(label)
-
-    assert position is not None
-    assert (round(position.latitude, 1), round(position.longitude, 1)) == (latitude, longitude)
-
-
-@pytest.mark.parametrize(
-    "label", ["", ",", "Atlantis", "Berlin, Texas Panhandle", "\n", "Pune\nMaharashtra", "x" * 200]
-)
-def test_what_is_no_place_is_not_on_the_map(label: str) -> None:
-    assert position_of(label) is None
-
-
-@pytest.mark.parametrize("spots", [[], [(900.0, 300.0)], [(0.0, 0.0), (1800.0, 705.0)], [(5.0, 700.0)]])
-def test_the_part_of_the_map_lies_within_it_and_holds_every_circle(spots: list[tuple[float, float]]) -> None:
-    x, y, width, height = window(spots)
-
-    assert x >= 0
-    assert y >= 0
-    assert x + width <= 1800.01
-    assert y + height <= 705.01
-    assert all(x <= left <= x + width and y <= upper <= y + height for left, upper in spots)
-
-
-# --- What needs somebody ---------------------------------------------------------------------------------------------
-
-
-def test_a_calm_brand_needs_nobody(brand: Brand) -> None:
-    response = opened(brand)
-
-    assert response.context["shown"].alerts == []
-    assert "Nothing needs you." in portal.text(response)
-
-
-def expiring(brand: Brand) -> str:
-    factories.batch(brand, range_name="Spring", quantity=5, expiration_date=local(NOW(), brand) + 3 * DAY)
-    factories.batch(brand, range_name="Later", quantity=5, expiration_date=local(NOW(), brand) + 30 * DAY)
-    return "The last day of batch Spring"
-
-
-def short_of_stock(brand: Brand) -> str:
-    factories.reward(brand, name="Mug", stock=2)
-    factories.reward(brand, name="Bag", stock=500)
-    factories.reward(brand, name="Cap", stock=0, is_active=False)
-    return "Mug: 2 left in stock."
-
-
-def certificate(brand: Brand) -> str:
-    about = {"brand": brand, "account": "TEAM", "private_key": "x"}
-    WalletIssuer.objects.create(platform="apple", identifier="pass.soon", expires_at=NOW() + 9 * DAY, **about)
-    WalletIssuer.objects.create(platform="google", identifier="33", expires_at=NOW() + 90 * DAY, **about)
-    return "The wallet certificate apple: pass.soon expires on"
-
-
-def failing_webhook(brand: Brand) -> str:
-    about = {"brand": brand, "url": "https://example.com/", "types": ["points.earned"]}
-    WebhookEndpoint.objects.create(description="Shop", failing_since=NOW() - timedelta(hours=5), **about)
-    WebhookEndpoint.objects.create(description="Fine", **about)
-    return "Webhook Shop of"
-
-
-def unreached_recall(brand: Brand) -> str:
-    batch = factories.batch(brand, quantity=1)
-    portal.scan(batch.codes.get(), user=factories.customer(brand))
-    text = {"recall_id": "R-7", "contact": "x@example.com", "message": "Bring it back.", "reason": "Found."}
-    recalls.recall_batch(batch=batch, at=NOW(), **text)
-    return "Recall R-7: customers who scanned its codes have not been notified."
-
-
-def dead_event(brand: Brand) -> str:
-    portal.event(brand, status="dead")
-    return f"1 event of {brand} failed for good."
-
-
-def ending_campaign(brand: Brand) -> str:
-    factories.campaign(brand, campaign_name="Three bags", ends_at=NOW() + 2 * DAY)
-    factories.campaign(brand, campaign_name="Long", ends_at=NOW() + 9 * DAY)
-    return "Campaign Three bags ends on"
-
-
-NEEDS = [expiring, short_of_stock, certificate, failing_webhook, unreached_recall, dead_event, ending_campaign]
-
-
-@pytest.mark.parametrize("need", NEEDS)
-def test_what_needs_somebody_is_named_with_where_it_is_settled(brand: Brand, need: Any) -> None:
-    other = factories.brand()
-    text = need(brand)
-
-    [alert] = home(brand).alerts
-
-    assert text in alert.text
-    assert portal.browser(portal.staff(brand)).get(alert.link).status_code == 200
-    assert alerts(home(other)) == []
-
-
-@pytest.mark.parametrize("need", [certificate, failing_webhook, dead_event])
-def test_who_may_not_see_the_rows_is_not_told_of_them(brand: Brand, need: Any) -> None:
-    need(brand)
-
-    assert alerts(home(brand, "support")) == []
-
-
-def test_a_recall_whose_customers_are_notified_needs_nobody(brand: Brand) -> None:
-    unreached_recall(brand)
-    recall = brand.recalls.get()
-    Job.objects.create(brand=brand, kind="notify-recall", title="Notify", parameters={"recall": recall.pk})
-
-    assert alerts(home(brand)) == []
-
-
-# --- A new brand -----------------------------------------------------------------------------------------------------
-
-
-def test_the_steps_of_a_new_brand_end_with_a_scan_by_ones_own_phone() -> None:
-    brand = factories.brand(hostname="")
-    BrandHostname.objects.filter(brand=brand).delete()
-    client = portal.browser(portal.staff(brand))
-
-    def going() -> Any:
-        return client.get(reverse("admin:index")).context["shown"].setup
-
-    assert (going().done, len(going().steps), going().test_scan) == (0, 8, None)
-    factories.level(brand)
-    factories.product(brand)
-    batch = factories.batch(brand, quantity=3, prefix="NEW-")
-    assert [step.title for step in going().steps if step.is_done] == [
-        "Create the first level",
-        "Create a product",
-        "Create a batch",
-    ]
-    assert going().needs_address
-    BrandHostname.objects.create(brand=brand, hostname="new.example.com", is_primary=True)
-    last = batch.codes.order_by("code").last()
-    assert going().test_scan.code == last.code
-    assert going().test_scan.link.endswith(f"//new.example.com/s/{last.code}")
-    portal.scan(last)
-    assert going().test_scan is None
-    factories.reward(brand)
-    NotificationSettings.objects.create(brand=brand)
-    portal.staff(brand, role="support")
-    Brand.objects.filter(pk=brand.pk).update(colour_accent="#123456")
-    assert going() is None
-
-
-def test_the_test_scan_offers_no_code_that_would_not_scan(brand: Brand) -> None:
-    BrandHostname.objects.get_or_create(brand=brand, hostname="shop.example.com")
-    factories.expired_code(brand)
-    factories.batch(brand, quantity=2, assigned=False)
-    deactivated = factories.batch(brand, quantity=1)
-    deactivated.codes.update(deactivated_at=NOW())
-
-    assert home(brand).setup.test_scan is None

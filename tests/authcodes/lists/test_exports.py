@@ -1,6 +1,5 @@
-"""Exports: exact columns and rows of what the filters show, safe to open, whole or not at all."""
+"""Exports: exact columns and rows of what the filters show, safe to open."""
 
-import csv
 import io
 import zipfile
 from datetime import UTC, date, datetime, timedelta
@@ -8,27 +7,24 @@ from decimal import Decimal
 from xml.etree import ElementTree as ET
 
 import pytest
-from django.db import connection
 
 from authcodes.codes import bulk_changes
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
-from authcodes.recalls import affected, recalls
 from authcodes.reports import columns
 from brands.models.people import StaffRole
 from core.spreadsheets import xlsx
 from core.spreadsheets.csv_files import restored
 from core.spreadsheets.report import Format
 from core.spreadsheets.xlsx import Workbook
-from jobs import file_exports, queue, runner
-from jobs.models import Job
 from portal.lists.selection import displayed_to
+from tests.authcodes.lists.exporting import NOON, berlin, content, export, recall, rows
 from tests.support import factories
 from tests.support.portal import scan, staff
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("files")]
 
-NOON = datetime(2026, 3, 1, 11, 0, tzinfo=UTC)
+
 DANGEROUS = [
     "=1+1",
     "+1",
@@ -50,38 +46,11 @@ DANGEROUS = [
 CELL = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
-@pytest.fixture(autouse=True)
-def files(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path
-    return tmp_path
-
-
-def export(brand, by, kind="export-scans", query="", wanted="csv", **more):
-    parameters = {"query": query, "format": wanted, "time_zone": "UTC", **more}
-    job = queue.start(brand=brand, kind=kind, title="Export", parameters=parameters, by=by)
-    runner.run(job.pk)
-    job.refresh_from_db()
-    return job
-
-
-def content(job):
-    with job.result.open("rb") as file:
-        return file.read()
-
-
-def rows(job):
-    return list(csv.reader(io.StringIO(content(job).decode(), newline="")))
-
-
 def cells(job, sheet=1):
     """The rows of a sheet, each a list of (kind of cell, text)."""
     archive = zipfile.ZipFile(io.BytesIO(content(job)))
     tree = ET.fromstring(archive.read(f"xl/worksheets/sheet{sheet}.xml"))  # noqa: S314 - our own file
     return [[(cell.get("t", "n"), "".join(cell.itertext())) for cell in row] for row in tree.iter(f"{CELL}row")]
-
-
-def berlin():
-    return factories.brand(time_zone="Europe/Berlin", slug="acme")
 
 
 def test_scan_report_has_the_columns_and_rows_of_the_specification():
@@ -278,95 +247,3 @@ def test_what_the_list_shows_is_what_the_worker_asks_for():
     scans = [scan(factories.code(brand)) for _ in range(40)]
 
     assert set(displayed_to(person, Scan, "")) == set(scans)
-
-
-def test_affected_customers_are_listed_once_per_code():
-    brand = berlin()
-    ann, bob = factories.customer(brand, email="ann@example.com"), factories.customer(brand, email="bob@example.com")
-    batch = factories.batch(brand, quantity=2)
-    one, two = batch.codes.order_by("pk")
-    scan(one, user=ann, scanned_at=NOON, location="Bonn")
-    scan(one, user=ann, scanned_at=NOON + timedelta(days=1), location="Köln", outcome="warning", reason="recalled")
-    scan(two, user=ann, scanned_at=NOON)
-    scan(two, user=bob, scanned_at=NOON)
-    scan(two, scanned_at=NOON)
-    scan(factories.code(brand), user=bob)
-    scan(one, user=factories.customer(factories.brand()), outcome="error", reason="other_brand")
-    job = affected.start_affected(recall=recall(batch), file_format=Format.CSV, by=staff(brand))
-    runner.run(job.pk)
-
-    job.refresh_from_db()
-    moment = "2026-03-01T12:00:00+01:00"
-    assert rows(job) == [
-        ["customer_email", "auth_code", "product", "scan_date", "location"],
-        ["ann@example.com", one.code, batch.product.title, moment, "Bonn"],
-        ["ann@example.com", two.code, batch.product.title, moment, ""],
-        ["bob@example.com", two.code, batch.product.title, moment, ""],
-    ]
-
-
-@pytest.mark.parametrize("wanted", list(Format))
-def test_cancelled_half_way_leaves_no_file_on_offer(wanted, monkeypatch, files):
-    monkeypatch.setattr(file_exports, "PROGRESS_SECONDS", 0)
-    monkeypatch.setattr(file_exports, "ASK_EVERY", 2)
-    brand = berlin()
-    for _ in range(6):
-        scan(factories.code(brand))
-    told = runner.Run.progress
-
-    def tell(run, done, total):
-        if done == 4:
-            queue.cancel(job=run.job)
-        told(run, done, total)
-
-    monkeypatch.setattr(runner.Run, "progress", tell)
-
-    job = export(brand, staff(brand), wanted=wanted)
-
-    assert (job.status, job.result.name, job.done) == ("cancelled", "", 4)
-    assert not [path for path in files.rglob("*") if path.is_file()]
-    assert connection_count() == 1
-
-
-def test_a_crash_half_way_leaves_no_file_on_offer(monkeypatch, files):
-    brand = berlin()
-    scan(factories.code(brand))
-
-    def crash(*_):
-        raise MemoryError
-
-    monkeypatch.setattr(file_exports, "write_csv", crash)
-
-    job = export(brand, staff(brand))
-
-    assert (job.status, job.result.name) == ("failed", "")
-    assert not [path for path in files.rglob("*") if path.is_file()]
-
-
-def test_long_exports_outlast_the_statement_timeout():
-    brand = berlin()
-
-    with file_exports.separate_connection(brand) as own:
-        assert own.execute("SHOW statement_timeout").fetchone() == ("0",)
-        assert own.execute("SHOW TimeZone").fetchone() == ("Europe/Berlin",)
-
-
-def test_job_of_a_recall_that_is_gone_fails_with_words():
-    brand = berlin()
-    job = Job.objects.create(brand=brand, kind="export-affected", title="x", parameters={"recall": 0, "format": "csv"})
-
-    runner.run(job.pk)
-
-    job.refresh_from_db()
-    assert (job.status, "has been withdrawn" in job.log) == ("failed", True)
-
-
-def recall(batch):
-    told = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
-    return recalls.recall_batch(batch=batch, at=NOON, **told)
-
-
-def connection_count():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
-        return cursor.fetchone()[0]

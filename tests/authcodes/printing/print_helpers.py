@@ -12,6 +12,7 @@ from pypdf import PageObject, PdfReader
 from pypdf.generic import ContentStream
 
 MM = 25.4 / 72
+GTIN = "4006381333931"
 IDENTITY = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 

@@ -19,7 +19,7 @@ from loyalty.points import consistency
 from loyalty.points.birthdays import MonthDay
 from loyalty.points.explanations import texts_of
 from loyalty.programme import movements
-from tests.campaigns.rules.test_accrual_by_rules import rule
+from tests.campaigns.earning.earning_rules import rule
 from tests.support import factories
 from tests.support.concurrency import at_once
 

@@ -1,64 +1,23 @@
-"""Campaigns that count money or products, that are repeated, that count some actions only, and that have a budget."""
+"""Campaigns that count money or products, that are repeated, and that count some actions only."""
 
 from datetime import timedelta
-from decimal import Decimal
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from brands.models.tenants import Brand
-from brands.staff_login.models import StaffMail
-from campaigns.earning import budgets
-from campaigns.models.campaigns import Campaign, CampaignBudget, RewardClaim, UserLoyaltyCampaign
-from campaigns.progress import consistency, results
+from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
 from campaigns.progress.overview import standings
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.models.programme.costs import PointCost
 from loyalty.models.rewards import Redemption
+from tests.campaigns.accrual.conftest import bought, of_money, scanned, standing
 from tests.campaigns.accrual.test_handlers import report
-from tests.campaigns.rules.test_accrual_by_rules import order, row
-from tests.support import factories, shop
-from tests.support.portal import staff
+from tests.campaigns.earning.earning_rules import row
+from tests.support import factories
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def nothing_contradicts():
-    yield
-    assert contradictions() == []
-
-
-def contradictions():
-    """What `check_ledger` would find of progress, read in the test's own transaction."""
-    found = []
-    with connection.cursor() as cursor:
-        for check, statement in consistency.CHECKS.items():
-            cursor.execute(statement)
-            found += [(check, *each) for each in cursor.fetchall()]
-    return found
-
-
-def bought(brand, customer, number, subtotal, *items, **fields):
-    return report(brand, customer, "order-complete", order(number, *items, subtotal=subtotal, **fields)).outcome
-
-
-def scanned(brand, customer, product=None, **fields):
-    code = factories.code(brand, product=product or factories.product(brand, **fields))
-    payload = {"type": "authenticator_scan", "product": {"authCode": code.code}}
-    return report(brand, customer, "scan-auth", payload).outcome
-
-
-def of_money(brand, target=100, **fields):
-    return factories.campaign(brand, type="order", step_by="amount", target_value=target, **fields)
-
-
-def standing(row=None):
-    found = row or UserLoyaltyCampaign.objects.get()
-    return (found.progress, found.round)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_contradicts")]
 
 
 # --- Steps
@@ -249,173 +208,3 @@ def test_what_no_campaign_counts_and_no_rule_is_for_is_not_eligible(brand, custo
     factories.campaign(brand, type="login", conditions={"all": [row("channel", "in", ["app"])]})
 
     assert report(brand, customer, "log-user-login", {"type": "login"}).outcome["error"] == "NOT_ELIGIBLE"
-
-
-# --- Returns
-
-
-@pytest.fixture
-def recomputing(brand):
-    Brand.objects.filter(pk=brand.pk).update(after_return=Brand.AfterReturn.RECOMPUTE)
-    factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
-
-
-@pytest.mark.usefixtures("recomputing")
-def test_returns_take_back_exactly_the_money_that_was_counted(brand, customer):
-    of_money(brand, target=1000)
-    shop.buy(brand, customer, "A-1", subtotal="100.00")
-    shop.buy(brand, customer, "A-2", subtotal="50.00")
-
-    left = []
-    for number, amount in enumerate(["33.33", "33.33", "33.33", "0.01"]):
-        shop.give_back(brand, customer, "A-1", return_id=f"R-{number}", amount=amount)
-        left.append(UserLoyaltyCampaign.objects.get().progress)
-
-    assert left == [Decimal("116.67"), Decimal("83.34"), Decimal("50.01"), Decimal("50.00")]
-
-
-@pytest.mark.usefixtures("recomputing")
-def test_the_first_order_s_return_leaves_nothing(brand, customer):
-    factories.campaign(brand, type="order")
-    shop.buy(brand, customer)
-
-    assert shop.cancel(brand, customer).outcome["campaigns_stepped_back"][0]["progress"] == 0
-    assert standing() == (0, 1)
-    shop.buy(brand, customer, "A-2")
-    assert standing() == (1, 1)
-
-
-@pytest.mark.usefixtures("recomputing")
-def test_a_finished_round_stays_finished(brand, customer):
-    of_money(brand, is_repeatable=True)
-    shop.buy(brand, customer, "A-1", subtotal="90.00")
-    shop.buy(brand, customer, "A-2", subtotal="30.00")
-
-    shop.cancel(brand, customer, "A-1")
-    assert standing() == (20, 2)
-    shop.cancel(brand, customer, "A-2")
-    assert standing() == (0, 2)
-
-
-@pytest.mark.usefixtures("recomputing")
-def test_products_of_a_returned_order_count_again(brand, customer):
-    factories.campaign(brand, type="order", step_by="products", target_value=5)
-    serum = factories.product(brand, sku="SER", title="Serum")
-    items = [{"sku": "SER", "quantity": 1, "unitPrice": "100.00"}]
-    shop.buy(brand, customer, "A-1", subtotal="100.00", items=items)
-    assert UserLoyaltyCampaign.objects.get().products == [serum.pk]
-
-    shop.cancel(brand, customer, "A-1")
-
-    assert (standing(), UserLoyaltyCampaign.objects.get().products) == ((0, 1), [])
-
-
-@pytest.mark.usefixtures("recomputing")
-def test_a_reward_that_is_withdrawn_goes_back_to_the_budget(brand, customer):
-    campaign = of_money(brand, target=1000, budget=50)
-    factories.milestone(campaign, 100, reward_points=40, auto_claim=False)
-    shop.buy(brand, customer, subtotal="100.00")
-    assert CampaignBudget.objects.get().points == 40
-
-    shop.cancel(brand, customer)
-
-    assert (CampaignBudget.objects.get().points, RewardClaim.objects.count()) == (0, 0)
-
-
-# --- Budget
-
-
-def test_a_budget_is_given_out_and_then_milestones_pay_nothing(brand):
-    campaign = factories.campaign(brand, budget=25)
-    factories.milestone(campaign, 1, reward_points=10)
-    customers = [factories.customer(brand) for _ in range(3)]
-
-    told = [scanned(brand, each, sku=each.email, title="S")["campaigns"][0] for each in customers]
-    worker.drain()
-
-    assert [each["milestone_achieved"] for each in told] == [True, True, False]
-    assert CampaignBudget.objects.get().points == 20
-    assert LoyaltyTransaction.objects.filter(reason_id__startswith="milestone:").count() == 2
-    assert all(each.milestones_achieved for each in UserLoyaltyCampaign.objects.all())
-
-
-def test_things_cost_no_budget(brand, customer):
-    campaign = factories.campaign(brand, budget=1, target_value=2)
-    factories.milestone(campaign, 1, reward_points=2)
-    factories.milestone(campaign, 2)
-
-    told = [scanned(brand, customer, sku=f"S{n}", title="S")["campaigns"][0] for n in range(2)]
-
-    assert [each["milestone_achieved"] for each in told] == [False, True]
-
-
-def test_a_budget_that_is_set_later_counts_what_was_paid_before(brand, customer):
-    campaign = factories.campaign(brand)
-    factories.milestone(campaign, 1, reward_points=10)
-    scanned(brand, customer, sku="A", title="A")
-    assert CampaignBudget.objects.get().points == 0
-
-    Campaign.objects.update(budget=15)
-
-    assert CampaignBudget.objects.get().points == 10
-    other = factories.customer(brand)
-    assert not scanned(brand, other, sku="B", title="B")["campaigns"][0]["milestone_achieved"]
-
-
-def test_a_claim_pays_what_the_milestone_paid_when_it_was_reached(api, brand, customer):
-    campaign = factories.campaign(brand, budget=15)
-    mug = factories.milestone(campaign, 1, reward_points=10, auto_claim=False)
-    scanned(brand, customer, sku="A", title="A")
-    mug.reward_points = 90
-    mug.save()
-
-    answer = api.as_customer(customer).post(f"customer/loyalty/milestones/{mug.pk}/claim").json()
-
-    assert answer["data"]["points"] == 10
-    worker.drain()
-    assert LoyaltyTransaction.objects.get(reason_id=f"milestone:{mug.pk}").points_earned == 10
-
-
-@pytest.mark.parametrize(("budget", "told"), [(25, [1, 0]), (100, [0, 0])])
-def test_owners_hear_once_that_a_budget_is_used_up(brand, budget, told):
-    owner = staff(brand, role="owner", email="olivia@example.com")
-    campaign = factories.campaign(brand, budget=budget)
-    factories.milestone(campaign, 1, reward_points=20)
-    scanned(brand, factories.customer(brand), sku="A", title="A")
-
-    assert [budgets.notify_used_up(at=timezone.now()) for _ in range(2)] == told
-    mails = StaffMail.objects.filter(user=owner, kind="budget")
-    assert ["“Scan and win” has paid 20 points" in each.text for each in mails] == [True] * told[0]
-    Campaign.objects.update(budget=budget + 1)
-    assert CampaignBudget.objects.get().notified_at is None
-
-
-# --- Results
-
-
-def test_results_count_members_rewards_points_and_their_cost(brand):
-    PointCost.objects.create(brand=brand, valid_from="2026-01-01", cost="0.01")
-    campaign = factories.campaign(brand, target_value=1, is_repeatable=True)
-    factories.milestone(campaign, 1, reward_points=10)
-    first, second = factories.customer(brand), factories.customer(brand)
-    for number, each in enumerate((first, first, second)):
-        scanned(brand, each, sku=f"S{number}", title="S")
-
-    got = results.results_of(campaign)
-
-    assert (got.participants, got.reached, got.rounds) == (2, 2, 3)
-    assert (got.claimed, got.waiting, got.points, got.points_waiting) == (3, 0, 30, 0)
-    assert got.cost == Decimal("0.30")
-
-
-def test_results_without_a_cost_say_so(brand, customer):
-    campaign = factories.campaign(brand)
-    factories.milestone(campaign, 1, reward_points=10, auto_claim=False)
-    scanned(brand, customer, sku="A", title="A")
-
-    got = results.results_of(campaign)
-
-    assert (got.reached, got.waiting, got.points, got.points_waiting) == (0, 1, 0, 10)
-    assert got.cost == 0
-    RewardClaim.objects.update(status="claimed", claimed_at=timezone.now())
-    assert results.results_of(campaign).cost is None

@@ -12,7 +12,7 @@ from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points.explanations import texts_of
-from tests.campaigns.rules.test_accrual_by_rules import rule
+from tests.campaigns.earning.earning_rules import rule
 from tests.support import factories
 from tests.support.concurrency import at_once
 

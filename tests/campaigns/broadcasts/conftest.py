@@ -6,10 +6,12 @@ import pytest
 from django.utils import timezone
 
 from brands.models.tenants import Brand
-from campaigns.broadcasts import lifecycle
+from campaigns.broadcasts import figures, lifecycle
 from jobs import runner
 from loyalty.models.messages.broadcasts import Broadcast
-from loyalty.models.notifications import NotificationSettings
+from loyalty.models.notifications import (
+    NotificationSettings,
+)
 from tests.loyalty.notifications.conftest import box, own, push, sms, with_push, with_sms, work
 
 __all__ = ["box", "own", "push", "sms", "with_push", "with_sms", "work"]
@@ -33,3 +35,8 @@ def run_job(broadcast: Broadcast) -> Broadcast:
     assert broadcast.job_id
     runner.run(broadcast.job_id)
     return Broadcast.objects.get(pk=broadcast.pk)
+
+
+def counted(broadcast):
+    broadcast.refresh_from_db()
+    return figures.of(broadcast)

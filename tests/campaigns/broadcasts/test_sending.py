@@ -8,11 +8,10 @@ from django.utils import timezone
 from campaigns.broadcasts import audience, figures, lifecycle, sending
 from campaigns.broadcasts.figures import Figures
 from campaigns.segments import evaluate, uses
-from core.errors import Invalid, QuotaReached
+from core.errors import Invalid
 from events import delivery as bus
 from events import leases, turns, worker
 from events.models import Event
-from jobs import queue
 from jobs.models import Job
 from loyalty.members import blocking
 from loyalty.models.accounts import UserPoints
@@ -28,10 +27,12 @@ from loyalty.models.notifications import (
 from loyalty.models.programme.segments import Segment, SegmentMember
 from loyalty.notifications import batching, delivery, preferences, suppression
 from loyalty.notifications.batching import NotificationRequest
-from tests.campaigns.broadcasts.conftest import run_job, send
+from tests.campaigns.broadcasts.conftest import counted, run_job, send
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
 RICH = ("balance", "at_least", 50)
 
 
@@ -39,11 +40,6 @@ def rich(brand, **fields):
     customer = factories.customer(brand, **fields)
     factories.points(customer, brand, 100)
     return customer
-
-
-def counted(broadcast):
-    broadcast.refresh_from_db()
-    return figures.of(broadcast)
 
 
 def plain(mail):
@@ -213,175 +209,6 @@ def test_a_worker_that_dies_between_portions_is_followed_by_one_that_goes_on(sen
 
     assert sorted(box.recipients) == sorted(each.email for each in customers)
     assert (result.state, result.published) == ("sent", 3)
-
-
-def test_cancelling_stops_what_no_channel_has_taken(sender, box, work, monkeypatch):
-    customers = [factories.customer(sender) for _ in range(3)]
-    broadcast = send(factories.broadcast(sender))
-    first = Notification.objects.earliest("id")
-    Event.objects.exclude(detail__payload__notice_id=first.pk).update(due_at=timezone.now() + timedelta(hours=1))
-    assert worker.drain(lane="broadcasts") == 2  # its notification and its e-mail
-
-    assert lifecycle.cancel(broadcast=broadcast, at=timezone.now()) == 2
-    work()
-
-    assert box.recipients == [customers[0].email]
-    assert counted(broadcast) == Figures(members=3, reached=1, waiting=0, failed=0, stopped=2, opted_out=0)
-
-
-def test_cancelling_stops_a_mail_that_waits_for_its_next_attempt(sender, customer, box, work):
-    box.refusals[customer.email] = "450 later"
-    broadcast = send(factories.broadcast(sender))
-    worker.drain(lane="broadcasts")
-    assert counted(broadcast).waiting == 1
-    box.refusals.clear()
-
-    assert lifecycle.cancel(broadcast=broadcast, at=timezone.now()) == 1
-    work()
-
-    assert box.recipients == []
-    assert counted(broadcast).stopped == 1
-    assert not Event.objects.pending().exists()
-
-
-def test_cancelling_stops_the_job_between_two_portions(sender, box, work, monkeypatch):
-    monkeypatch.setattr(sending, "AT_ONCE", 1)
-    for _ in range(3):
-        factories.customer(sender)
-    broadcast = factories.broadcast(sender)
-    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
-    publish = sending.publish
-
-    def cancelled_after(row, portion):
-        publish(row, portion)
-        monkeypatch.setattr(sending, "publish_portion", cancel_first)
-
-    portion = sending.publish_portion
-
-    def cancel_first(run):
-        lifecycle.cancel(broadcast=broadcast, at=timezone.now())
-        return portion(run)
-
-    monkeypatch.setattr(sending, "publish", cancelled_after)
-    result = run_job(broadcast)
-    work()
-
-    assert (result.state, result.published) == ("cancelled", 1)
-    assert box.recipients == []
-    assert Job.objects.get().status == "cancelled"
-    assert counted(broadcast).stopped == 3
-
-
-def test_whoever_cancels_its_job_cancels_it(sender, customer):
-    broadcast = factories.broadcast(sender)
-    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
-
-    queue.cancel(job=Job.objects.get())
-
-    broadcast.refresh_from_db()
-    assert broadcast.state == "cancelled"
-
-
-def test_a_planned_one_begins_at_its_moment(sender, customer, box, work):
-    now = timezone.now()
-    moment = now + timedelta(hours=2)
-    broadcast = factories.broadcast(sender, send_at=moment)
-
-    assert lifecycle.send(broadcast=broadcast, by=None, at=now).state == "planned"
-    assert lifecycle.begin_due(at=moment - timedelta(seconds=1)) == 0
-    assert not Job.objects.exists()
-    assert lifecycle.begin_due(at=moment) == 1
-    assert lifecycle.begin_due(at=moment) == 0
-    run_job(broadcast)
-    work()
-
-    assert box.recipients == [customer.email]
-
-
-def test_a_planned_one_can_become_a_draft_again(sender, customer):
-    moment = timezone.now() + timedelta(hours=2)
-    broadcast = factories.broadcast(sender, send_at=moment)
-    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
-
-    lifecycle.back_to_draft(broadcast=broadcast)
-
-    broadcast.refresh_from_db()
-    assert (broadcast.state, broadcast.next_at) == ("draft", None)
-    assert lifecycle.begin_due(at=moment) == 0
-
-
-def test_a_planned_one_that_can_no_longer_be_sent_says_why(sender, own, customer):
-    moment = timezone.now() + timedelta(hours=2)
-    broadcast = factories.broadcast(sender, send_at=moment)
-    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
-    NotificationSettings.objects.update(email_on=False)
-
-    assert lifecycle.begin_due(at=moment) == 0
-    broadcast.refresh_from_db()
-    assert broadcast.state == "failed"
-    assert broadcast.problem == "E-mail is not set up: see the notification settings, or choose other channels."
-
-    NotificationSettings.objects.update(email_on=True)
-    assert send(broadcast).state == "sent"
-
-
-PROBLEMS = {
-    "moment": ({"send_at": timezone.now() - timedelta(minutes=1)}, "This moment is over."),
-    "no channel": ({"channels": []}, "Choose at least one channel."),
-    "no sms": ({"channels": ["sms"]}, "SMS is not set up"),
-    "no text": ({"texts": {}}, "The text is not complete"),
-    "unknown name": ({"texts": {"en": {"subject": "A", "body": "{points}"}}}, "{points} is not available here."),
-    "deleted segment": ({"segment_name": "Gone"}, "The segment “Gone” was deleted."),
-    "cancelled": ({"state": "cancelled"}, "This broadcast was cancelled."),
-}
-
-
-@pytest.mark.parametrize(("fields", "message"), PROBLEMS.values(), ids=list(PROBLEMS))
-def test_what_cannot_be_sent_is_refused(sender, customer, fields, message):
-    broadcast = factories.broadcast(sender, **fields)
-
-    with pytest.raises(Invalid, match=message.replace("{", r"\{")):
-        lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
-
-    assert not Job.objects.exists()
-
-
-def test_every_state_has_words_for_what_can_no_longer_be_done():
-    assert lifecycle.STATE_MESSAGES.keys() == set(Broadcast.State)
-
-
-def test_a_brand_whose_notifications_are_off_sends_none(brand, customer):
-    with pytest.raises(Invalid, match="Notifications are switched off"):
-        lifecycle.send(broadcast=factories.broadcast(brand), by=None, at=timezone.now())
-
-
-def test_above_the_limit_of_a_day_it_goes_on_tomorrow(sender, box, work, settings):
-    settings.QUOTAS = {**settings.QUOTAS, "broadcasts": 2}
-    customers = [factories.customer(sender) for _ in range(3)]
-
-    broadcast = send(factories.broadcast(sender))
-    work()
-    assert (broadcast.state, broadcast.published, len(box.recipients)) == ("sending", 2, 2)
-    assert broadcast.next_at is not None
-    assert lifecycle.begin_due(at=timezone.now()) == 0
-    other = send(factories.broadcast(sender, name="Second"))
-    assert (other.state, other.published) == ("sending", 0)
-
-    Broadcast.objects.update(counted_on=timezone.now().date() - timedelta(days=1))  # the next day
-    assert [lifecycle.begin_due(at=broadcast.next_at) for _turn in range(3)] == [1, 1, 0]
-    result = run_job(broadcast)
-    work()
-
-    assert (result.state, result.published) == ("sent", 3)
-    assert sorted(box.recipients) == sorted(each.email for each in customers)
-
-
-def test_the_jobs_of_a_day_bound_it_too(sender, customer, settings):
-    settings.QUOTAS = {**settings.QUOTAS, "jobs": 1}
-    send(factories.broadcast(sender))
-
-    with pytest.raises(QuotaReached):
-        send(factories.broadcast(sender, name="Second"))
 
 
 def test_a_segment_that_it_uses_is_not_deleted(sender):

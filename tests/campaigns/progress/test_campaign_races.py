@@ -11,7 +11,7 @@ from campaigns.progress import consistency
 from core.consistency import differences
 from events import delivery, leases, worker
 from loyalty.models.ledger import LoyaltyTransaction
-from tests.campaigns.rules.test_accrual_by_rules import limit, rule, scanned
+from tests.campaigns.earning.earning_rules import limit, rule, scanned
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.statements import altered

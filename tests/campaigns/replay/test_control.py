@@ -13,9 +13,9 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import LevelChange
 from loyalty.points import birthdays as stored
 from loyalty.points.level_periods import run
+from tests.campaigns.earning.earning_rules import rule as active_rule
 from tests.campaigns.replay import history
 from tests.campaigns.replay.history import altered, paid_in, replayed, some_weeks
-from tests.campaigns.rules.test_accrual_by_rules import rule as active_rule
 from tests.support import factories, referrals, shop
 
 pytestmark = pytest.mark.django_db

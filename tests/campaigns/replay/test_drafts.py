@@ -13,8 +13,8 @@ from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.costs import PointCost
+from tests.campaigns.earning.earning_rules import limit, row, rule, scan
 from tests.campaigns.replay.history import replayed, some_weeks
-from tests.campaigns.rules.test_accrual_by_rules import limit, row, rule, scan
 from tests.support import factories, shop
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,8 @@ from django.utils import timezone
 from campaigns.replay import drafts
 from core.errors import Invalid
 from loyalty.points.levels import Level, levels_of
+from tests.campaigns.earning.earning_rules import row, rule, scan
 from tests.campaigns.replay.history import replayed_draft, some_weeks
-from tests.campaigns.rules.test_accrual_by_rules import row, rule, scan
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db

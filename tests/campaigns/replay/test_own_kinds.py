@@ -8,8 +8,8 @@ from django.utils import timezone
 from campaigns.accrual import welcome
 from campaigns.models.earning_rules import EarningRule
 from events import worker
+from tests.campaigns.earning.earning_rules import row, rule
 from tests.campaigns.replay.history import replayed
-from tests.campaigns.rules.test_accrual_by_rules import row, rule
 from tests.support import factories, shop
 
 pytestmark = pytest.mark.django_db

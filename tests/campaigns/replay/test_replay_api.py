@@ -14,7 +14,7 @@ from core.errors import Invalid
 from jobs import queue, runner
 from jobs.models import Job
 from loyalty.points.levels import Level
-from tests.campaigns.rules.test_accrual_by_rules import rule, scan
+from tests.campaigns.earning.earning_rules import rule, scan
 from tests.support import factories
 from tests.support.api import error
 from tests.support.concurrency import at_once

@@ -11,7 +11,7 @@ from campaigns.replay.terms import TermsHistory
 from core.errors import Invalid
 from jobs import queue, runner
 from jobs.models import Job
-from tests.campaigns.rules.test_accrual_by_rules import rule, scan
+from tests.campaigns.earning.earning_rules import rule, scan
 from tests.support import factories
 from tests.support.portal import staff
 

@@ -11,8 +11,8 @@ from campaigns.models.replays import Replay
 from campaigns.replay import drafts, jobs
 from jobs.models import Job
 from loyalty.models.programme.costs import PointCost
+from tests.campaigns.earning.earning_rules import rule, scan
 from tests.campaigns.replay.history import replayed, replayed_draft
-from tests.campaigns.rules.test_accrual_by_rules import rule, scan
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
 

@@ -6,8 +6,8 @@ from django.utils import timezone
 from campaigns.models.earning_rules import EarningRule
 from campaigns.replay import rule_history
 from campaigns.replay.rule_history import RuleHistory
+from tests.campaigns.earning.earning_rules import limit, rule
 from tests.campaigns.replay.history import replayed, some_weeks
-from tests.campaigns.rules.test_accrual_by_rules import limit, rule
 
 pytestmark = pytest.mark.django_db
 

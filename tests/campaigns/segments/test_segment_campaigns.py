@@ -6,7 +6,7 @@ from campaigns.accrual import scopes
 from campaigns.models.campaigns import UserLoyaltyCampaign
 from campaigns.segments import uses
 from core.errors import Invalid
-from tests.campaigns.rules.test_accrual_by_rules import row, scan
+from tests.campaigns.earning.earning_rules import row, scan
 from tests.campaigns.segments.test_evaluation import evaluated
 from tests.support import factories
 

@@ -11,7 +11,7 @@ from brands.models.audit import AuditLogEntry
 from campaigns.admin import segment_form
 from campaigns.segments import preview
 from loyalty.models.programme.segments import Segment
-from tests.campaigns.rules.test_accrual_by_rules import row, rule
+from tests.campaigns.earning.earning_rules import row, rule
 from tests.campaigns.segments.test_evaluation import evaluated
 from tests.support import factories
 from tests.support.portal import browser, staff, text

@@ -9,7 +9,7 @@ from campaigns.models.earning_rules import EarningRule
 from campaigns.segments import evaluate, uses
 from core.errors import Invalid
 from loyalty.models.programme.segments import Segment, SegmentMember
-from tests.campaigns.rules.test_accrual_by_rules import row
+from tests.campaigns.earning.earning_rules import row
 from tests.support import factories
 from tests.support.concurrency import at_once, at_once_behind
 

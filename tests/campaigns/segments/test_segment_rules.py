@@ -12,7 +12,7 @@ from loyalty.errors import RewardNotAvailable
 from loyalty.models.programme.segments import Segment
 from loyalty.models.rewards import Reward
 from loyalty.rewards.offers import offers_to
-from tests.campaigns.rules.test_accrual_by_rules import row, rule, scan
+from tests.campaigns.earning.earning_rules import row, rule, scan
 from tests.campaigns.segments.test_evaluation import evaluated
 from tests.support import factories
 from tests.support.portal import staff

@@ -11,18 +11,16 @@ from authcodes.models.scans import Scan
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
 from core import json_values
-from events import leases, messages, worker
+from events import leases, worker
 from events.models import Event
 from loyalty.integrations import external_system, signing_secrets
-from loyalty.models.accounts import UserPoints
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.ledger import LoyaltyTransaction
+from tests.loyalty.integrations.external_systems import WhenAway, WhenRejected, hasten, points_of, system, work
 from tests.support import factories
-from tests.support.api import error
 from tests.support.fakes.fake_http import Reply, end_cooldowns, receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
-WhenRejected, WhenAway = ExternalSystem.WhenRejected, ExternalSystem.WhenAway
 
 
 @pytest.fixture(autouse=True)
@@ -38,32 +36,10 @@ def partner():
         yield running
 
 
-def system(brand, partner, **fields):
-    chosen = {"when_rejected": WhenRejected.HOLD, "when_away": WhenAway.HOLD, "is_active": True, **fields}
-    made, _secret = external_system.create(
-        brand=brand, url=partner if isinstance(partner, str) else partner.url, **chosen
-    )
-    return made
-
-
 def scan(brand, customer, **settings):
     code = factories.code(brand, **settings)
     scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
     return code
-
-
-def work():
-    """What the workers do: the points' lane, then the one of the external system."""
-    worker.drain()
-    worker.drain_slow(lane=messages.EXTERNAL)
-
-
-def hasten():
-    Event.objects.pending().update(due_at=timezone.now())
-
-
-def points_of(customer):
-    return UserPoints.objects.get(user=customer).points
 
 
 def test_it_is_asked_with_a_signed_question_before_the_points_are_credited(brand, customer, partner):
@@ -290,68 +266,6 @@ def test_the_first_accrual_of_a_new_customer_is_asked_about_too(brand, partner):
     work()
 
     assert (partner.calls[0].payload["data"]["user_point_id"], points_of(stranger)) == (None, 10)
-
-
-# --- the synchronous door --------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def app(api, customer):
-    return api.as_customer(customer).app()
-
-
-def test_at_the_door_it_is_asked_in_the_request(app, brand, customer, partner):
-    system(brand, partner)
-    response = app.credit(customer, factories.code(brand))
-
-    assert (response.status_code, len(partner.calls)) == (200, 1)
-    assert response.json()["data"]["points_earned"] == 10
-
-
-def test_at_the_door_its_final_no_has_a_code_of_its_own(app, brand, customer, partner):
-    system(brand, partner, when_rejected=WhenRejected.REJECT)
-    partner.decides(decision="refuse", reason="Blocked there")
-    response = app.credit(customer, factories.code(brand))
-
-    assert error(response) == (409, "EXTERNALLY_REFUSED")
-    assert response.json()["details"] == {"reason": "Blocked there"}
-
-
-def test_at_the_door_a_held_request_is_kept_and_credited_later(app, brand, customer, partner):
-    system(brand, partner)
-    partner.answers(Reply(waits=4))
-    code = factories.code(brand)
-    began = time.monotonic()
-    response = app.credit(customer, code, idempotency_key="once")
-    took = time.monotonic() - began
-    again = app.credit(customer, code, idempotency_key="once")
-
-    assert error(response) == (503, "UNAVAILABLE")
-    assert int(response["Retry-After"]) > 0
-    assert "kept" in response.json()["message"]
-    assert took < 2.6
-    assert error(again) == (409, "REQUEST_IN_PROGRESS")
-
-    partner.decides(decision="proceed")
-    hasten()
-    work()
-    assert points_of(customer) == 10
-    assert app.credit(customer, code, idempotency_key="once").json()["data"]["points_earned"] == 10
-    assert len({call.headers["idempotency-key"] for call in partner.calls}) == 1
-
-
-def test_at_the_door_an_open_breaker_costs_no_time(app, brand, customer, partner):
-    made = system(brand, partner)
-    for _ in range(5):
-        external_system.breaker_of(made).failed()
-    began = time.monotonic()
-    response = app.credit(customer, factories.code(brand))
-
-    assert error(response) == (503, "UNAVAILABLE")
-    assert (time.monotonic() - began < 1, partner.calls) == (True, [])
-
-
-# --- its settings ----------------------------------------------------------------------------------------------------
 
 
 def test_a_test_question_tells_what_came_of_it(brand, partner):

@@ -3,8 +3,8 @@
 import pytest
 
 from loyalty.points.level_periods.standing import Reason
-from tests.loyalty.level_periods.conftest import Programme, on
 from tests.loyalty.merges.conftest import merged, undone
+from tests.loyalty.points.level_periods.conftest import Programme, on
 from tests.support import factories, shop
 
 pytestmark = pytest.mark.django_db

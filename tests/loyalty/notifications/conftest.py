@@ -11,7 +11,11 @@ from brands.models.tenants import Brand
 from events import messages, publishing, worker
 from events.models import Event
 from loyalty.models.messages.addresses import SenderDomain
-from loyalty.models.notifications import NotificationSettings
+from loyalty.models.notifications import (
+    NotificationDelivery,
+    NotificationSettings,
+)
+from loyalty.notifications import preferences
 from tests.support import factories
 from tests.support.fakes.fake_providers import SID, SMS_KEY, Mailbox, Push, Sms, mailbox, serving
 
@@ -92,3 +96,22 @@ def notify(brand: Brand) -> Callable[..., None]:
         publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
     return publish
+
+
+SMS_NUMBER = "+4930123456"
+
+
+def prefer(customer, brand, **wanted):
+    preferences.change(customer.pk, brand.pk, at=timezone.now(), **wanted)
+
+
+def log():
+    return list(NotificationDelivery.objects.order_by("id").values_list("channel", "status"))
+
+
+def work_until_done(work):
+    for _ in range(8):
+        work()
+        if not Event.objects.pending().exists():
+            return
+    raise AssertionError("it never ends")

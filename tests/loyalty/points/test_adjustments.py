@@ -1,18 +1,15 @@
 """Adjustments by hand: under the ledger's rules, once however often they are sent, and never below zero."""
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from authcodes.scanning import consistency
 from brands.audit_log import AuditContext
 from brands.models.audit import AuditLogEntry
 from brands.models.people import StaffRole, User
@@ -22,28 +19,15 @@ from events.models import Event
 from loyalty.errors import MemberBlocked, NotEnoughPoints, PointsAlreadyClaimed
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.points import adjustments, ledger
+from loyalty.points import adjustments
+from tests.loyalty.points.adjusting import KEY, adjust, numbers
 from tests.support import factories
-from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, staff, text
-from tests.support.statements import altered
-
-KEY = UUID(int=7)
 
 
 @pytest.fixture
 def account(customer: User, brand: Brand) -> UserPoints:
     return factories.account(customer, brand)
-
-
-def adjust(account: UserPoints, points: Any, *, key: UUID | None = None, by: User | None = None) -> Any:
-    deed = AuditContext(by, timezone.now(), "req-1", "Goodwill")
-    return adjustments.adjust(account=account, points=Decimal(str(points)), key=key or uuid4(), audit_context=deed)
-
-
-def numbers(account: UserPoints) -> tuple[Decimal, Decimal, Decimal]:
-    account.refresh_from_db()
-    return account.points, account.points_earned, account.points_redeemed
 
 
 @pytest.mark.django_db
@@ -288,70 +272,3 @@ class TestPage:
         assert self.send(client, theirs).status_code == 404
         assert client.get(address("loyalty.userpoints", "adjust", theirs.pk)).status_code == 404
         assert not LoyaltyTransaction.objects.exists()
-
-
-@pytest.mark.django_db(transaction=True)
-class TestRaces:
-    def results(self, account: UserPoints, times: int, points: int, key: UUID | None = None) -> list[str]:
-        found = at_once(lambda _number: adjust(account, points, key=key), range(times))
-        return [type(each).__name__ for each in found]
-
-    def test_takers_at_once_take_no_more_than_there_is(self, account: UserPoints) -> None:
-        adjust(account, 35)
-
-        results = self.results(account, 24, -10)
-
-        assert results.count("Adjustment") == 3
-        assert results.count("NotEnoughPoints") == 21
-        assert numbers(account) == (5, 35, 30)
-        assert list(consistency.differences()) == []
-
-    def added(self, brand: Brand) -> int:
-        """How many of twelve additions of 100 points, at once and for twelve members, one person gets through."""
-        brand.max_points_per_scan = 5
-        brand.save()
-        person, accounts = staff(brand), [factories.account(factories.customer(brand), brand) for _ in range(12)]
-        found = at_once(lambda number: adjust(accounts[number], 100, by=person), range(12))
-        assert {type(each).__name__ for each in found} <= {"Adjustment", "Invalid"}
-        return UserPoints.objects.filter(brand=brand, points=100).count()
-
-    def test_of_additions_at_once_no_more_pass_than_the_day_has(self, brand: Brand) -> None:
-        assert self.added(brand) == 5
-
-    def test_control_without_turns_more_pass(self, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(adjustments, "TURN", "SELECT %s::text, %s::text")
-
-        assert self.added(brand) > 5
-
-    @pytest.fixture
-    def unlocked(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        """The balance is looked at, but not under the lock that holds it."""
-        monkeypatch.setattr(ledger, "DEBIT_POINTS", altered(ledger.DEBIT_POINTS, ("FOR UPDATE", "")))
-        with connection.as_owner(), connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE user_points DROP CONSTRAINT points_not_negative")
-        yield
-        with connection.as_owner(), connection.cursor() as cursor:
-            cursor.execute("TRUNCATE user_points CASCADE")
-            cursor.execute(
-                "ALTER TABLE user_points ADD CONSTRAINT points_not_negative CHECK (points >= 0 AND points_earned >= 0"
-                " AND points_redeemed >= 0 AND points_expired >= 0)"
-            )
-
-    @pytest.mark.usefixtures("transactional_db", "unlocked")
-    def test_control_without_the_lock_they_take_more(self, account: UserPoints) -> None:
-        adjust(account, 35)
-
-        self.results(account, 24, -10)
-
-        assert numbers(account)[0] < 0
-
-    @pytest.mark.parametrize("points", [10, -10])
-    def test_one_form_sent_many_times_at_once_counts_once(self, account: UserPoints, points: int) -> None:
-        adjust(account, 100)
-
-        results = self.results(account, 24, points, key=KEY)
-
-        assert results.count("Adjustment") == 1
-        assert results.count("PointsAlreadyClaimed") == 23
-        assert numbers(account)[0] == 100 + points
-        assert LoyaltyTransaction.objects.count() == AuditLogEntry.objects.count() == Event.objects.count() == 2

@@ -1,4 +1,4 @@
-"""Rewards of referrals: both sides or none, once, after the friend's first action, within limits; and back again."""
+"""Rewards of referrals: both sides or none, once, after the friend's first action."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -10,30 +10,20 @@ from django.utils import timezone
 from brands.models.tenants import Brand
 from events import worker
 from events.models import Event
-from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import Notification, NotificationSettings
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
 from loyalty.models.webhooks import WebhookEndpoint
-from loyalty.notifications import preferences
 from loyalty.orders import releases
 from loyalty.points import ledger, point_limits
 from loyalty.programme import consistency as books
 from loyalty.programme import roll_forward, rollups
 from loyalty.referrals import find
+from tests.loyalty.referrals.conftest import states
 from tests.support import factories, shop
 from tests.support.referrals import balance, contradictions, programme, refer, referred, scan, settle
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def terms(brand):
-    return programme(brand)
-
-
-def states():
-    return list(Referral.objects.order_by("pk").values_list("state", "why"))
 
 
 def test_both_get_points_after_the_friend_s_first_scan(brand, customer, terms):
@@ -97,217 +87,6 @@ def test_pending_points_of_an_order_count_when_they_are_released(brand, customer
     releases.catch_up(at=timezone.now() + timedelta(days=15))
     assert settle() == 1
     assert balance(customer, brand) == 100
-
-
-def test_an_order_that_went_back_while_its_points_were_pending_does_not_count(brand, customer, terms):
-    Brand.objects.filter(pk=brand.pk).update(order_points="after_days", order_points_days=14)
-    factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
-    friend, _referral = referred(customer, brand)
-    shop.buy(brand, friend)
-    shop.give_back(brand, friend)
-    releases.catch_up(at=timezone.now() + timedelta(days=15))
-
-    assert settle() == 0
-
-
-# --- Returns
-
-
-@pytest.fixture
-def bought(brand, customer, terms):
-    """A friend whose first order of 100 earned 10 points, and both sides' reward."""
-    factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
-    friend, _referral = referred(customer, brand)
-    shop.buy(brand, friend)
-    settle()
-    assert (balance(customer, brand), balance(friend, brand)) == (100, 60)
-    return friend
-
-
-@pytest.mark.parametrize("give_back", [shop.give_back, shop.cancel])
-def test_a_whole_order_that_goes_back_takes_both_sides_points(brand, customer, terms, bought, give_back):
-    give_back(brand, bought)
-    worker.drain()
-
-    assert (balance(customer, brand), balance(bought, brand)) == (0, 0)
-    assert states() == [("reversed", "return")]
-    terms.refresh_from_db()
-    assert terms.points_rewarded == 0
-    notes = LoyaltyTransaction.objects.filter(reason_id__startswith="referral-return:").order_by("points_reversed")
-    assert [line.note for line in notes] == ["Your first order was returned", "A friend's first order was returned"]
-    assert contradictions() == []
-
-
-def test_partial_returns_take_them_once_the_whole_order_is_back(brand, customer, bought):
-    shop.give_back(brand, bought, return_id="R-1", amount="60.00")
-    worker.drain()
-    assert balance(customer, brand) == 100
-    shop.give_back(brand, bought, return_id="R-2", amount="40.00")
-    worker.drain()
-
-    assert (balance(customer, brand), balance(bought, brand)) == (0, 0)
-
-
-def test_what_was_spent_is_owed(brand, customer, bought):
-    factories.redemption(customer, factories.reward(brand, cost=70))
-    shop.give_back(brand, bought)
-    worker.drain()
-
-    account = factories.account(customer, brand)
-    assert (account.points, account.points_owed) == (0, 70)
-    assert contradictions() == []
-
-
-def test_an_order_that_went_back_first_does_not_count_and_the_next_one_does(brand, customer, terms):
-    factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
-    friend, _referral = referred(customer, brand)
-    shop.buy(brand, friend)
-    shop.give_back(brand, friend)
-    assert settle() == 0
-    shop.buy(brand, friend, "A-2")
-
-    assert settle() == 1
-    assert Referral.objects.get().action == "order:A-2"
-
-
-def test_a_return_between_finding_and_deciding_leaves_the_referral_waiting(brand, customer, terms):
-    factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
-    friend, _referral = referred(customer, brand)
-    shop.buy(brand, friend)
-    find.publish_first_actions(at=timezone.now())
-    shop.give_back(brand, friend)
-    worker.drain()
-
-    assert states() == [("waiting", "")]
-    assert balance(customer, brand) == 0
-
-
-def test_another_order_that_goes_back_changes_nothing(brand, customer, bought):
-    shop.buy(brand, bought, "A-2")
-    shop.give_back(brand, bought, "A-2")
-    worker.drain()
-
-    assert states() == [("rewarded", "")]
-
-
-# --- Limits
-
-
-def test_a_member_is_rewarded_for_so_many_friends_a_month(brand, customer):
-    programme(brand, monthly_limit=2)
-    for _number in range(3):
-        friend, _referral = referred(customer, brand)
-        scan(friend, brand)
-        settle()
-
-    assert states() == [("rewarded", ""), ("rewarded", ""), ("rejected", "month")]
-    assert balance(customer, brand) == 200
-    assert contradictions() == []
-
-
-def test_the_month_is_the_brand_s_and_begins_again(brand, customer):
-    programme(brand, monthly_limit=1)
-    friend, _referral = referred(customer, brand)
-    scan(friend, brand)
-    settle()
-    Referral.objects.update(rewarded_at=timezone.now() - timedelta(days=32))
-    friend, _referral = referred(customer, brand)
-    scan(friend, brand)
-    settle()
-
-    assert states() == [("rewarded", ""), ("rewarded", "")]
-
-
-def test_a_member_is_rewarded_for_so_many_friends_in_all(brand, customer):
-    programme(brand, total_limit=1)
-    for _number in range(2):
-        friend, _referral = referred(customer, brand)
-        scan(friend, brand)
-        settle()
-        Referral.objects.filter(state="rewarded").update(rewarded_at=timezone.now() - timedelta(days=32))
-
-    assert states() == [("rewarded", ""), ("rejected", "total")]
-
-
-def test_the_budget_is_not_exceeded_and_what_goes_back_is_in_it_again(brand, customer):
-    terms = programme(brand, budget=299)
-    for _number in range(2):
-        friend, _referral = referred(customer, brand)
-        scan(friend, brand)
-        settle()
-
-    assert states() == [("rewarded", ""), ("rejected", "budget")]
-    terms.refresh_from_db()
-    assert terms.points_rewarded == 150
-    assert contradictions() == []
-
-
-def test_a_budget_that_is_exactly_enough_is_used_up(brand, customer):
-    programme(brand, budget=150)
-    friend, _referral = referred(customer, brand)
-    scan(friend, brand)
-    settle()
-
-    assert states() == [("rewarded", "")]
-
-
-def test_blocked_members_get_nothing(brand, customer, terms):
-    friend, _referral = referred(customer, brand)
-    scan(friend, brand)
-    UserPoints.objects.filter(user=customer).update(status="blocked")
-    settle()
-
-    assert states() == [("rejected", "blocked")]
-
-
-def test_a_phone_that_was_entered_later_is_seen(brand, customer, terms):
-    friend, _referral = referred(customer, brand)
-    for person in (customer, friend):
-        preferences.change(person.pk, brand.pk, at=timezone.now(), phone="+4930123456")
-    scan(friend, brand)
-    settle()
-
-    assert states() == [("rejected", "phone")]
-
-
-def test_where_addresses_must_be_confirmed_the_member_s_is_waited_for(brand, customer, terms):
-    Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
-    type(customer).objects.filter(pk=customer.pk).update(email_verified_at=None)
-    friend, _referral = referred(customer, brand)
-    scan(friend, brand)
-    assert settle() == 0
-    type(customer).objects.filter(pk=customer.pk).update(email_verified_at=timezone.now())
-
-    assert settle() == 1
-
-
-def test_a_programme_that_is_off_pays_nothing_until_it_is_on_again(brand, customer, terms):
-    friend, _referral = referred(customer, brand)
-    scan(friend, brand)
-    ReferralProgramme.objects.update(is_active=False)
-    assert settle() == 0
-    ReferralProgramme.objects.update(is_active=True)
-
-    assert settle() == 1
-
-
-def test_what_waits_too_long_lapses(brand, customer, terms):
-    friend, _referral = referred(customer, brand)
-    Referral.objects.update(created_at=timezone.now() - timedelta(days=91))
-    settle()
-
-    assert states() == [("lapsed", "")]
-    scan(friend, brand)
-    assert settle() == 0
-
-
-def test_an_action_in_the_last_moment_counts(brand, customer, terms):
-    friend, _referral = referred(customer, brand)
-    Referral.objects.update(created_at=timezone.now() - timedelta(days=91))
-    scan(friend, brand)
-
-    assert settle() == 1
-    assert states() == [("rewarded", "")]
 
 
 def test_one_side_may_get_nothing(brand, customer):

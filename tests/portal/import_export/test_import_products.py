@@ -1,16 +1,14 @@
-"""Products as files: what comes in, what goes out, and what a brand can do to another with one."""
+"""Products as files: what comes in, what goes out, and which rows are refused."""
 
 import time
-from pathlib import Path
 
 import pytest
-import time_machine
 
 from authcodes.models.products import Product
 from brands.models.audit import AuditLogEntry
-from jobs import staged_uploads
 from jobs.models import StagedUpload
 from loyalty.models.approvals import PointsApproval
+from tests.portal.import_export.conftest import LABEL, stored
 from tests.support import factories
 from tests.support.imports import (
     confirm,
@@ -21,26 +19,14 @@ from tests.support.imports import (
     preview,
     problem,
     ticket_of,
-    ticket_of_upload,
     upload,
-    workbook,
-    workbook_of,
 )
-from tests.support.portal import address, browser, staff, text
+from tests.support.portal import address, browser, text
 
 pytestmark = pytest.mark.usefixtures("media")
 
-LABEL = "authcodes.product"
+
 HEADER = "sku,title,gtin,retail_price,points_per_scan,active\n"
-
-
-@pytest.fixture
-def other():
-    return factories.brand()
-
-
-def stored(brand):
-    return dict(Product.objects.filter(brand=brand).values_list("sku", "title"))
 
 
 def test_a_file_adds_and_changes_products_after_a_look_at_its_preview(brand, owner):
@@ -215,181 +201,6 @@ def test_the_lines_with_errors_can_be_downloaded_corrected_and_sent_again(brand,
     assert file.splitlines()[1] == "B,'=1+1,,abc,,yes,3: retail_price: Enter a number."
     assert imported(owner, LABEL, brand, file.replace("abc", "1")).status_code == 302
     assert stored(brand) == {"B": "=1+1"}
-
-
-# --- Files that attack
-
-
-def test_a_formula_in_a_workbook_is_rejected_with_its_place(brand, owner):
-    cells = '<c r="A2" t="str"><f>HYPERLINK("http://x")</f><v>A</v></c>'
-    titles = '<c t="inlineStr"><is><t>sku</t></is></c><c t="inlineStr"><is><t>title</t></is></c>'
-    header = f'<row r="1">{titles}</row>'
-    answer = upload(owner, LABEL, brand, workbook_of(f'<x><sheetData>{header}<row r="2">{cells}</row></sheetData></x>'))
-
-    assert (answer.status_code, "line 2, column 1 holds a formula" in problem(answer)) == (400, True)
-
-
-def test_half_a_character_in_a_workbook_stays_as_it_is_written(brand, owner):
-    rows = [["sku", "title"], ["A_xD83D_", "B_x0041_"]]
-    cells = ["".join(f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in row) for row in rows]
-    sheet = "".join(f"<row>{each}</row>" for each in cells)
-
-    answer = imported(owner, LABEL, brand, workbook_of(f"<x><sheetData>{sheet}</sheetData></x>"))
-
-    assert answer.status_code == 302, problem(answer)
-    assert list(Product.objects.filter(brand=brand).values_list("sku", "title")) == [("A_xD83D_", "BA")]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (lambda: workbook_of("<x/>", padding=200_000_000), "the file is too large when it is unpacked"),
-        (lambda: workbook_of('<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'), "declares a document type"),
-        (lambda: workbook_of('<x><row r="1"><c r="ZZZ1"><v>1</v></c></row></x>'), "too many columns"),
-        (lambda: workbook_of('<x><row r="1"><c t="s"><v>7</v></c></row></x>'), "the file is damaged"),
-        (lambda: workbook_of("<x><row>"), "the file is damaged"),
-        (lambda: workbook(["sku", "title"], [["A", "a"]])[:-30], "the file is damaged"),
-        (lambda: b"sku,title\n" + b"x" * 50_000_000, "The file is larger than 50 MB."),
-        (lambda: b"sku,title\n" + b"x" * 49_000_000, "has more than 100,000 characters"),
-    ],
-)
-def test_a_bomb_is_rejected_in_no_time(brand, owner, content, message):
-    data = content()
-    began = time.monotonic()
-
-    answer = upload(owner, LABEL, brand, data)
-
-    assert (answer.status_code, message in problem(answer)) == (400, True), problem(answer)
-    assert time.monotonic() - began < 5
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_files_of_excel_are_read_whatever_their_byte_order_mark(brand, owner, encoding):
-    imported(owner, LABEL, brand, "sku;title\r\nA;Größe\r\n".encode(encoding))
-
-    assert stored(brand) == {"A": "Größe"}
-
-
-def test_numbers_of_a_workbook_are_read_as_they_were_typed(brand, owner):
-    header = "".join(
-        f'<c t="inlineStr"><is><t>{name}</t></is></c>' for name in ("sku", "title", "gtin", "retail_price")
-    )
-    row = '<c><v>1001</v></c><c t="b"><v>1</v></c><c><v>4.006381333931E12</v></c><c><v>0.10000000000000001</v></c>'
-    sheet = f'<x><sheetData><row r="1">{header}</row><row r="5">{row}</row></sheetData></x>'
-
-    page = preview(owner, LABEL, brand, workbook_of(sheet))
-
-    [planned] = page.context_data["rows"]
-    assert (planned.line, planned.values) == (5, ["1001", "TRUE", "4006381333931", "0.1"])
-
-
-# --- Tickets
-
-
-def test_a_ticket_is_used_once(brand, owner):
-    ticket = ticket_of(preview(owner, LABEL, brand, "sku,title\nA,One\n"))
-    confirm(owner, LABEL, ticket)
-    Product.objects.all().delete()
-
-    answer = confirm(owner, LABEL, ticket)
-
-    assert (answer.status_code, stored(brand)) == (400, {})
-    assert problem(answer) == "This preview has already been used or replaced. Upload the file again."
-
-
-def test_the_same_file_a_second_time_changes_nothing(brand, owner):
-    imported(owner, LABEL, brand, "sku,title\nA,One\n")
-
-    page = preview(owner, LABEL, brand, "sku,title\nA,One\n")
-
-    assert counts(page) == {"Unchanged": 1}
-    assert "The file changes nothing" in text(page)
-
-
-def test_an_hour_later_a_ticket_has_expired_and_its_file_is_gone(brand, owner, django_capture_on_commit_callbacks):
-    ticket = ticket_of(preview(owner, LABEL, brand, "sku,title\nA,One\n"))
-    staged = StagedUpload.objects.get()
-    with time_machine.travel(staged.expires_at):
-        answer = confirm(owner, LABEL, ticket)
-    with django_capture_on_commit_callbacks(execute=True):
-        assert staged_uploads.purge(at=staged.expires_at) == 1
-
-    assert (answer.status_code, stored(brand)) == (400, {})
-    assert problem(answer) == "This preview has expired. Upload the file again."
-    assert not staged.file.storage.exists(staged.file.name)
-
-
-def test_somebody_elses_ticket_and_another_brands_say_nothing(brand, owner, other):
-    ticket = ticket_of(preview(owner, LABEL, brand, "sku,title\nA,One\n"))
-    mine = upload(staff(other), LABEL, other, "sku,title\nA,One\n")
-
-    for person, used in [
-        (staff(brand), ticket),
-        (staff(other), ticket),
-        (owner, ticket_of_upload(mine)),
-        (owner, ticket[:-1]),
-        (owner, "x" * 10_000),
-        (owner, "\0"),
-    ]:
-        answer = confirm(person, LABEL, used)
-        assert (answer.status_code, problem(answer)) == (400, "This preview is not valid. Upload the file again.")
-    assert (stored(brand), stored(other)) == ({}, {})
-
-
-def test_a_ticket_ends_with_the_role_that_it_was_for(brand, owner, other):
-    ticket = ticket_of(preview(owner, LABEL, brand, "sku,title\nA,One\n"))
-    owner.staff_roles.update(brand=other)
-
-    answer = confirm(owner, LABEL, ticket)
-
-    assert (answer.status_code, Product.objects.count()) == (400, 0)
-    assert brand.name not in text(answer)
-
-
-def test_a_row_that_somebody_changed_since_error_holds_the_import_up(brand, owner):
-    factories.product(brand, sku="A", title="Before")
-    ticket = ticket_of(preview(owner, LABEL, brand, "sku,title\nA,After\nB,New\n"))
-    Product.objects.update(title="Somebody else's")
-
-    answer = confirm(owner, LABEL, ticket)
-
-    assert (answer.status_code, stored(brand)) == (400, {"A": "Somebody else's"})
-    assert problem(answer).startswith("The rows have changed since the preview.")
-
-
-def test_a_file_that_changed_in_the_storage_is_not_imported(brand, owner):
-    ticket = ticket_of(preview(owner, LABEL, brand, "sku,title\nA,One\n"))
-    staged = StagedUpload.objects.get()
-    Path(staged.file.path).write_text("sku,title\nA,Two\n")
-
-    assert problem(confirm(owner, LABEL, ticket)) == "The uploaded file has changed. Upload it again."
-    assert stored(brand) == {}
-
-
-# --- Who may
-
-
-@pytest.mark.parametrize("role", ["printer", "support"])
-def test_who_may_not_change_products_may_not_import_them(brand, owner, role):
-    ticket = ticket_of(preview(owner, LABEL, brand, "sku,title\nA,One\n"))
-    client = browser(staff(brand, role=role))
-
-    assert address(LABEL, "import") not in text(client.get(address(LABEL)))
-    for what in ("import", "import_preview", "import_errors", "import_template"):
-        assert client.get(address(LABEL, what)).status_code == 403
-    assert client.post(address(LABEL, "import_confirm"), {"ticket": ticket}).status_code == 403
-    may_export = 200 if role == "printer" else 403  # who sees the list and may run jobs
-    answer = client.post(address(LABEL, "import_export"), {"brand": brand.pk, "format": "csv"})
-    assert answer.status_code == may_export
-
-
-def test_a_brand_that_is_not_ones_own_cannot_be_chosen(brand, owner, other):
-    factories.product(other, sku="A", title="Theirs")
-
-    assert upload(owner, LABEL, other, "sku,title\nA,Mine\n").status_code == 400
-    answer = browser(owner).post(address(LABEL, "import_export"), {"brand": other.pk, "format": "csv"})
-    assert (answer.status_code, b"Theirs" in answer.content) == (400, False)
-    assert stored(other) == {"A": "Theirs"}
 
 
 # --- How long it takes

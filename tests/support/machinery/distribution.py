@@ -21,12 +21,15 @@ TOGETHER = {"tests/journeys", "tests/processes"}
 ONE_BY_ONE = {
     "tests/bench/test_bench.py",
     "tests/browser/test_accessibility.py",
-    "tests/browser/test_scan_page.py",
-    "tests/config/api/test_schema.py",
+    "tests/browser/scan_page/test_connections.py",
+    "tests/browser/scan_page/test_everybody.py",
+    "tests/browser/scan_page/test_scan_page.py",
+    "tests/config/api/test_made_up_requests.py",
 }
 # Hundreds of tests in one transaction of the file's make each other slower.
 IN_PORTIONS = {
-    "tests/portal/test_tenancy.py",
+    "tests/portal/tenancy/test_forms.py",
+    "tests/portal/tenancy/test_tenancy.py",
     "tests/config/api/test_hostile_addresses.py",
     "tests/config/api/test_hostile_credentials.py",
     "tests/config/api/test_hostile_input.py",

@@ -1,0 +1,56 @@
+"""Who reads a brand's codes over HTTP: its hub and its staff."""
+
+import pytest
+from django.utils import timezone
+
+from authcodes.codes import bulk_changes
+from authcodes.recalls import recalls
+from tests.support import factories
+
+
+@pytest.fixture
+def hub(api):
+    return api.hub()
+
+
+def addresses(api, batch, **query):
+    return api.get(f"batch-ranges/{batch.pk}/qr-codes", **query)
+
+
+WRONG = ["unknown", "expired", "deactivated", "unassigned", "other_brand", "bad_tag"]
+
+
+@pytest.fixture
+def mine(api, customer):
+    """The customer's own calls."""
+    return api.as_customer(customer)
+
+
+def scan(caller, code, **fields):
+    return caller.post("auth-codes/scan", {"code": str(code), **fields})
+
+
+def validate(caller, code, **fields):
+    return caller.post("auth-codes/validate", {"code": str(code), **fields})
+
+
+def wrong_code(brand, reason):
+    """A code that is refused for `reason`, as the scan record will say."""
+    if reason == "unknown":
+        return "T-404"
+    if reason == "expired":
+        return factories.expired_code(brand)
+    if reason == "unassigned":
+        return factories.code(brand, assigned=False)
+    if reason == "other_brand":
+        return factories.code(factories.brand())
+    code = factories.code(brand)
+    if reason == "bad_tag":
+        return f"{code}.0000"
+    bulk_changes.deactivate(codes=[code], at=timezone.now())
+    return code
+
+
+def recall(code, **told):
+    about = {"recall_id": "R-7", "contact": "0800 123", "message": "Bring it back.", "reason": "mould", **told}
+    return recalls.recall_batch(batch=code.batch, at=timezone.now(), **about)

@@ -1,0 +1,169 @@
+"""What became of a scan, over HTTP: told to its customer, hub and staff, and to whoever repeats it."""
+
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from authcodes.codes import bulk_changes
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from brands.models.people import StaffRole
+from tests.authcodes.api.conftest import recall, scan
+from tests.support import factories
+from tests.support.api import error
+from tests.support.portal import staff
+
+# --- Again -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reason", ["accepted", "limit_reached", "recalled"])
+def test_same_key_and_scan_get_the_same_bytes(api, mine, brand, reason):
+    code = factories.code(brand)
+    if reason == "limit_reached":
+        api.as_customer(factories.customer(brand)).verify(code)
+    if reason == "recalled":
+        recall(code)
+    first = mine.having(idempotency_key="k1").verify(code)
+
+    again = mine.having(idempotency_key="k1").verify(code)
+
+    assert first.json()["reason"] == reason
+    assert again.content == first.content
+    assert Scan.objects.filter(reason=reason).count() == 1
+
+
+@pytest.mark.parametrize("is_customer", [True, False], ids=["customer", "guest"])
+def test_a_scan_that_is_asked_for_again_says_that_its_code_was_recalled_since(api, mine, brand, is_customer):
+    app, code = (mine if is_customer else api).having(idempotency_key="k1"), factories.code(brand)
+    assert scan(app, code).json()["reason"] == "accepted"
+    made = recall(code)
+
+    again = scan(app, code).json()
+
+    assert (again["status"], again["reason"], again["message"]) == ("warning", "recalled", "Bring it back.")
+    assert again["recall"]["contact"] == "0800 123"
+    recalls.withdraw_recall(recall=made, reason="Safe", at=timezone.now(), by=staff(brand))
+    assert scan(app, code).json()["reason"] == "accepted"
+    assert Scan.objects.get().reason == "accepted", "what was recorded stays"
+
+
+def test_a_recalled_scan_that_is_asked_for_again_after_the_withdrawal_is_judged_anew(mine, brand):
+    app, code = mine.having(idempotency_key="k1"), factories.code(brand)
+    made = recall(code)
+    assert scan(app, code).json()["reason"] == "recalled"
+    recalls.withdraw_recall(recall=made, reason="Safe", at=timezone.now(), by=staff(brand))
+
+    again = scan(app, code)
+
+    assert (again.status_code, again.json()["reason"]) == (200, "accepted")
+    assert again.json()["points_status"] == "not_eligible", "a scan that earned nothing earns nothing later"
+
+
+def test_key_belongs_to_its_scan(mine, brand):
+    scan(mine.having(idempotency_key="k1"), factories.code(brand))
+
+    assert error(scan(mine.having(idempotency_key="k1"), factories.code(brand))) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert Scan.objects.count() == 1
+
+
+def test_a_place_that_is_told_later_leaves_the_key_its_scan(mine, brand):
+    code, keyed = factories.code(brand), mine.having(idempotency_key="k1")
+    first = scan(keyed, code)
+    mine.post(f"scans/{first.json()['scan_id']}/place", {"latitude": 48.8566, "longitude": 2.3522})
+
+    assert scan(keyed, code).content == first.content
+    assert error(scan(keyed, code, location={"latitude": 1, "longitude": 1})) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert Scan.objects.count() == 1
+
+
+def test_keys_of_two_guests_are_two_keys(api, brand):
+    code = factories.code(brand, scan_limit=None)
+    elsewhere = type(api)(brand)
+
+    answers = [scan(guest.having(idempotency_key="k1"), code).json() for guest in (api, elsewhere)]
+
+    assert [answer["scan_count"] for answer in answers] == [1, 2]
+
+
+# --- What became of it -----------------------------------------------------------------------------------------------
+
+
+def test_scan_is_pending_and_then_awarded(mine, brand, deliver):
+    place = {"city": "Bern", "region": "Canton of Bern"}
+    scan_id = mine.hub().verify(factories.code(brand), **place).json()["scan_id"]
+    before = mine.get(f"scans/{scan_id}").json()
+    deliver()
+
+    after = mine.get(f"scans/{scan_id}").json()
+
+    assert (before["points_status"], before["points_awarded"]) == ("pending", 0)
+    assert after == {
+        "success": True,
+        "scan_id": scan_id,
+        "status": "success",
+        "points_status": "awarded",
+        "points_awarded": 10,
+        "timestamp": before["timestamp"],
+        "location": "Bern, Canton of Bern",
+    }
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_said"),
+    [("expired", True), ("deactivated", True), ("unassigned", True), ("bad_tag", False), ("other_brand", False)],
+)
+def test_an_earlier_scan_says_a_recall_that_began_since_of_any_genuine_code(mine, brand, reason, is_said):
+    if reason == "expired":
+        code = factories.expired_code(brand)
+    else:
+        owner = factories.brand() if reason == "other_brand" else brand
+        code = factories.code(owner, assigned=reason != "unassigned", signed=reason == "bad_tag")
+    if reason == "deactivated":
+        bulk_changes.deactivate(codes=[code], at=timezone.now())
+    mine.verify(code.code)
+    made = Scan.objects.get()
+    assert (made.reason, made.outcome) == (reason, "error")
+    recall(code)
+
+    answer = Scan.objects.get().current_recall
+
+    assert (answer is not None) == is_said
+    assert is_said == (mine.get(f"scans/{made.pk}").json().get("recall", {}).get("contact") == "0800 123")
+
+
+def test_scan_is_told_to_its_customer_hub_and_staff(api, mine, brand, customer):
+    scan_id = mine.verify(factories.code(brand)).json()["scan_id"]
+    support = factories.user(is_staff=True)
+    StaffRole.objects.create(user=support, brand=brand, role="support")
+
+    readers = [mine, api.hub(), api.as_customer(support)]
+
+    assert [reader.get(f"scans/{scan_id}").status_code for reader in readers] == [200, 200, 200]
+
+
+def test_scan_is_told_to_nobody_else(api, mine, brand, customer):
+    scan_id = mine.verify(factories.code(brand)).json()["scan_id"]
+    other = factories.brand()
+    others = factories.user(is_staff=True)
+    StaffRole.objects.create(user=others, brand=other, role="owner")
+
+    readers = [
+        api,
+        api.app(),
+        api.as_customer(factories.customer(brand)),
+        api.hub(of=other),
+        api.as_customer(others, of=other),
+    ]
+
+    assert [error(reader.get(f"scans/{scan_id}")) for reader in readers] == [(404, "NOT_FOUND")] * 5
+
+
+def test_guests_scan_is_told_to_whoever_has_its_id(api, brand):
+    scan_id = scan(api, factories.code(brand)).json()["scan_id"]
+
+    assert type(api)(brand).get(f"scans/{scan_id}").json()["points_status"] == "guest"
+
+
+def test_scan_that_is_none_is_not_found(api):
+    assert error(api.get(f"scans/{uuid.uuid4()}")) == (404, "NOT_FOUND")

@@ -1,0 +1,101 @@
+"""Large changes of codes are made by a job, once, in parts or whole."""
+
+import pytest
+
+from authcodes.codes import bulk_changes
+from authcodes.codes.bulk_changes import Assignment, CodeChangeRequest, Kind
+from authcodes.codes.ranges import resolve_range
+from authcodes.models.codes import AuthCode
+from jobs import runner
+from jobs.models import Job
+from tests.authcodes.codes.conftest import assign, told
+from tests.support import factories
+
+
+def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
+    product = factories.product(batch.brand)
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(product, "Shelf 4", 7, "note"))
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="2", last="9"), order=order, by=owner)
+
+    runner.run(job.pk)
+    Job.objects.update(status="queued")
+    runner.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.status, job.percent, job.kind) == ("done", 100, "change-codes")
+    assert [line.partition(" ")[2] for line in job.log.splitlines()] == [
+        "8 codes changed.",
+        "8 codes changed.",
+    ]
+    assert AuthCode.objects.filter(product=product, inventory_location="Shelf 4", points_per_scan=7).count() == 8
+    assert told(batch) == [("assigned", "AB-0002", "AB-0009", 8)]
+    assert batch.changes.get(kind="assigned").changed_by == owner
+
+
+def test_a_job_cancelled_before_it_begins_changes_nothing(batch, owner):
+    job = bulk_changes.start_change(
+        codes=resolve_range(batch=batch, first="1", last="10"),
+        order=CodeChangeRequest(Kind.DEACTIVATED, "stolen"),
+        by=owner,
+    )
+    Job.objects.update(cancel_requested=True)
+
+    runner.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.status, AuthCode.objects.deactivated().exists()) == ("cancelled", False)
+
+
+class Cancelling(runner.Run):
+    """Somebody cancels the job when some codes are done."""
+
+    def progress(self, done, total):
+        if done:
+            raise runner.JobCancelledError
+        super().progress(done, total)
+
+
+def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, owner, monkeypatch):
+    monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
+    whole = resolve_range(batch=batch, first="1", last="10")
+    job = bulk_changes.start_change(codes=whole, order=CodeChangeRequest(Kind.DEACTIVATED, "stolen"), by=owner)
+
+    Job.objects.update(status="running", attempts=1)
+    with pytest.raises(runner.JobCancelledError):
+        bulk_changes.run_change(Cancelling(Job.objects.get()))
+    assert told(batch) == [("deactivated", "AB-0001", "AB-0004", 4)]
+    assert batch.codes.deactivated().count() == 4
+
+    Job.objects.update(status="queued")
+    runner.run(job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.log.partition(" ")[2]) == ("done", "10 codes changed.\n")
+    assert told(batch) == [
+        ("deactivated", "AB-0009", "AB-0010", 2),
+        ("deactivated", "AB-0005", "AB-0008", 4),
+        ("deactivated", "AB-0001", "AB-0004", 4),
+    ]
+    assert len(set(batch.changes.filter(kind="deactivated").values_list("action_id"))) == 1
+
+
+def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
+    monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), order=order, by=owner)
+
+    runner.run(job.pk)
+
+    assert told(batch) == [("assigned", "AB-0001", "AB-0010", 10)]
+
+
+def test_a_job_that_meets_assigned_codes_fails_and_changes_nothing(batch, owner):
+    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), order=order, by=owner)
+    assign(batch, 10, 10)
+
+    runner.run(job.pk)
+
+    job.refresh_from_db()
+    assert job.status == "failed"
+    assert "Auth code range already assigned" in job.log
+    assert batch.codes.filter(product__isnull=False).count() == 1

@@ -1,0 +1,89 @@
+"""Codes printed elsewhere: rows that cannot be are named, and files that cannot be read write nothing."""
+
+import pytest
+from django.utils import timezone
+
+from authcodes.codes import batches
+from authcodes.codes.batches import BatchSettings
+from authcodes.errors import ImportRejected
+from authcodes.imports import commit
+from authcodes.models.batches import BatchRange
+from authcodes.models.codes import AuthCode
+from authcodes.models.imports import ImportRow
+from tests.authcodes.imports.printed_elsewhere.conftest import HEADER, OLD, committed, errors, uploaded
+from tests.support import factories
+
+pytestmark = pytest.mark.usefixtures("media")
+
+
+ROWS = {
+    "no code": (",x,,", ("auth_code", "The code is missing.")),
+    "dot": ("A.B,,,", ("auth_code", "A code has at most 64")),
+    "slash": ("A/B,,,", ("auth_code", "A code has at most 64")),
+    "formula": ("=cmd|' /C calc'!A0,,,", ("auth_code", "A code has at most 64")),
+    "Unicode digits": ("\u0661\u0662\u0663,,,", ("auth_code", "A code has at most 64")),
+    "long code": ("A" * 65 + ",,,", ("auth_code", "A code has at most 64")),
+    "long payload": (f"A1,{'x' * 501},,", ("payload", "A payload has at most 500")),
+    "invisible payload": ("A1,a\u202eb,,", ("payload", "A payload has at most 500")),
+    "broken address": ("A1,https://[x/s/1,,", ("payload", "This address cannot be read.")),
+    "port": ("A1,https://x.example:99999/s/1,,", ("payload", "This address cannot be read.")),
+    "protected": ("A1,B1.tag,,", ("payload", "A payload cannot look like a protected code")),
+    "short row": ("A1,x", ("", "Invalid CSV format: this row has 2 cells")),
+    "long place": (f"A1,,{'x' * 121},", ("inventory_location", "A location has at most 120")),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_that_cannot_be_is_named(brand, name):
+    line, (column, message) = ROWS[name]
+
+    upload = uploaded(brand, "GOOD1,,,", line)
+
+    found = errors(upload)
+    assert list(found) == [3]
+    assert found[3][0] == column
+    assert found[3][1].startswith(message)
+    with pytest.raises(ImportRejected):
+        commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
+    committed(upload, skip_bad=True)
+    assert list(AuthCode.objects.values_list("code", flat=True)) == ["GOOD1"]
+
+
+def test_repeats_in_a_file_name_the_line_that_has_it(brand):
+    upload = uploaded(brand, "A1,p1,,", "A1,p2,,", "A2,p1,,", "A3,A2,,", "A4,https://old.example/s/A1,,")
+
+    twice = "This payload is already on line {}, or says the code of that line."
+    assert errors(upload) == {
+        3: ("auth_code", "This code is already on line 2."),
+        4: ("payload", twice.format(2)),
+        5: ("payload", twice.format(4)),
+        6: ("payload", twice.format(2)),
+    }
+
+
+UNREADABLE = {
+    "PNG": b"\x89PNG\r\n\x1a\n" + bytes(50),
+    "NUL": f"{HEADER}\nA1,\0,,\n".encode(),
+    "no payload": b"auth_code\nA",
+    "no rows": f"{HEADER}\n".encode(),
+    "20 KB payload": f"{HEADER}\nA1,{'x' * 20_000},,\n".encode(),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_an_unreadable_file_writes_nothing(brand, name):
+    assert uploaded(brand, content=UNREADABLE[name]).status == "refused"
+    assert (ImportRow.objects.count(), BatchRange.objects.count()) == (0, 0)
+
+
+def test_own_codes_payloads_and_codes_about_to_be_generated_are_told(brand):
+    factories.batch(brand, quantity=2, prefix="A", number_width=4)
+    pending = BatchSettings("Pending", 5, prefix="B", number_width=4, signed=False)
+    batches.create_batch(brand=brand, batch_settings=pending, at=timezone.now())
+    committed(uploaded(brand, f"K7F3,{OLD},,"))
+
+    upload = uploaded(
+        brand, "A0001,,,", "B0003,,,", f"N1,{OLD},,", "N2,A0002,,", "N3,https://x.example/s/A0002,,", name="More"
+    )
+
+    assert errors(upload) == dict.fromkeys(range(2, 7), ("auth_code", "The brand already has this code or payload."))

@@ -1,0 +1,311 @@
+"""Files of an import: what is wrong is said by name, and what a spreadsheet did to codes is repaired."""
+
+import csv
+import io
+
+import pytest
+from django.utils.translation import override
+
+from authcodes.errors import ImportRejected
+from authcodes.imports import checks, commit, files
+from authcodes.models.codes import AuthCode
+from authcodes.models.imports import Import, ImportRow
+from tests.authcodes.imports.conftest import LIST, RANGES, committed, csv_of, errors, held, unchecked, uploaded
+from tests.support import factories
+
+pytestmark = pytest.mark.usefixtures("media")
+
+
+FORMAT = "Invalid CSV format"
+
+
+REFUSED = {
+    "empty lines only": (b"\n\r\n,,\n", "the file is empty"),
+    "header only": (f"{LIST}\n".encode(), "the file has no rows below the header"),
+    "latin-1": (f"{LIST}\nA0001,Café,\n".encode("latin-1"), "line 2 (byte 45) is not UTF-8 text"),
+    "NUL": (f"{LIST}\nA0001,\0,\n".encode(), "line 2 contains a NUL"),
+    "missing column": (b"auth_code,notes\nA0001,x\n", "missing: inventory_location"),
+    "extra column": (f"{LIST},colour\nA0001,,,red\n".encode(), "not in the template: colour"),
+    "duplicate column": (f"{LIST},notes\nA0001,,,\n".encode(), "more than once: notes"),
+    "another order": (b"notes,auth_code,inventory_location\nx,A0001,\n", "in another order"),
+    "no header": (b"A0001,Shelf,\nA0002,Shelf,\n", "missing: auth_code, inventory_location, notes"),
+    "unclosed quote": (f'{LIST}\nA0001,"Shelf,\nA0002,,\n'.encode(), 'begins on line 2, a quote (")'),
+    "endless unclosed quote": (f'{LIST}\nA0001,"x\n'.encode() + b"A0002,,\n" * 50_000, "line 2: the row has more than"),
+    "200 KB cell": (f"{LIST}\nA0001,,".encode() + b"x" * 200_000, "line 2: the line has more than"),
+    "20 KB cell": (f"{LIST}\nA0001,,".encode() + b"x" * 20_000, "line 2: the cell in column 3 has more than"),
+    "PNG": (b"\x89PNG\r\n\x1a\n" + bytes(100), "this is a PNG image, not a CSV. Save it as CSV"),
+    "XLSX": (b"PK\x03\x04" + bytes(100), "this is an Excel workbook (XLSX) or another ZIP archive"),
+    "XLS": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "this is an old Excel workbook"),
+    "the other template": (f"{RANGES}\nSKU-A,A0001,A0002,,\n".encode(), 'Choose the kind "Ranges (product_sku,'),
+}
+
+
+def test_a_list_uploaded_as_ranges_names_the_kind_to_choose(brand, product, codes):
+    upload = uploaded(brand, None, csv_of(f"{LIST},error", "A0001,,,"))
+
+    assert upload.status == "refused"
+    assert 'Choose the kind "List of codes (auth_code,' in upload.problem
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_unreadable_file_is_refused_by_name_and_writes_nothing(brand, product, codes, name):
+    content, message = REFUSED[name]
+    before = held(codes)
+
+    upload = uploaded(brand, product, content)
+
+    assert upload.status == "refused"
+    assert upload.problem.startswith(FORMAT)
+    assert message in upload.problem
+    assert (held(codes), ImportRow.objects.count()) == (before, 0)
+    with pytest.raises(ImportRejected):
+        commit.commit(upload=upload, skip_bad=True, by=upload.uploaded_by)
+
+
+def test_an_empty_file_is_refused_at_once(brand, product):
+    with pytest.raises(ImportRejected, match="the file is empty"):
+        uploaded(brand, product, b"")
+
+    assert Import.objects.count() == 0
+
+
+WRITTEN = {
+    "BOM": f"\ufeff{LIST}\nA0001,é,n\n".encode(),
+    "UTF-16": f"{LIST}\nA0001,é,n\n".encode("utf-16"),
+    "semicolons": f"{LIST}\nA0001,é,n\n".replace(",", ";").encode(),
+    "tabs and CRLF": f"{LIST}\r\nA0001,é,n\r\n".replace(",", "\t").encode(),
+    "CR only": f"{LIST}\rA0001,é,n\r".encode(),
+    "quotes, no last line end": b'"auth_code","inventory_location","notes"\n"A0001","\xc3\xa9","n"',
+    "empty cells behind the last column": f"{LIST}\nA0001,é,n,,,\n".encode(),
+    "blank lines": f"{LIST}\n\n,,\nA0001,é,n\n\n".encode(),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_file_as_spreadsheets_write_it_is_understood(brand, product, codes, name):
+    committed(uploaded(brand, product, WRITTEN[name]))
+
+    assert held(codes.exclude(product=None)) == [("A0001", product.pk, "é", "", "n", None)]
+
+
+LIST_ERRORS = {
+    "unknown": ("B0001,,", ("auth_code", "Code not found")),
+    "other case": ("a0001,,", ("auth_code", "Code not found")),
+    "too long": ("A" * 100 + ",,", ("auth_code", "Code not found")),
+    "no code": (",Shelf,", ("auth_code", "The code is missing.")),
+    "short row": ("A0001,Shelf", ("", f"{FORMAT}: this row has 2 cells instead of 3.")),
+    "long row": ("A0001,Shelf,x,y", ("", f"{FORMAT}: this row has 4 cells instead of 3.")),
+    "long location": (f"A0001,{'x' * 121},", ("inventory_location", "A location has at most 120 characters.")),
+    "same code again": ("A0020,,", ("auth_code", "This code is already on line 2.")),
+    "code of another product": ("A0019,,", ("auth_code", "Auth code range already assigned")),
+    "another brand's code": ("Z0001,,", ("auth_code", "Code not found")),
+    "formula": ('"=HYPERLINK(""x"")",,', ("auth_code", "Code not found")),
+    "script": ("<script>alert(1)</script>,,", ("auth_code", "Code not found")),
+    "shortened": (
+        "1.23E+11,,",
+        ("auth_code", checks.SHORTENED),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIST_ERRORS)
+def test_a_bad_row_of_a_list_is_reported_and_nothing_is_written(brand, product, codes, name):
+    line, error = LIST_ERRORS[name]
+    codes.filter(code="A0019").update(product=factories.product(brand))
+    factories.batch(factories.brand(), prefix="Z", assigned=False)
+    before = held(codes)
+
+    upload = uploaded(brand, product, csv_of(LIST, "A0020,,", line))
+
+    assert (upload.status, upload.rows, upload.bad_rows) == ("checked", 2, 1)
+    assert errors(upload) == {3: error}
+    with pytest.raises(ImportRejected, match="1 rows have errors"):
+        commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
+    assert held(codes) == before
+
+
+RANGE_ERRORS = {
+    "unknown SKU": ("SKU-B,A0001,A0002,,", ("product_sku", "Product SKU not found")),
+    "SKU in another case": ("sku-a,A0001,A0002,,", ("product_sku", "Product SKU not found")),
+    "no longer sold": ("SKU-OLD,A0001,A0002,,", ("product_sku", "This product is no longer sold")),
+    "no SKU": (",A0001,A0002,,", ("product_sku", "Product SKU not found")),
+    "another brand's SKU": ("SKU-Z,A0001,A0002,,", ("product_sku", "Product SKU not found")),
+    "another brand's codes": ("SKU-A,Z0001,Z0001,,", ("auth_code_start", "Code not found")),
+    "unknown start": ("SKU-A,A0000,A0002,,", ("auth_code_start", "Code not found")),
+    "unknown end": ("SKU-A,A0001,A0021,,", ("auth_code_end", "Code not found")),
+    "no end": ("SKU-A,A0001,,,", ("auth_code_end", "The code is missing.")),
+    "reversed": ("SKU-A,A0005,A0004,,", ("auth_code_end", "The range ends before it starts.")),
+    "another shape": ("SKU-A,A0001,C00001,,", ("auth_code_end", "Start and end must have the same length.")),
+    "two batches": ("SKU-A,A0001,D0001,,", ("auth_code_end", "Start and end belong to different batches.")),
+    "codes in use": (
+        "SKU-A,A0010,A0019,,",
+        ("auth_code_start", "Auth code range already assigned"),
+    ),
+    "half a point": (
+        "SKU-A,A0001,A0002,,0.5",
+        ("points_per_scan", "The points must be a whole number from 0 to 2,147,483,647."),
+    ),
+    "negative points": (
+        "SKU-A,A0001,A0002,,-1",
+        ("points_per_scan", "The points must be a whole number from 0 to 2,147,483,647."),
+    ),
+    "too many points": (
+        "SKU-A,A0001,A0002,,2147483648",
+        ("points_per_scan", "The points must be a whole number from 0 to 2,147,483,647."),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RANGE_ERRORS)
+def test_a_bad_range_is_reported_and_nothing_is_written(brand, product, codes, name):
+    line, error = RANGE_ERRORS[name]
+    stranger = factories.brand()
+    factories.product(stranger, sku="SKU-Z")
+    factories.product(brand, sku="SKU-OLD", is_active=False)
+    factories.batch(stranger, prefix="Z", assigned=False)
+    factories.batch(brand, prefix="C", assigned=False, number_width=5)
+    factories.batch(brand, prefix="D", assigned=False)
+    codes.filter(code="A0019").update(product=factories.product(brand))
+    before = held(codes)
+
+    upload = uploaded(brand, None, csv_of(RANGES, "SKU-A,A0020,A0020,,", line))
+
+    assert (upload.bad_rows, errors(upload)) == (1, {3: error})
+    with pytest.raises(ImportRejected):
+        commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
+    assert held(codes) == before
+
+
+def test_list_for_a_product_no_longer_sold_is_refused(brand, codes):
+    old = factories.product(brand, is_active=False)
+
+    with pytest.raises(ImportRejected, match="no longer sold"):
+        unchecked(brand, old, csv_of(LIST, "A0001,,"))
+
+
+def test_ranges_that_overlap_inside_the_file_are_reported(brand, product, codes):
+    upload = uploaded(brand, None, csv_of(RANGES, "SKU-A,A0001,A0010,,", "SKU-A,A0011,A0020,,", "SKU-A,A0003,A0004,,"))
+
+    assert errors(upload) == {4: ("auth_code_start", "This range overlaps with the one on line 2.")}
+
+
+@pytest.fixture
+def numbers(brand):
+    """000001 to 000020, and 123450000000 alone of its neighbourhood."""
+    factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=6)
+    factories.batch(brand, assigned=False, quantity=1, prefix="", number_width=12, starting_number=123450000000)
+    return AuthCode.objects.filter(brand=brand)
+
+
+def test_eaten_zeros_and_shortened_numbers_are_repaired_where_one_code_fits(brand, product, numbers):
+    upload = uploaded(brand, product, csv_of(LIST, "7,,", '"1,2345e11",,'))
+
+    committed(upload)
+
+    assert (upload.repaired_rows, upload.bad_rows) == (2, 0)
+    assert sorted(numbers.filter(product=product).values_list("code", flat=True)) == ["000007", "123450000000"]
+
+
+def test_the_ends_of_a_range_are_repaired_too(brand, product, numbers):
+    committed(uploaded(brand, None, csv_of(RANGES, "SKU-A,3,12,,")))
+
+    assert numbers.filter(product=product, code__range=("000003", "000012")).count() == 10
+
+
+def test_eaten_zeros_are_reported_where_two_codes_fit(brand, product, numbers):
+    factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=8)
+
+    upload = uploaded(brand, product, csv_of(LIST, "7,,"))
+
+    assert errors(upload) == {2: ("auth_code", checks.AMBIGUOUS)}
+
+
+def test_a_code_as_written_is_not_trusted_where_a_longer_one_may_have_lost_its_zeros(brand, product, numbers):
+    factories.batch(brand, assigned=False, quantity=1, prefix="", number_width=2, starting_number=10)
+
+    doubtful = uploaded(brand, product, csv_of(LIST, "10,,"))
+    with_zeros = uploaded(brand, product, csv_of(LIST, "10,,", "000011,,"))
+
+    assert errors(doubtful) == {2: ("auth_code", checks.AMBIGUOUS)}
+    assert (errors(with_zeros), with_zeros.repaired_rows) == ({}, 0)
+
+
+def test_a_repaired_code_may_not_be_in_the_file_twice(brand, product, numbers):
+    upload = uploaded(brand, product, csv_of(LIST, "000007,,", "7,,"))
+
+    assert errors(upload) == {3: ("auth_code", "This code is already on line 2.")}
+
+
+def test_a_shortened_number_is_never_guessed(brand, product):
+    factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=12, starting_number=123450000000)
+
+    upload = uploaded(brand, product, csv_of(LIST, "1.2345E+11,,"))
+
+    assert errors(upload) == {2: ("auth_code", checks.SHORTENED)}
+
+
+def test_a_number_whose_end_was_rounded_off_is_reported_unless_others_kept_theirs(brand, product):
+    factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=17, starting_number=12345678901234500)
+
+    doubtful = uploaded(brand, product, csv_of(LIST, "12345678901234500,,"))
+    with_others = uploaded(brand, product, csv_of(LIST, "12345678901234500,,", "12345678901234519,,"))
+
+    assert errors(doubtful) == {2: ("auth_code", checks.ROUNDED_OFF)}
+    assert errors(with_others) == {}
+
+
+def error_rows(upload):
+    return list(csv.reader(io.StringIO("".join(files.error_csv(upload)))))
+
+
+def test_the_error_file_is_the_original_with_an_error_column_and_comes_back_when_corrected(brand, product, codes):
+    upload = uploaded(brand, product, csv_of(LIST, "A0001,=1+1,+note", "B0001,Shelf,", "A0003,x,y,z"))
+    rows = error_rows(upload)
+
+    assert rows == [
+        ["auth_code", "inventory_location", "notes", "error"],
+        ["A0001", "'=1+1", "'+note", ""],
+        ["B0001", "Shelf", "", "Code not found"],
+        ["A0003", "x", "y", f"{FORMAT}: this row has 4 cells instead of 3.", "z"],
+    ]
+
+    rows[2][0], rows[3] = "A0002", rows[3][:4]
+    committed(uploaded(brand, product, "\n".join(",".join(row) for row in rows)))
+    assert held(codes.exclude(product=None)) == [
+        ("A0001", product.pk, "=1+1", "", "+note", None),
+        ("A0002", product.pk, "Shelf", "", "", None),
+        ("A0003", product.pk, "x", "", "y", None),
+    ]
+
+
+def test_cells_with_quotes_backslashes_and_line_ends_are_stored_as_they_are(brand, product, codes):
+    note = 'a "quoted" \\ back\\slash {brace}, NULL\nand a line'
+    content = io.StringIO()
+    csv.writer(content).writerows([LIST.split(","), ["A0001", "\\N", note]])
+
+    upload = uploaded(brand, product, content.getvalue())
+    committed(upload)
+
+    assert ImportRow.objects.get(upload=upload).values == ["A0001", "\\N", note]
+    assert held(codes.exclude(product=None)) == [("A0001", product.pk, "\\N", "", note, None)]
+
+
+@pytest.mark.parametrize("kind", ["list", "ranges"])
+def test_a_template_is_a_header_and_two_sample_rows(kind):
+    rows = list(csv.reader(io.StringIO(files.template(kind))))
+
+    assert rows[0] == checks.COLUMNS[kind]
+    assert [len(row) for row in rows] == [len(rows[0])] * 3
+
+
+def test_errors_are_stored_in_english_as_the_specification_says_them(brand, product, codes):
+    codes.filter(code="A0019").update(product=factories.product(brand))
+    with override("de"):
+        upload = uploaded(brand, product, csv_of(LIST, ",Shelf,", "A0019,,", "A0001,,", "A0001,,"))
+
+    assert list(upload.lines.exclude(error="").values_list("line", "error", "error_values")) == [
+        (2, "The code is missing.", {}),
+        (3, "Auth code range already assigned", {}),
+        (5, "This code is already on line %(line)d.", {"line": 4}),
+    ]
+    assert errors(upload)[5] == ("auth_code", "This code is already on line 4.")

@@ -1,0 +1,27 @@
+"""The lists of codes and scans, as staff see them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.support.portal import address, unrendered
+
+CODES, SCANS = "authcodes.authcode", "authcodes.scan"
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def changelist(client: Client, label: str, **query: Any) -> Any:
+    with unrendered():
+        return client.get(address(label), query).context_data["cl"]  # type: ignore[attr-defined]
+
+
+def found(client: Client, label: str, **query: Any) -> list[Any]:
+    return list(changelist(client, label, **query).result_list)
+
+
+@pytest.fixture
+def files(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    return tmp_path

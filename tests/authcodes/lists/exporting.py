@@ -1,0 +1,37 @@
+"""Exports as staff start them, and what their files hold."""
+
+import csv
+import io
+from datetime import UTC, datetime
+
+from authcodes.recalls import recalls
+from jobs import queue, runner
+from tests.support import factories
+
+NOON = datetime(2026, 3, 1, 11, 0, tzinfo=UTC)
+
+
+def export(brand, by, kind="export-scans", query="", wanted="csv", **more):
+    parameters = {"query": query, "format": wanted, "time_zone": "UTC", **more}
+    job = queue.start(brand=brand, kind=kind, title="Export", parameters=parameters, by=by)
+    runner.run(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def content(job):
+    with job.result.open("rb") as file:
+        return file.read()
+
+
+def rows(job):
+    return list(csv.reader(io.StringIO(content(job).decode(), newline="")))
+
+
+def berlin():
+    return factories.brand(time_zone="Europe/Berlin", slug="acme")
+
+
+def recall(batch):
+    told = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
+    return recalls.recall_batch(batch=batch, at=NOON, **told)

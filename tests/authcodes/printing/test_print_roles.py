@@ -1,0 +1,73 @@
+"""Printing in the portal: by those who may, and of their own brand."""
+
+import pytest
+from django.utils import timezone
+
+from authcodes.models.prints import PrintRun
+from authcodes.recalls import recalls
+from tests.authcodes.printing.print_pages import errors, live, send, where
+from tests.support import factories
+from tests.support.portal import address, browser, links, printed, staff, text
+from tests.support.print_jobs import finished
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+
+
+@pytest.fixture
+def owner(brand):
+    return staff(brand, email="ann@example.com")
+
+
+@pytest.fixture
+def batch(brand):
+    return factories.batch(brand, prefix="AB-", quantity=10, range_name="Spring")
+
+
+@pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("printer", 200), ("support", 403)])
+def test_roles_print_as_the_table_says(brand, batch, role, status):
+    client = browser(staff(brand, role=role))
+    run = finished(printed(batch, what="png"))
+
+    assert client.get(where(batch)).status_code == status
+    assert send(client, batch, "edit").status_code == status
+    assert send(client, batch, "test").status_code == status
+    assert client.get(address("authcodes.printrun", "codes")).status_code == status
+    assert client.get(address("authcodes.printrun", "calibration")).status_code == status
+    hidden = 404 if status == 403 else status  # whose page of print runs is not there either
+    assert client.get(address("jobs.job", "download", run.job_id)).status_code == hidden
+    page = text(client.get(address("authcodes.batchrange", "change", batch.pk)))
+    assert (where(batch) in links(page)) is (status == 200)
+    codes = text(client.get(address("authcodes.authcode")))
+    assert (address("authcodes.printrun", "codes") in links(codes)) is (status == 200)
+    assert client.get(address("authcodes.printrun", "change", run.pk)).status_code == hidden
+
+
+def test_another_brands_batch_run_and_recall_do_not_exist(client, batch):
+    foreign = factories.batch(factories.brand(name="zebra"), prefix="ZZ-")
+    run = finished(printed(foreign, what="png"))
+    words = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
+    recall = recalls.recall_batch(batch=factories.batch(foreign.brand), at=timezone.now(), **words)
+
+    for asked in (
+        where(foreign),
+        where(foreign, "preview"),
+        address("authcodes.printrun", "done", run.pk),
+        address("authcodes.printrun", "open", run.pk),
+        address("authcodes.printrun", "change", run.pk),
+        address("authcodes.printrun", "cover", run.pk),
+        address("authcodes.printrun", "notice", recall.pk),
+        address("jobs.job", "download", run.job_id),
+    ):
+        assert client.get(asked).status_code == 404, asked
+        assert client.post(asked, {}).status_code == 404, asked
+    assert send(client, foreign, "confirm").status_code == 404
+    assert PrintRun.objects.count() == 1
+
+
+def test_range_of_another_batch_is_none(client, batch):
+    foreign = factories.batch(factories.brand(), prefix="ZZ-")
+
+    answer = live(client, batch, first=foreign.first_code)
+
+    assert "first" in errors(answer)
+    assert answer.context.get("picture") is None

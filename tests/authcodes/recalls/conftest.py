@@ -1,0 +1,43 @@
+"""The mailbox that takes what a recall says to customers, and the workers that send it."""
+
+import pytest
+from django.utils import timezone
+
+from authcodes.recalls import notifications, recalls
+from jobs import runner
+from tests.loyalty.notifications.conftest import box, work
+from tests.support import factories
+from tests.support.portal import scan
+
+__all__ = ["box", "work"]
+
+
+WORDS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
+
+
+@pytest.fixture
+def batch(brand):
+    return factories.batch(brand, quantity=5, scan_limit=None)
+
+
+def scanned(batch, *customers):
+    for number, customer in enumerate(customers):
+        scan(batch.codes.all()[number % 5], user=customer)
+
+
+def recall_it(batch):
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    tell(recall)
+    return recall
+
+
+def tell(recall):
+    job = notifications.start(recall=recall, by=None)
+    runner.run(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def figures(recall):
+    found = notifications.progress_of(recall).figures
+    return found.notified, found.delivered, found.failed, found.acknowledged

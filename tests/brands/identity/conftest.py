@@ -1,0 +1,36 @@
+"""Tokens as the tests of identity sign them."""
+
+import time
+
+import jwt
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from brands.identity import tokens
+
+LONG_AGO, LONG_HENCE = 1_000_000_000, 5_000_000_000  # seconds since 1970
+
+
+@pytest.fixture
+def pair(customer, brand):
+    return tokens.issue(user=customer, brand=brand, at=timezone.now())
+
+
+def rotate(refresh):
+    return tokens.rotate(refresh=refresh, at=timezone.now())
+
+
+def signed(*, key=None, algorithm="HS256", headers=None, without=(), **claims):
+    """A token of our own making, right in every respect but those that the test names."""
+    usual = {
+        "iss": settings.JWT_ISSUER,
+        "aud": settings.JWT_AUDIENCE,
+        "exp": int(time.time()) + 60,
+        "token_type": "access",
+        "user_id": 1,
+        "brand_id": 2,
+    }
+    named = {name: value for name, value in {**usual, **claims}.items() if name not in without}
+    own_key = settings.SIMPLE_JWT["SIGNING_KEY"]
+    return jwt.encode(named, own_key if key is None else key, algorithm=algorithm, headers=headers)

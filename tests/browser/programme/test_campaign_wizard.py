@@ -1,0 +1,152 @@
+"""A manager makes a campaign with the wizard, launches it, a customer scans and wins, and the page shows it."""
+
+import pytest
+from playwright.sync_api import expect
+
+from campaigns.models.campaigns import Campaign
+from campaigns.models.replays import Replay
+from events import worker
+from loyalty.models.rewards import Redemption
+from tests.browser.clicks import Clicks
+from tests.browser.settings.test_api_keys import pictured
+from tests.browser.window import DESKTOP, PHONE, Window
+from tests.support import factories, shop
+from tests.support.live_stack import wait_until
+from tests.support.portal import staff
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
+    factories.reward(brand, name="Enamel mug", stock=5, cost=None)
+    manager = window("manager", size)
+    page, click = manager.page, Clicks(manager)
+    manager.goto("campaigns/campaign/")
+
+    click(page.locator("a.addlink, #content a[href$='/campaign/add/']").first)
+    expect(page.get_by_role("heading", name="New campaign")).to_be_visible()
+    complaints = manager.audit() + manager.axe()
+    pictured(manager, f"wizard-cards-{size[0]}")
+    click(page.get_by_role("link", name="Collect scans"))
+    complaints += manager.audit() + manager.axe()
+    pictured(manager, f"wizard-who-{size[0]}")
+    forward = page.get_by_role("button", name="Next")
+    click(forward)
+    page.locator("[name=target_value]").fill("2")
+    page.locator("[name=at_1]").fill("1")
+    expect(page.locator("[name=at_2]")).to_have_value("2")
+    expect(page.locator("[data-see=name]")).to_have_text("Collect 2")
+    page.locator("[name=at_2]").fill("2")
+    page.locator("[name=gives_2]").select_option(label="Enamel mug (5 left)")
+    expect(page.locator("[data-see=stops] li").nth(1)).to_have_text("At 2: Enamel mug")
+    expect(page.locator("[name=points_2]")).to_be_hidden()
+    complaints += manager.audit() + manager.axe()
+    pictured(manager, f"wizard-goal-{size[0]}")
+    click(page.get_by_role("button", name="5. Names"))
+    page.locator("[name=name]").fill("Two cups")
+    expect(page.locator("[data-see=name]")).to_have_text("Two cups")
+    pictured(manager, f"wizard-words-{size[0]}")
+    click(forward)
+    expect(page.locator("[data-day=starts_on]")).to_have_text("Today")
+    click(page.get_by_role("button", name="Launch or schedule"))
+    manager.reads("Launched. Actions count in it from now on.")
+    assert click.number == 6
+
+    made = Campaign.objects.get()
+    customer = factories.customer(brand, email="anna@example.com")
+    for _time in range(2):
+        code = factories.code(brand)
+        shop.send(brand, customer, "scan-auth", {"type": "authenticator_scan", "product": {"authCode": code.code}})
+    worker.drain()  # beside the installation's own
+    wait_until(lambda: Redemption.objects.exists())
+    page.reload()
+
+    assert manager.card("Members taking part").startswith("1")
+    assert manager.card("Rewards won").startswith("2")
+    expect(page.locator(".page-table").first).to_contain_text("Enamel mug")
+    complaints += manager.audit() + manager.axe()
+    pictured(manager, f"campaign-page-{size[0]}")
+    click(page.get_by_role("link", name="Pause campaign"))
+    manager.reads("No action counts in it from now on.")
+    page.locator("[name=reason]").fill("Cups are out")
+    click(page.get_by_role("button", name="Pause campaign"))
+    manager.reads("Two cups: Paused")
+    assert click.number == 8
+    made.refresh_from_db()
+    assert not made.is_active
+    assert complaints == []
+
+
+def test_a_wrong_entry_opens_its_step_with_everything_as_it_was_typed(window, brand):
+    manager = window("manager")
+    page = manager.page
+    manager.goto("campaigns/campaign/new/?template=collect")
+    page.get_by_role("button", name="2. Goal and milestones").click()
+    page.locator("[name=at_1]").fill("11")
+    page.get_by_role("button", name="5. Names").click()
+    page.locator("[name=name]").fill("Eleven")
+    page.get_by_role("button", name="6. Launch").click()
+    page.get_by_role("button", name="Launch or schedule").click()
+
+    expect(page.get_by_text("Progress stops at the goal of 10.")).to_be_visible()
+    expect(page.locator("[name=at_1]")).to_have_value("11")
+    assert page.locator("[name=name]").input_value() == "Eleven"
+    assert manager.audit() + manager.axe() == []
+    pictured(manager, "wizard-wrong")
+
+
+def test_a_trial_is_shown_without_losing_what_was_typed(window, brand):
+    manager = window("manager")
+    page = manager.page
+    manager.goto("campaigns/campaign/new/?template=collect")
+    page.get_by_role("button", name="4. Limits and cost").click()
+    page.get_by_role("button", name="Save, and try it on the last 30 days").click()
+    expect(page.get_by_role("heading", name="4. Limits and cost")).to_be_visible()
+    page.locator("[name=budget]").fill("777")
+
+    wait_until(lambda: Replay.objects.filter(result__isnull=False).exists(), seconds=60)
+
+    expect(page.get_by_text("members would have taken part")).to_be_visible(timeout=60_000)
+    expect(page.locator("[name=budget]")).to_have_value("777")
+    pictured(manager, "wizard-trial")
+
+
+def test_without_scripts_all_steps_stand_below_each_other(portal, browser, brand, window):
+    manager = window("manager")
+    context = browser.new_context(
+        base_url=portal.url, java_script_enabled=False, storage_state=manager.context.storage_state()
+    )
+    page = context.new_page()
+    page.goto("/admin/campaigns/campaign/new/?template=collect")
+    for name in ("target_value", "points_1", "new_1", "ends_on", "budget", "name_de"):
+        expect(page.locator(f"[name={name}]")).to_be_visible()
+    page.locator("[name=name]").fill("By hand")
+    page.get_by_role("button", name="Launch or schedule").click()
+
+    expect(page.get_by_text("Launched. Actions count in it from now on.")).to_be_visible()
+    assert Campaign.objects.get().campaign_name == "By hand"
+    context.close()
+
+
+def test_what_was_typed_is_there_again_after_the_session_ended(portal, browser, brand):
+    person = staff(brand, role="manager", email="mia@example.com", password=factories.PASSWORD)
+    manager = Window(browser, portal.url, DESKTOP)
+    manager.login(person.email, factories.PASSWORD)
+    page = manager.page
+    manager.goto("campaigns/campaign/new/?template=collect")
+    page.get_by_role("button", name="5. Names").click()
+    page.locator("[name=name]").fill("Nearly lost")
+    kept = [each for each in manager.context.cookies() if each["name"] != "sessionid"]
+    manager.context.clear_cookies()
+    manager.context.add_cookies(kept)
+    page.get_by_role("button", name="6. Launch").click()
+    page.get_by_role("button", name="Save for later").click()
+    page.get_by_label("E-mail").fill(person.email)
+    page.get_by_label("Password").fill(factories.PASSWORD)
+    page.keyboard.press("Enter")
+
+    manager.reads("has been restored")
+    expect(page.locator("[name=name]")).to_have_value("Nearly lost")
+    expect(page.locator("[data-see=name]")).to_have_text("Nearly lost")
+    manager.close()

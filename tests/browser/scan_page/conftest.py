@@ -1,0 +1,111 @@
+"""A phone that opens the page behind a printed code."""
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import zxingcpp
+from PIL import Image
+from playwright.sync_api import Browser
+
+from authcodes.printing.qr import images
+from brands.models.tenants import Brand, BrandHostname
+from brands.tenants import pictures
+from tests.brands.tenants.test_pictures import drawing
+from tests.browser.window import AXE, LOOPBACK, Window
+from tests.support import factories
+from tests.support.factories import PASSWORD
+from tests.support.live_stack import Stack
+from tests.support.print_jobs import SCHEME
+
+FOUND = """
+async () => (await axe.run()).violations
+  .filter((it) => ["serious", "critical"].includes(it.impact))
+  .map((it) => `${it.id}: ${it.nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`)
+"""
+LANGUAGES = {
+    "en-GB": ("Genuine", "Log in", "E-mail address", "Password", "Points received:"),
+    "de-DE": ("Echt", "Anmelden", "E-Mail-Adresse", "Passwort", "Punkte erhalten:"),
+    "ar-EG": ("أصلي", "تسجيل الدخول", "البريد الإلكتروني", "كلمة المرور", "النقاط المستلمة:"),
+}
+# Chromium reports every refusal of the API and every lost connection, though the page says them in words.
+EXPECTED = re.compile(r"status of 4\d\d|ERR_INTERNET_DISCONNECTED")
+
+
+@pytest.fixture
+def brand(brand: Brand) -> Brand:
+    """Northwind Coffee, which customers reach where the tests' service listens."""
+    BrandHostname.objects.filter(brand=brand).update(hostname=LOOPBACK)
+    brand.logo = pictures.store(brand=brand, drawn=pictures.logo(drawing()))
+    brand.save()
+    factories.level(brand, "Silver", 100)
+    factories.campaign(brand, campaign_name="Five for a mug")
+    return brand
+
+
+@pytest.fixture
+def phone(portal: Stack, browser: Browser) -> Iterator[Callable[..., Any]]:
+    """Opens a phone's browser; what its pages did wrong fails the test."""
+    opened: list[Window] = []
+
+    def opener(size: tuple[int, int] = (390, 844), **context: Any) -> Any:
+        opened.append(Window(browser, portal.url, size, **context))
+        return opened[-1].page
+
+    yield opener
+    complaints = [complaint for each in opened for complaint in each.complaints if not EXPECTED.search(complaint)]
+    for each in opened:
+        each.close()
+    assert complaints == []
+
+
+def product(brand: Brand) -> Any:
+    return factories.product(
+        brand, title="Coffee beans", picture=pictures.store(brand=brand, drawn=pictures.photograph(drawing()))
+    )
+
+
+def way_of(code: Any) -> str:
+    """The path in the address that the printed image of a code holds, as a camera reads it."""
+    image = Image.open(io.BytesIO(images.png(text=images.payload(code=code, hostname=LOOPBACK))))
+    [found] = zxingcpp.read_barcodes(image)
+    address = re.fullmatch(rf"{SCHEME}://{re.escape(LOOPBACK)}(/s/.+)", found.text)
+    assert address
+    return address[1]
+
+
+def check(page: Any, path: str) -> None:
+    """Open a code's page and press its one button."""
+    page.goto(path)
+    page.locator("#check button").click()
+
+
+def log_in(
+    page: Any, customer: Any, button: str = "Log in", email: str = "E-mail address", password: str = "Password"
+) -> None:
+    form = page.locator("form[data-act=log_in]")
+    entry = page.locator("[data-entry=log_in]")
+    if entry.get_attribute("open") is None:  # as on a phone where nobody has logged in before
+        entry.locator("summary").click()
+    form.get_by_label(email).fill(customer.email)
+    form.get_by_label(password).fill(PASSWORD)
+    form.get_by_role("button", name=button).click()
+
+
+OTHER_KEY = """(name) =>
+  sessionStorage.setItem(name, JSON.stringify({ ...JSON.parse(sessionStorage.getItem(name)), key: "another" }))
+"""
+
+
+def serious(page: Any) -> list[str]:
+    page.evaluate(AXE)
+    found: list[str] = page.evaluate(FOUND)
+    return found
+
+
+def faults(page: Any) -> list[str]:
+    """What keeps some people from using what the page shows now."""
+    wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return [*serious(page), *([f"{wider} pixels wider than the screen"] if wider > 0 else [])]

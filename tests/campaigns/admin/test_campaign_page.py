@@ -1,0 +1,243 @@
+"""The page of a campaign: who sees which figures, what it says of time and cost, and what pausing it stops."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from brands.models.audit import AuditLogEntry
+from campaigns.admin import campaign_form
+from campaigns.admin.campaign_page import bars
+from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
+from campaigns.models.replays import Replay
+from campaigns.progress import results, saved_results
+from campaigns.progress.results import DayResults
+from loyalty.models.programme.costs import PointCost
+from loyalty.models.rewards import Redemption
+from tests.campaigns.accrual.conftest import scanned
+from tests.support import factories
+from tests.support.portal import address, browser, staff, text
+
+pytestmark = pytest.mark.django_db
+LABEL = "campaigns.campaign"
+
+
+def page_of(brand, campaign, role="owner"):
+    return text(browser(staff(brand, role=role)).get(address(LABEL, "page", campaign.pk)))
+
+
+@pytest.fixture
+def running(brand, customer):
+    """Two members: one has come to the goal and won points and a thing, one has begun."""
+    PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.01")
+    campaign = factories.campaign(brand, target_value=2, budget=100, ends_at=timezone.now() + timedelta(days=10))
+    factories.milestone(campaign, 1, reward_points=20)
+    factories.milestone(campaign, 2, reward_name="A mug")
+    for number, person in enumerate((customer, customer, factories.customer(brand))):
+        scanned(brand, person, sku=f"S{number}", title="S")
+    return campaign
+
+
+def test_the_list_leads_to_the_page_and_the_page_to_the_form(brand):
+    campaign = factories.campaign(brand)
+    client = browser(staff(brand))
+
+    assert address(LABEL, "page", campaign.pk) in text(client.get(address(LABEL)))
+    assert address(LABEL, "change", campaign.pk) in text(client.get(address(LABEL, "page", campaign.pk)))
+
+
+def test_the_page_shows_members_milestones_cost_and_time(brand, running):
+    page = page_of(brand, running)
+
+    for words in (
+        "Members taking part",
+        "1 on their way to the goal",
+        "40 of 100 points",
+        "0.40 EUR",
+        "10 days left",
+        "of 1 codes for the till",
+        "A mug",
+        "Nobody gets ahead in it after that.",
+    ):
+        assert words in page
+    assert page.count("campaign-stop") == 2
+
+
+def test_results_count_each_milestone_and_day(brand, customer, running):
+    made = Redemption.objects.get()
+    Redemption.objects.filter(pk=made.pk).update(status="used", used_at=timezone.now())
+
+    got = results.results_of(running)
+
+    first, second = (got.milestones[each.pk] for each in running.milestones.order_by("threshold"))
+    assert (first.claimed, first.points, first.issued) == (2, 40, 0)
+    assert (second.claimed, second.issued, second.used) == (1, 1, 1)
+    assert (got.participants, got.in_progress, got.used, got.cost) == (2, 1, 1, Decimal("0.40"))
+    [(_day, day)] = got.days.items()
+    assert (day.begun, day.won, day.points) == (2, 3, 40)
+    assert results.participants_of(running) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("role", "sees", "sees_not"),
+    [
+        ("manager", ["Members taking part", "Used at the till", "0.40 EUR"], []),
+        (
+            "support",
+            ["Members taking part", "Used at the till", "40 of 100 points"],
+            ["0.40 EUR", "Pause campaign", "Edit campaign"],
+        ),
+        (
+            "printer",
+            ["10 days left", "Nobody gets ahead"],
+            ["Members taking part", "40 of 100", "0.40 EUR", "Pause campaign", "last 30 days"],
+        ),
+    ],
+)
+def test_each_role_sees_the_figures_of_the_rows_that_it_may_see(brand, running, role, sees, sees_not):
+    page = page_of(brand, running, role)
+
+    assert [words for words in sees if words not in page] == []
+    assert [words for words in sees_not if words in page] == []
+
+
+def test_another_brand_finds_no_page_and_stops_nothing(brand, running):
+    client = browser(staff(factories.brand()))
+
+    for name in ("page", "pause", "resume", "end", "try_month", "plan"):
+        assert client.post(address(LABEL, name, running.pk), {"reason": "Mine"}).status_code == 404
+    running.refresh_from_db()
+    assert running.is_active
+
+
+def test_pausing_says_what_stops_and_resuming_goes_on(brand, running):
+    factories.batch(brand, campaign=running, quantity=3, after_campaign="nothing")
+    client, its = browser(staff(brand)), address(LABEL, "pause", running.pk)
+
+    asked = text(client.get(its))
+    assert "1 of 2 members who take part have not reached the goal" in asked
+    assert "scans of 1 batch with 3 codes earn nothing" in asked
+    assert client.post(its, {"reason": ""}).status_code == 200
+    answer = client.post(its, {"reason": "Too dear"})
+
+    assert answer["location"] == address(LABEL, "page", running.pk)
+    running.refresh_from_db()
+    assert not running.is_active
+    entry = AuditLogEntry.objects.filter(row_id=running.pk, reason="Too dear").get()
+    assert entry.changes == {"is_active": [True, False]}
+    page = page_of(brand, running)
+    assert "Paused" in page
+    assert "Resume campaign" in page
+    assert "1 member goes on where they were." in text(client.get(address(LABEL, "resume", running.pk)))
+    client.post(address(LABEL, "resume", running.pk), {"reason": "Go"})
+    running.refresh_from_db()
+    assert running.is_active
+
+
+def test_ending_ends_it_now_and_cannot_be_done_twice(brand, running):
+    client, its = browser(staff(brand)), address(LABEL, "end", running.pk)
+
+    assert client.post(its, {"reason": "Over"}).status_code == 302
+
+    running.refresh_from_db()
+    assert running.ends_at <= timezone.now()
+    assert "ended today" in page_of(brand, running)
+    again = client.post(its, {"reason": "Over"})
+    assert "Somebody has changed the campaign" in text(again)
+    assert "End campaign now" not in page_of(brand, running)
+
+
+def test_resuming_one_too_many_says_so_and_changes_nothing(brand, running, monkeypatch):
+    monkeypatch.setattr(campaign_form, "MAX_RUNNING", 1)
+    paused = factories.campaign(brand, is_active=False)
+
+    answer = browser(staff(brand)).post(address(LABEL, "resume", paused.pk), {"reason": "Go"})
+
+    assert "At most 1 campaigns of a type can be active at once" in text(answer)
+    paused.refresh_from_db()
+    assert not paused.is_active
+
+
+def test_one_click_tries_it_on_past_days(brand, running):
+    client = browser(staff(brand))
+    its = address(LABEL, "try_month", running.pk)
+    assert client.get(its).status_code == 405
+
+    client.post(its)
+
+    made = Replay.objects.get()
+    assert (made.campaign, made.created_by.email != "") == (running, True)
+    assert "data-job" in text(client.get(address(LABEL, "page", running.pk)))
+    refused = client.post(its, follow=True)
+    assert "Another draft is being tried." in text(refused)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"starts_at": timedelta(days=3)}, "begins in 3 days"),
+        ({"ends_at": timedelta(seconds=1)}, "ends today"),
+        ({"starts_at": timedelta(days=-9), "ends_at": timedelta(days=-2)}, "ended 2 days ago"),
+        ({}, "runs until somebody ends it"),
+    ],
+)
+def test_the_time_line_says_what_is_left(brand, fields, says):
+    campaign = factories.campaign(brand, **{name: timezone.now() + each for name, each in fields.items()})
+
+    assert says in page_of(brand, campaign)
+
+
+@pytest.mark.parametrize(("stock", "says"), [(0, "None left: it waits to be claimed"), (3, "3 left"), (None, "")])
+def test_a_milestone_says_what_the_catalogue_has_left(brand, stock, says):
+    campaign = factories.campaign(brand, target_value=1)
+    factories.milestone(campaign, 1, reward=factories.reward(brand, name="Enamel mug", cost=None, stock=stock))
+
+    page = page_of(brand, campaign)
+
+    assert "Enamel mug" in page
+    assert says in page
+    assert ("None left" in page) == (stock == 0)
+
+
+def test_an_empty_campaign_says_what_comes_first(brand):
+    page = page_of(brand, factories.campaign(brand))
+
+    assert "It has no milestones yet" in page
+    assert "Nobody has taken part yet." in page
+    assert "no end" in page
+
+
+def test_what_takes_long_to_count_is_counted_every_few_minutes(brand, running, monkeypatch):
+    at = timezone.now()
+    monkeypatch.setattr(saved_results, "SLOW_SECONDS", 0)
+
+    counted, first = saved_results.latest(running, at=at)
+    UserLoyaltyCampaign.objects.all().delete()
+    again, second = saved_results.latest(running, at=at + timedelta(seconds=5))
+
+    assert first == at
+    assert abs(second - at) < timedelta(seconds=1)
+    assert again == counted
+
+
+def test_bars_add_up_days_that_share_one():
+    first = timezone.now().date() - timedelta(days=99)
+    days = {first + timedelta(days=number): DayResults(begun=1, won=2) for number in range(100)}
+
+    chart = bars.chart_of(days, first=first, last=first + timedelta(days=99))
+
+    assert len(chart.boxes) <= 2 * bars.MAX_DAYS
+    assert sum(int(box.title.rpartition(": ")[2].split(" / ")[0]) for box in chart.boxes if box.kind == "begun") == 100
+    assert sum(int(box.title.rpartition(" / ")[2]) for box in chart.boxes if box.kind == "won") == 200
+    assert max(float(box.height) for box in chart.boxes if box.kind == "won") == float(chart.height)
+    assert {box.height for box in chart.boxes if box.kind == "begun"} <= {"100.0", "50.0", "75.0", "25.0"}
+
+
+def test_a_claim_that_waits_is_shown_as_waiting(brand, customer):
+    campaign = factories.campaign(brand, target_value=1)
+    factories.milestone(campaign, 1, reward_points=20, auto_claim=False)
+    scanned(brand, customer, sku="A", title="A")
+
+    assert "1 to be claimed" in page_of(brand, campaign, "support")
+    assert RewardClaim.objects.get().status == "available"

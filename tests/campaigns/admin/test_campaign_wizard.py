@@ -1,0 +1,254 @@
+"""The wizard of campaigns: cards, one form in steps, what it makes, and what it refuses."""
+
+from datetime import datetime, timedelta
+from threading import Barrier
+
+import pytest
+from django.utils import timezone
+
+from brands.models.audit import AuditLogEntry
+from campaigns.admin.wizard import pages
+from campaigns.models.campaigns import Campaign, UserLoyaltyCampaign
+from campaigns.models.earning_rules import EarningRule
+from loyalty.models.rewards import Reward
+from tests.campaigns.accrual.conftest import scanned
+from tests.campaigns.admin.wizard import LABEL, NEW, PLAIN, errors, values_of
+from tests.campaigns.earning.earning_rules import row
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import address, browser, form_of, staff, text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(brand):
+    return browser(staff(brand))
+
+
+# --- Cards
+
+
+def test_a_new_campaign_begins_with_cards(client, brand):
+    page = text(client.get(address(LABEL, "add")))
+
+    for name in ("collect", "spend"):
+        assert f"{NEW}?template={name}&amp;brand={brand.pk}" in page
+    for name in ("double", "welcome", "win-back", "birthday"):
+        assert f"{address('campaigns.earningrule', 'add')}?template={name}&amp;brand={brand.pk}" in page
+    assert "?form=all" in page
+    assert 'name="campaign_name"' in text(client.get(f"{address(LABEL, 'add')}?form=all"))
+
+
+def test_each_card_that_is_a_campaign_is_launched_as_it_is(client, brand):
+    for name in ("collect", "spend"):
+        page = client.get(f"{NEW}?template={name}")
+        answer = client.post(f"{NEW}?template={name}", {**values_of(page), "_launch": "1"})
+        assert answer.status_code == 302, errors(answer)
+
+    collect, spend = Campaign.objects.order_by("pk")
+    assert (collect.type, collect.target_value, collect.is_active) == ("authenticator_scan", 10, True)
+    assert (spend.type, spend.step_by, spend.target_value) == ("order", "amount", 100)
+    assert list(collect.milestones.values_list("threshold", "reward_points")) == [(5, 20), (10, 50)]
+    assert collect.milestones.last().translations == {
+        "de": {"reward_name": "50 Punkte"},
+        "ar": {"reward_name": "50 نقطة"},
+    }
+
+
+@pytest.mark.parametrize("name", ["double", "welcome", "win-back", "birthday"])
+def test_each_card_that_is_a_rule_fills_the_builder_and_is_saved_as_it_is(client, brand, name):
+    its = f"{address('campaigns.earningrule', 'add')}?template={name}&brand={brand.pk}"
+    page = client.get(its)
+    sent = {key: value for key, value in form_of(page).items() if value is not None}
+    for moment in ("starts_at", "ends_at"):
+        value = sent.pop(moment, None)
+        if isinstance(value, datetime):
+            local = value.astimezone(brand.zone)
+            sent |= {f"{moment}_0": f"{local:%Y-%m-%d}", f"{moment}_1": f"{local:%H:%M:%S}"}
+
+    answer = client.post(its, sent)
+
+    assert answer.status_code == 302, answer.context["adminform"].form.errors
+    made = EarningRule.objects.get()
+    assert (made.state, made.brand) == ("draft", brand)
+    if name == "double":
+        assert (made.reward_type, made.reward_value) == ("multiplier", 2)
+        assert made.starts_at.astimezone(brand.zone).weekday() == 0
+        assert made.ends_at - made.starts_at == timedelta(days=7, seconds=-1)
+    if name == "win-back":
+        assert made.conditions["all"][0]["field"] == "days_since_last"
+
+
+def test_an_unknown_card_and_one_that_is_a_rule_have_no_wizard(client):
+    assert client.get(f"{NEW}?template=nothing").status_code == 404
+    assert client.get(f"{NEW}?template=double").status_code == 404
+
+
+# --- What it makes
+
+
+def test_everything_that_was_asked_becomes_the_campaign(client, brand):
+    factories.level(brand, "Gold", 100)
+    product = factories.product(brand, sku="S", title="Serum")
+    batch = factories.batch(brand)
+    cup = factories.reward(brand, name="Cup", stock=3)
+    sent = {
+        **PLAIN,
+        "audience": "level",
+        "levels": ["Gold"],
+        "products": [product.pk],
+        "batches": [batch.pk],
+        "places": "Berlin, Hamburg,Berlin",
+        "is_repeatable": "on",
+        "at_1": "3",
+        "gives_1": f"r{cup.pk}",
+        "points_1": "",
+        "auto_1": "claim",
+        "at_2": "6",
+        "gives_2": "new",
+        "new_2": "Spa day",
+        "at_3": "10",
+        "gives_3": "points",
+        "points_3": "12.5",
+        "starts_on": "2031-01-02",
+        "ends_on": "2031-02-03",
+        "budget": "500",
+        "name_de": "Sammle 10",
+        "_launch": "1",
+    }
+
+    answer = client.post(NEW, sent)
+
+    assert answer.status_code == 302, errors(answer)
+    made = Campaign.objects.get()
+    assert answer["location"] == address(LABEL, "page", made.pk)
+    assert made.conditions == {
+        "all": [
+            row("level", "in", ["Gold"]),
+            row("product", "in", [product.pk]),
+            row("batch", "in", [batch.pk]),
+            row("city", "in", ["Berlin", "Hamburg"]),
+        ]
+    }
+    assert made.starts_at.astimezone(brand.zone).isoformat()[:19] == "2031-01-02T00:00:00"
+    assert made.ends_at.astimezone(brand.zone).isoformat()[:19] == "2031-02-03T23:59:59"
+    assert (made.budget, made.is_repeatable, made.translations) == (500, True, {"de": {"campaign_name": "Sammle 10"}})
+    spa = Reward.objects.get(name="Spa day")
+    assert (spa.cost, spa.brand) == (None, brand)
+    rows = list(made.milestones.values_list("threshold", "reward", "reward_name", "reward_points", "auto_claim"))
+    assert rows == [
+        (3, cup.pk, "Cup", 0, False),
+        (6, spa.pk, "Spa day", 0, True),
+        (10, None, "12.50 points", 12.5, True),
+    ]
+    kinds = AuditLogEntry.objects.values_list("kind", flat=True)
+    assert set(kinds) >= {"campaigns.campaign", "loyalty.reward"}
+    assert "Scheduled" in text(client.get(answer["location"]))
+
+
+def test_a_campaign_for_a_segment_counts_its_members(client, brand):
+    golden = factories.segment(brand, name="Golden")
+
+    client.post(NEW, {**PLAIN, "audience": "segment", "segments": [golden.pk], "_launch": "1"})
+
+    assert Campaign.objects.get().conditions == {"all": [row("segment", "in", [golden.pk])]}
+
+
+def test_a_launched_campaign_counts_and_pays(client, brand, customer):
+    client.post(NEW, {**PLAIN, "target_value": "1", "at_1": "1", "_launch": "1"})
+
+    scanned(brand, customer, sku="A", title="A")
+
+    assert UserLoyaltyCampaign.objects.get().progress == 1
+    assert "Running" in text(client.get(address(LABEL, "page", Campaign.objects.get().pk)))
+
+
+# --- What it refuses
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "says"),
+    [
+        ({"name": ""}, "name", "This field is required."),
+        ({"target_value": "0"}, "target_value", "greater than or equal to 1"),
+        ({"target_value": "5"}, "at_1", "Progress stops at the goal of 5"),
+        ({"at_1": ""}, "at_1", "Enter the progress at which it is reached."),
+        ({"gives_1": ""}, "gives_1", "Choose what it gives."),
+        ({"points_1": ""}, "points_1", "Enter how many points it gives."),
+        ({"points_1": "1001"}, "points_1", "At most 1,000 points"),
+        ({"points_1": "many"}, "points_1", "Enter a number."),
+        ({"gives_1": "new"}, "new_1", "Name the new reward."),
+        ({"gives_1": "r999999"}, "gives_1", "Select a valid choice"),
+        ({"at_2": "10", "gives_2": "points", "points_2": "1"}, "at_2", "Two milestones have this number."),
+        ({"at_1": "", "gives_1": "", "points_1": ""}, "at_1", "enter at least one milestone"),
+        ({"audience": "level"}, "levels", "Tick at least one level."),
+        ({"audience": "segment"}, "segments", "Tick at least one segment."),
+        ({"ends_on": "2001-01-01"}, "ends_on", "This day is over."),
+        ({"starts_on": "2031-02-02", "ends_on": "2031-02-01"}, "ends_on", "must not be before the first day"),
+        ({"ends_on": "31.12.2031"}, "ends_on", "Enter the date as YYYY-MM-DD"),
+        ({"starts_on": "9999-12-31"}, "starts_on", "Enter a date from"),
+        ({"budget": "0"}, "budget", "greater than or equal to 0.01"),
+        ({"type": "order", "places": "", "is_repeatable": "on"}, "budget", "Set a budget"),
+        (
+            {"type": "login", "places": "", "step_by": "amount"},
+            "__all__",
+            "Only scans and orders have products and amounts",
+        ),
+        ({"type": "login", "places": "Berlin"}, "places", "Only scans have a place."),
+        ({"step_by": "anything"}, "step_by", "Select a valid choice"),
+    ],
+)
+def test_each_wrong_entry_is_answered_at_its_field_and_nothing_typed_is_lost(client, fields, field, says):
+    typed = {**PLAIN, "name_de": "Sammle zehn", "places": "Köln", **fields}
+
+    answer = client.post(NEW, {**typed, "_launch": "1"})
+
+    assert answer.status_code == 200
+    assert says in errors(answer)[field]
+    assert not Campaign.objects.exists()
+    assert not Reward.objects.exists()
+    page = text(answer)
+    for name in ("name", "name_de", "places", "at_1", "points_1", "ends_on"):
+        if typed.get(name):
+            assert f'value="{typed[name]}"' in page, name
+
+
+@pytest.mark.parametrize("value", ["x" * 300, "\x00", "９", "1e999", "-1", "NaN", "<script>"])
+def test_hostile_entries_are_answered(client, value):
+    for name in [*PLAIN, "places", "levels", "products", "starts_on", "budget", "gives_2", "auto_2"]:
+        assert client.post(NEW, {**PLAIN, name: value, "_later": "1"}).status_code in {200, 302}
+
+
+def test_a_name_that_is_taken_is_answered_at_its_field(client, brand):
+    taken = factories.campaign(brand, campaign_name="Collect 10")
+    Campaign.objects.filter(pk=taken.pk).update(created_at=timezone.now() - timedelta(hours=1))
+
+    answer = client.post(NEW, {**PLAIN, "_launch": "1"})
+
+    assert "Another campaign has this name." in errors(answer)["name"]
+    assert Campaign.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_button_pressed_twice_makes_one_campaign(monkeypatch):
+    brand = factories.brand()
+    person = staff(brand)
+
+    answers = at_once(lambda _n: browser(person).post(NEW, {**PLAIN, "_launch": "1"}), range(4), threads=4)
+
+    assert {answer.status_code for answer in answers} == {302}
+    assert len({answer["location"] for answer in answers}) == 1
+    assert Campaign.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_the_look_for_a_twin_each_press_makes_one(monkeypatch):
+    brand = factories.brand()
+    person, together = staff(brand), Barrier(2)
+    monkeypatch.setattr(pages.CampaignWizard, "twin_of", lambda *_what: (together.wait(), None)[1])
+    monkeypatch.setattr(pages.Brand.objects, "select_for_update", lambda **_options: pages.Brand.objects.all())
+
+    at_once(lambda _n: browser(person).post(NEW, {**PLAIN, "_launch": "1"}), range(2), threads=2)
+
+    assert Campaign.objects.count() == 2

@@ -1,0 +1,261 @@
+"""Actions that earn by a brand's rules: from the event to the ledger, with versions and reasons."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from campaigns.accrual import snapshot
+from campaigns.earning import rules
+from campaigns.models.earning_rules import EarningRule, EarningRuleVersion
+from events import worker
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points.explanations import shares_of, texts_of
+from tests.campaigns.accrual.test_handlers import report
+from tests.campaigns.earning.earning_rules import earned, limit, order, row, rule, scan, scanned
+from tests.support import factories
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def brand(brand):
+    """Whose scans are worth one point."""
+    brand.levels.update(scan_reward_value=1)
+    return brand
+
+
+def test_without_rules_a_scan_earns_as_ever_and_says_why(brand, customer):
+    brand.levels.update(scan_reward_value=7)
+
+    assert scan(brand, customer) == 7
+    line = LoyaltyTransaction.objects.get()
+    assert line.details["rules"] == 0
+    assert texts_of(line.details, "en") == [f"{brand.levels.get().name}: 7"]
+
+
+def test_a_rule_with_conditions_counts_for_what_fulfils_them(brand, customer):
+    rule(brand, all_of=[row("category", "in", ["Serums"]), row("tags", "in", ["new"])])
+
+    assert scan(brand, customer, category="Serums", tags=["New"]) == 2
+    assert scan(brand, customer, category="Serums") == 1
+    assert scan(brand, customer, category="Soaps", tags=["new"]) == 1
+
+
+def test_each_line_keeps_which_rules_gave_what(brand, customer):
+    brand.levels.update(name="Gold", scan_reward_type="percentage", scan_reward_value=5)
+    double = rule(brand, name="Double December", translations={"de": {"name": "Doppelter Dezember"}})
+    rule(brand, value=3, effect="bonus", name="Hello", limits=[limit(most=1)])
+
+    assert scan(brand, customer, retail_price="49.90") == 5
+    line = LoyaltyTransaction.objects.get()
+    assert texts_of(line.details, "en") == [
+        "Gold: 5 % of 49.90 = 2",
+        "Double December: 2 x 2, that is 2 more",
+        "Hello: 1 (at most 1 in all)",
+    ]
+    assert texts_of(line.details, "de")[1].startswith("Doppelter Dezember: ")
+    assert [(each.rule_id, each.version) for each in shares_of(line.details)][1] == (double.pk, 1)
+    assert line.details["rules"] == 2
+
+
+def test_what_a_rule_does_is_seen_by_the_very_next_action(brand, customer):
+    assert scan(brand, customer) == 1
+    made = rule(brand)
+    assert scan(brand, customer) == 2
+    EarningRule.objects.filter(pk=made.pk).update(reward_value=3)
+    assert scan(brand, customer) == 3
+    made.is_active = False
+    made.save()
+    assert scan(brand, customer) == 1
+    made.delete()
+    assert scan(brand, customer) == 1
+
+
+def test_a_rule_counts_by_when_the_action_happened(brand, customer):
+    now = timezone.now()
+    rule(brand, starts_at=now - timedelta(hours=2), ends_at=now - timedelta(hours=1))
+    code = factories.code(brand)
+
+    assert scan(brand, customer) == 1
+    payload = {"type": "authenticator_scan", "product": {"authCode": code.code}}
+    assert report(brand, customer, "scan-auth", payload, at=now - timedelta(minutes=90)).outcome["points_earned"] == 2
+
+
+@pytest.mark.parametrize("state", ["draft", "paused", "ended"])
+def test_what_is_not_active_counts_for_nothing(brand, customer, state):
+    rule(brand, state=state)
+
+    assert scan(brand, customer) == 1
+
+
+def test_the_first_order_and_every_third_scan(brand, customer):
+    rule(brand, "order-complete", 50, "points", name="First", all_of=[row("nth", "is", 1)])
+    rule(brand, "order-complete", 1, "points", name="Each")
+    rule(brand, value=10, all_of=[row("nth", "every", 3)])
+
+    for number in range(3):
+        report(brand, customer, "order-complete", order(f"A-{number}"))
+    assert [scan(brand, customer) for _ in range(4)] == [1, 1, 10, 1]
+    assert earned()[:3] == [51, 1, 1]
+
+
+def test_who_comes_back_after_days(brand, customer):
+    rule(brand, value=5, all_of=[row("days_since_last", "at_least", 30)])
+    assert scan(brand, customer) == 1
+    factories.points(factories.customer(brand), brand, 5, at=timezone.now() - timedelta(days=31))
+    back = factories.customer(brand)
+    factories.points(back, brand, 5, reason_id="order:old", at=timezone.now() - timedelta(days=31))
+
+    assert scan(brand, back) == 5
+
+
+def test_an_order_s_items_are_what_the_catalogue_says(brand, customer):
+    serum = factories.product(brand, sku="SER", title="Serum", category="Serums")
+    factories.product(factories.brand(), sku="OTHER", title="Not theirs", category="Serums")
+    serums = [row("category", "in", ["Serums"])]
+    rule(brand, "order-complete", 10, "percentage", basis="matching", all_of=serums, name="10 %")
+    rule(brand, "order-complete", 3, "points", per="item", all_of=[row("product", "in", [serum.pk])], name="3 each")
+    items = [
+        {"sku": "SER", "quantity": 2, "unitPrice": "20.00"},
+        {"sku": "OTHER", "quantity": 5, "unitPrice": "2.00"},
+        {"sku": "unknown", "quantity": 1, "unitPrice": "50.00"},
+    ]
+
+    event = report(brand, customer, "order-complete", order("A", *items, discount="50"))
+
+    assert event.outcome["points_earned"] == 2 + 6
+    assert texts_of(LoyaltyTransaction.objects.get().details, "en") == ["10 %: 10 % of 20 = 2", "3 each: 2 x 3 = 6"]
+
+
+def test_each_field_of_a_profile_has_its_own_facts(brand, customer):
+    rule(brand, "log-user-profile-update", 5, "points", name="Any")
+    rule(
+        brand,
+        "log-user-profile-update",
+        20,
+        "bonus",
+        name="Birthday",
+        all_of=[row("profile_field", "in", ["birthday"])],
+    )
+
+    report(brand, customer, "log-user-profile-update", {"type": "profile", "completedFields": ["phone", "birthday"]})
+
+    assert earned() == [5, 25]
+
+
+def test_what_no_rule_is_for_is_refused_where_no_campaign_counts_it(brand, customer):
+    rule(brand, "log-user-login", 5, "points", all_of=[row("channel", "in", ["app"])])
+
+    assert report(brand, customer, "log-user-login", {"type": "login"}).outcome["error"] == "NOT_ELIGIBLE"
+    assert report(brand, customer, "log-user-login", {"type": "login", "channel": "App"}).outcome["points_earned"] == 5
+
+
+def test_a_milestone_s_points_are_multiplied_by_its_rules(brand, customer):
+    campaign = factories.campaign(brand, target_value=1)
+    factories.milestone(campaign, 1, reward_points=30)
+    rule(brand, "milestone", 2, all_of=[row("campaign", "in", [campaign.pk])])
+
+    scan(brand, customer)
+
+    assert earned() == [1, 60]
+
+
+def test_every_version_that_was_in_force_is_kept_and_can_be_decided_by_again(brand):
+    first = rule(brand)
+    second = rule(brand, value=3, state="draft")
+    EarningRule.objects.filter(pk=second.pk).update(state="active")
+    EarningRule.objects.filter(pk=first.pk).update(priority=5)
+    EarningRule.objects.filter(pk=first.pk).update(state_changed_at=timezone.now())  # which earns nothing
+    number = first.pk
+    first.delete()
+
+    def at(version):
+        return sorted(each.rule.value for each in rules.at_version(brand.pk, version).kinds["scan-auth"].every)
+
+    assert [at(version) for version in (1, 2, 3)] == [[2], [2, 3], [2, 3]]
+    assert at(4) == at(None) == [3]
+    numbers = EarningRuleVersion.objects.filter(rule_id=number).order_by("set_version").values_list("number", flat=True)
+    assert list(numbers) == [1, 2, 3]
+
+
+def test_versions_are_never_changed(brand):
+    rule(brand)
+
+    for statement in ("UPDATE campaigns_earningruleversion SET number = 9", "DELETE FROM campaigns_earningruleversion"):
+        with (
+            pytest.raises(IntegrityError, match="append-only"),
+            transaction.atomic(),
+            connection.as_owner(),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(statement)
+
+
+def test_another_brand_s_rules_and_budgets_are_its_own(brand, customer):
+    rule(factories.brand(), value=9)
+
+    assert scan(brand, customer) == 1
+
+
+def test_rules_cost_no_statement_once_a_process_knows_them(brand, customer):
+    def of_one_scan():
+        scanned(customer, factories.code(brand))
+        with CaptureQueriesContext(connection) as found:
+            worker.drain()
+        return len(found)
+
+    of_one_scan()
+    without = of_one_scan()
+    for number in range(5):
+        rule(brand, value=1, effect="bonus", name=f"Rule {number}", limits=[limit(most=99), limit("rule", most=99)])
+    rule(
+        brand,
+        value=1,
+        effect="bonus",
+        name="History",
+        all_of=[row("nth", "at_least", 1), row("days_since_last", "at_least", 0)],
+    )
+    of_one_scan()
+
+    assert of_one_scan() == without
+
+
+def test_a_rule_that_can_no_longer_be_read_is_left_out(brand, customer):
+    rule(brand, conditions={"all": [row("gone", "in", [1])]})
+    rule(brand, value=3)
+
+    assert scan(brand, customer) == 3
+    assert len(rules.cached(brand.pk).broken) == 1
+
+
+def test_rules_that_change_all_the_time_do_not_hang_an_accrual(brand, customer, monkeypatch):
+    rule(brand)
+    monkeypatch.setattr(rules, "load", lambda _brand_id: rules.NO_RULES)
+
+    with pytest.raises(RuntimeError, match="changed each time"):
+        snapshot.fetch_one(
+            type(
+                "Lookup",
+                (),
+                {
+                    "brand_id": brand.pk,
+                    "user_id": customer.pk,
+                    "campaign_type": "order",
+                    "happened_at": timezone.now(),
+                    "reason_ids": [],
+                    "requested_contexts": [],
+                },
+            )
+        )
+
+
+def test_what_orders_are_worth_is_decimal_to_the_end(brand, customer):
+    rule(brand, "order-complete", "0.29", "points", name="Cents")
+
+    report(brand, customer, "order-complete", order("A"))
+
+    assert earned() == [Decimal("0.29")]

@@ -1,0 +1,317 @@
+"""Actions over HTTP that are credited at once (spec 4.1)."""
+
+import uuid
+from decimal import Decimal
+
+import pytest
+
+from authcodes.codes import bulk_changes
+from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from campaigns.api.campaign_event import message_of
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from tests.support import factories
+from tests.support.api import error
+
+
+@pytest.mark.parametrize(
+    ("points", "words"), [(1, "1 point credited."), (1.5, "1.5 points credited."), (0, "0 points credited.")]
+)
+def test_the_message_counts_one_point_in_the_singular(points, words):
+    limited = {"points_earned": points, "limit": {"period": "day"}}
+
+    assert message_of({"points_earned": points}) == words
+    assert message_of(limited) == f"The point limit of this day is reached; {words}"
+
+
+def act(caller, user, kind, **payload):
+    body = {"user_id": user.pk, "brand_id": caller.brand.pk, "type": kind, **payload}
+    return caller.post("brand/loyalty/campaign/event", body)
+
+
+def scan(caller, user, code, **facts):
+    return act(caller, user, "authenticator_scan", product={"authCode": str(code), **facts})
+
+
+# --- 4.1: what is credited -------------------------------------------------------------------------------------------
+
+
+def test_answer_has_every_field_of_the_spec(app, brand, customer):
+    factories.level(brand, "Silver", 10)
+    factories.level(brand, "Gold", 500)
+    campaign = factories.campaign(brand, campaign_name="Ten scans", target_value=10)
+    factories.milestone(campaign, 5, reward_name="A mug")
+    code = factories.code(brand, campaign=campaign)
+
+    response = app.credit(customer, code)
+
+    line = LoyaltyTransaction.objects.get()
+    progress = {
+        "campaign_id": campaign.pk,
+        "campaign_name": "Ten scans",
+        "progress": 1,
+        "target": 10,
+        "milestone_achieved": False,
+        "next_reward": "A mug",
+    }
+    assert response.status_code == 200
+    assert response.json() == {
+        "success": True,
+        "message": "10 points credited.",
+        "data": {
+            "points_earned": 10,
+            "new_balance": 10,
+            "transaction_id": str(line.pk),
+            "campaign_progress": progress,
+            "campaigns": [progress],
+            "level_updated": True,
+            "current_level": "Silver",
+            "next_level_threshold": 500,
+        },
+    }
+
+
+def test_new_balance_is_the_old_one_and_the_points(app, brand, customer):
+    app.credit(customer, factories.code(brand))
+
+    data = app.credit(customer, factories.code(brand, points_per_scan=25)).json()["data"]
+
+    assert (data["points_earned"], data["new_balance"]) == (25, 35)
+    assert factories.account(customer, brand).points == 35
+
+
+def test_without_a_campaign_there_is_no_progress(app, brand, customer):
+    data = app.credit(customer, factories.code(brand)).json()["data"]
+
+    assert {"campaign_progress", "campaigns"}.isdisjoint(data)
+
+
+def test_hub_states_the_override(hub, brand, customer):
+    assert scan(hub, customer, factories.code(brand), redeem_point_value=77).json()["data"]["points_earned"] == 77
+
+
+def test_hub_states_the_price(hub, brand, customer):
+    brand.levels.update(scan_reward_type="percentage", scan_reward_value=Decimal("2.5"))
+
+    assert scan(hub, customer, factories.code(brand), retailPrice=100.2).json()["data"]["points_earned"] == 3
+
+
+def test_app_states_neither(app, brand, customer):
+    response = scan(app, customer, factories.code(brand), redeem_point_value=77, retailPrice=1_000_000)
+
+    assert response.json()["data"]["points_earned"] == 10
+
+
+def test_hub_acts_for_any_customer_of_the_brand(hub, brand):
+    somebody = factories.customer(brand)
+
+    assert scan(hub, somebody, factories.code(brand)).status_code == 200
+    assert factories.account(somebody, brand).points == 10
+
+
+def test_app_acts_for_its_own_customer_only(app, brand):
+    assert error(scan(app, factories.customer(brand), factories.code(brand))) == (403, "FORBIDDEN")
+
+
+@pytest.mark.parametrize("kind", ["order", "profile", "login"])
+def test_app_reports_scans_only(app, customer, kind):
+    assert error(act(app, customer, kind)) == (403, "FORBIDDEN")
+
+
+def test_hub_reports_orders(hub, brand, customer):
+    factories.earning_rule(brand, "order-complete", 10, "percentage")
+
+    data = act(hub, customer, "order", order={"orderId": "A1", "subtotal": 55.5, "discount": 0.5}).json()["data"]
+
+    assert data["points_earned"] == 6  # 10 percent of 55, halves up
+    assert LoyaltyTransaction.objects.get().reason_id == "order:A1"
+
+
+def test_action_that_earns_nothing_here_is_refused(hub, customer):
+    assert error(act(hub, customer, "login")) == (422, "NOT_ELIGIBLE")
+
+
+def test_points_beyond_the_daily_limit_are_cut(api, app, brand, customer):
+    brand.daily_point_limit = 4
+    brand.save(update_fields=["daily_point_limit"])
+
+    body = app.credit(customer, factories.code(brand)).json()
+
+    assert body["data"]["points_earned"] == 4
+    assert (body["data"]["limit"]["period"], body["data"]["limit"]["max"], body["data"]["limit"]["used"]) == (
+        "day",
+        4,
+        0,
+    )
+    assert body["message"] == "The point limit of this day is reached; 4 points credited."
+
+
+# --- 4.1: what is refused --------------------------------------------------------------------------------------------
+
+
+def test_second_request_for_a_code_is_a_conflict_and_changes_nothing(app, brand, customer):
+    code = factories.code(brand, scan_limit=None)
+    app.credit(customer, code)
+
+    response = app.credit(customer, code)
+
+    assert error(response) == (409, "POINTS_ALREADY_CLAIMED")
+    assert factories.account(customer, brand).points == 10
+    assert LoyaltyTransaction.objects.count() == 1
+
+
+def test_code_without_a_free_slot_earns_nothing(api, app, brand, customer):
+    code = factories.code(brand)
+    other = factories.customer(brand)
+    api.as_customer(other).app().credit(other, code)
+
+    assert error(app.credit(customer, code)) == (409, "SCAN_LIMIT_REACHED")
+
+
+def test_recalled_product_earns_nothing(app, brand, customer):
+    code = factories.code(brand)
+    told = {"recall_id": "R1", "contact": "c", "message": "m", "reason": "r"}
+    recalls.recall_batch(batch=code.batch, at=code.created_at, **told)
+
+    assert error(app.credit(customer, code)) == (409, "CODE_RECALLED")
+
+
+@pytest.mark.parametrize("which", ["unknown", "expired", "deactivated", "unassigned", "other brand"])
+def test_code_that_is_not_valid_earns_nothing(app, brand, customer, which):
+    response = app.credit(customer, bad_code(which, brand))
+
+    assert error(response) == (400, "AUTH_CODE_INVALID")
+    assert response.json()["message"] == "The auth code is not valid or has expired."
+
+
+def bad_code(which, brand):
+    """A code that customers are told nothing about."""
+    if which == "unknown":
+        return "NO-SUCH-CODE"
+    if which == "expired":
+        return factories.expired_code(brand)
+    if which == "unassigned":
+        return factories.code(brand, assigned=False)
+    if which == "other brand":
+        return factories.code(factories.brand())
+    code = factories.code(brand)
+    bulk_changes.deactivate(codes=[code], at=code.created_at)
+    return code
+
+
+def test_unknown_user_is_not_found(hub, brand, customer):
+    customer.pk = 2**40
+
+    assert error(scan(hub, customer, factories.code(brand))) == (404, "USER_NOT_FOUND")
+
+
+def test_other_brands_customer_is_not_found(hub, brand):
+    assert error(scan(hub, factories.customer(factories.brand()), factories.code(brand))) == (404, "USER_NOT_FOUND")
+
+
+def test_brand_without_a_running_programme_credits_nothing(app, brand, customer):
+    brand.loyalty_active = False
+    brand.save(update_fields=["loyalty_active"])
+
+    assert error(app.credit(customer, factories.code(brand))) == (403, "LOYALTY_DISABLED")
+
+
+def test_blocked_member_earns_nothing(app, brand, customer):
+    UserPoints.objects.update(status=UserPoints.Status.BLOCKED)
+
+    assert error(app.credit(customer, factories.code(brand))) == (403, "MEMBER_BLOCKED")
+
+
+def test_customer_of_a_brand_that_enrols_by_hand_must_be_enrolled(api, brand):
+    brand.auto_enroll = False
+    brand.save(update_fields=["auto_enroll"])
+    stranger = factories.customer(brand, enrolled=False)
+
+    response = api.as_customer(stranger).app().credit(stranger, factories.code(brand))
+
+    assert error(response) == (422, "USER_NOT_ENROLLED")
+
+
+def test_every_credential_is_needed(app, brand, customer):
+    code = factories.code(brand)
+
+    refusals = [error(app.without(name).credit(customer, code)) for name in ("api-key", "origin", "authorization")]
+
+    assert refusals == [(401, "API_KEY_INVALID"), (403, "ORIGIN_NOT_ALLOWED"), (401, "AUTHENTICATION_REQUIRED")]
+    assert not Scan.objects.filter(brand=brand).exists()
+
+
+# --- 4.1: again ------------------------------------------------------------------------------------------------------
+
+
+def test_same_key_and_request_get_the_same_bytes(app, brand, customer):
+    factories.campaign(brand)
+    code = factories.code(brand)
+    first = app.credit(customer, code, idempotency_key="k1")
+
+    again = app.credit(customer, code, idempotency_key="k1")
+
+    assert (again.status_code, again.content) == (200, first.content)
+    assert LoyaltyTransaction.objects.count() == 1
+
+
+def test_refusal_is_repeated_too(app, brand, customer):
+    code = factories.code(brand, assigned=False)
+    first = app.credit(customer, code, idempotency_key="k1").json()
+    code.batch.codes.update(product=factories.product(brand))
+
+    again = app.credit(customer, code, idempotency_key="k1").json()
+
+    assert (again["error"], again["message"]) == (first["error"], first["message"])
+
+
+def test_key_belongs_to_its_request(app, brand, customer):
+    app.credit(customer, factories.code(brand), idempotency_key="k1")
+
+    assert error(app.credit(customer, factories.code(brand), idempotency_key="k1")) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert LoyaltyTransaction.objects.count() == 1
+
+
+def test_key_belongs_to_its_caller(api, app, brand, customer):
+    code = factories.code(brand, scan_limit=None)
+    app.credit(customer, code, idempotency_key="k1")
+    other = factories.customer(brand)
+
+    response = api.as_customer(other).app().credit(other, code, idempotency_key="k1")
+
+    assert response.json()["data"]["new_balance"] == 10
+    assert LoyaltyTransaction.objects.count() == 2
+
+
+# --- 4.1: how often --------------------------------------------------------------------------------------------------
+
+
+def test_hundred_and_first_call_in_a_minute_is_refused(api, brand, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "campaign_event": "100/minute"}
+    busy = factories.customer(brand, id=uuid.uuid4().int >> 66)  # nobody's limit from an earlier run
+    app = api.as_customer(busy).app()
+
+    answers = [app.credit(busy, "NO-SUCH-CODE") for _ in range(101)]
+
+    assert [answer.status_code for answer in answers] == [400] * 100 + [429]
+    assert 0 < int(answers[-1]["Retry-After"]) <= 60
+
+
+def test_a_brand_cannot_use_up_the_limit_of_anothers_customer(api, app, brand, customer, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "campaign_event": "2/minute"}
+    other = factories.brand()
+    foreign = api.as_customer(factories.customer(other), of=other).hub(of=other)
+
+    for _ in range(5):
+        foreign.post(
+            "brand/loyalty/campaign/event",
+            {
+                "user_id": customer.pk,
+                "brand_id": other.pk,
+                "type": "authenticator_scan",
+                "product": {"authCode": "X"},
+            },
+        )
+
+    assert app.credit(customer, factories.code(brand)).status_code == 200

@@ -1,0 +1,214 @@
+"""Actions over HTTP that are handed in as events and credited by the worker."""
+
+import uuid
+
+import pytest
+from django.apps import apps
+from django.db import connection
+
+from core.redis import client, rate_limits
+from events.models import Event
+from loyalty.models.ledger import LoyaltyTransaction
+from tests.support import factories
+from tests.support.api import error
+
+
+def envelope(customer, brand, kind="log-user-login", payload=None, **fields):
+    return {
+        "version": "0",
+        "id": str(uuid.uuid4()),
+        "detail-type": kind,
+        "source": "shop.customer-app",
+        "account": "1",
+        "time": "2026-03-14T09:26:53.589Z",
+        "region": "here",
+        "resources": [],
+        "detail": {
+            "arguments": {"brand_id": brand.pk, "user_id": customer.pk, **fields.pop("arguments", {})},
+            "payload": payload or {"type": "login"},
+        },
+        **fields,
+    }
+
+
+def test_event_is_accepted_and_then_credited(hub, brand, customer, deliver):
+    factories.earning_rule(brand, "log-user-login", 5)
+    event = envelope(customer, brand)
+
+    response = hub.post("events", event)
+    deliver()
+
+    assert (response.status_code, response.json()) == (202, {"event_id": event["id"], "status": "accepted"})
+    assert LoyaltyTransaction.objects.get().reason_id == "login:2026-03-14"
+
+
+def test_event_delivered_again_is_a_duplicate(hub, brand, customer, deliver):
+    factories.earning_rule(brand, "log-user-login", 5)
+    event = envelope(customer, brand)
+    hub.post("events", event)
+
+    response = hub.post("events", event)
+    deliver()
+
+    assert (response.status_code, response.json()["status"]) == (202, "duplicate")
+    assert Event.objects.filter(detail_type="log-user-login").count() == 1
+    assert factories.account(customer, brand).points == 5
+
+
+def test_id_may_come_again_from_another_source(hub, brand, customer):
+    event = envelope(customer, brand)
+    hub.post("events", event)
+
+    assert hub.post("events", {**event, "source": "till.customer-app"}).json()["status"] == "accepted"
+
+
+def test_scan_handed_in_earns(hub, brand, customer, deliver):
+    payload = {"type": "authenticator_scan", "product": {"authCode": str(factories.code(brand))}}
+
+    hub.post("events", envelope(customer, brand, "scan-auth", payload))
+    deliver()
+
+    assert factories.account(customer, brand).points == 10
+
+
+def test_other_kinds_are_kept_and_credit_nothing(hub, brand, customer, deliver):
+    hub.post("events", envelope(customer, brand, "basket-abandoned", {"any": ["thing"]}))
+    deliver()
+
+    event = Event.objects.get()
+    assert (event.status, event.detail["payload"]) == ("ignored", {"any": ["thing"]})
+    assert factories.account(customer, brand).points == 0
+
+
+def test_bearer_token_of_an_event_is_in_no_table(hub, brand, customer, deliver):
+    token = hub.headers["authorization"].removeprefix("Bearer ")
+    event = envelope(customer, brand, arguments={"authorization": f"Bearer {token}"})
+
+    assert hub.post("events", event).status_code == 202
+    deliver()
+
+    assert Event.objects.first().detail["arguments"] == {"brand_id": brand.pk, "user_id": customer.pk}
+    assert tables_with(token) == []
+    assert tables_with(event["id"]) == ["events_event"]
+
+
+def tables_with(text):
+    """Every table that holds `text` in some row."""
+    names = sorted({model._meta.db_table for model in apps.get_models(include_auto_created=True)})
+    with connection.cursor() as cursor:
+        found = []
+        for name in names:
+            cursor.execute(f'SELECT count(*) FROM "{name}" AS row WHERE row::text LIKE %s', [f"%{text}%"])
+            if cursor.fetchone()[0]:
+                found.append(name)
+    return found
+
+
+def test_event_with_a_bad_token_is_refused(hub, brand, customer):
+    event = envelope(customer, brand, arguments={"authorization": "Bearer made.up.token"})
+
+    assert error(hub.post("events", event)) == (401, "TOKEN_INVALID")
+    assert not Event.objects.exists()
+
+
+def test_events_token_must_be_its_users(api, hub, brand, customer):
+    others = api.as_customer(factories.customer(brand)).headers["authorization"]
+
+    assert error(hub.post("events", envelope(customer, brand, arguments={"authorization": others}))) == (
+        403,
+        "BRAND_MISMATCH",
+    )
+
+
+def test_events_token_stands_for_a_user_who_is_not_a_member_yet(api, hub, brand, deliver):
+    factories.earning_rule(brand, "log-user-login", 5)
+    newcomer = factories.user()
+    theirs = api.as_customer(newcomer).headers["authorization"]
+
+    hub.post("events", envelope(newcomer, brand, arguments={"authorization": theirs}))
+    deliver()
+
+    assert factories.account(newcomer, brand).points == 5
+
+
+def test_app_hands_in_no_events(app, brand, customer):
+    assert error(app.post("events", envelope(customer, brand))) == (403, "FORBIDDEN")
+
+
+def test_other_brands_customer_has_no_events_here(hub, brand):
+    assert error(hub.post("events", envelope(factories.customer(factories.brand()), brand))) == (404, "USER_NOT_FOUND")
+
+
+def test_event_of_another_brand_is_refused(hub, customer):
+    assert error(hub.post("events", envelope(customer, factories.brand()))) == (403, "BRAND_MISMATCH")
+    assert not Event.objects.exists()
+
+
+def test_guessing_codes_by_this_door_locks_out_too(app, customer, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code": "3/hour"}
+
+    errors = [app.credit(customer, f"NO-SUCH-{number}").json()["error"] for number in range(5)]
+
+    assert errors == ["AUTH_CODE_INVALID"] * 3 + ["RATE_LIMITED"] * 2
+
+
+def test_more_accounts_give_one_address_no_more_guesses_here(app, brand, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code_address": "2/hour"}
+    customers = [factories.customer(brand) for _ in range(3)]
+
+    errors = [app.as_customer(each).credit(each, "NO-SUCH").json()["error"] for each in customers]
+
+    assert errors == ["AUTH_CODE_INVALID"] * 2 + ["RATE_LIMITED"]
+
+
+@pytest.mark.parametrize(
+    "kind", ["reward-claimed", "member-welcome", "balance-changed", "notify", "send-notice", "send-email"]
+)
+def test_nobody_hands_in_what_the_service_itself_publishes(hub, brand, customer, kind):
+    payload = {"type": "reward", "milestone_id": 1, "reward_name": "x", "points": "5000"}
+
+    assert error(hub.post("events", envelope(customer, brand, kind, payload))) == (400, "VALIDATION_ERROR")
+    assert not Event.objects.exists()
+
+
+def test_tokens_in_a_payload_that_nobody_knows_are_dropped(hub, brand, customer):
+    payload = {"headers": [{"Authorization": "Bearer secret"}], "basket": {"token": "secret", "items": 3}}
+
+    hub.post("events", envelope(customer, brand, "basket-abandoned", payload))
+
+    assert Event.objects.get().detail["payload"] == {"headers": [{}], "basket": {"items": 3}}
+
+
+HUB_CALLS = {
+    "events": {},
+    "members": {"email": "nobody@example.com"},
+    "redemptions/check": {"code": "AAAA-AAAA"},
+    "redemptions/use": {"code": "AAAA-AAAA"},
+    "auth-codes/scan": {"code": "nothing"},
+    "auth-codes/validate": {"code": "nothing"},
+}
+
+
+@pytest.mark.parametrize("path", HUB_CALLS)
+def test_a_hubs_call_is_counted_in_one_round_trip_to_redis(api, path, monkeypatch):
+    caller = api.hub()
+    caller.post(path, HUB_CALLS[path])
+    asked, command = [], client.command
+    monkeypatch.setattr(client, "command", lambda *words: asked.append(words[0]) or command(*words))
+    library = rate_limits.limiter().hit
+    monkeypatch.setattr(rate_limits.limiter(), "hit", lambda *who: asked.append("library") or library(*who))
+
+    caller.post(path, HUB_CALLS[path])
+
+    # The second notes the call for the page of the key.
+    assert asked == ["EVALSHA", "EVALSHA"]
+
+
+@pytest.mark.parametrize("path", ["events", "members", "redemptions/check", "auth-codes/scan"])
+def test_a_hubs_call_counts_against_what_its_brand_may_hand_in(api, brand, settings, path):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "brand": "1000/minute", "ingest": "2/minute"}
+    caller = api.hub()
+    for _ in range(2):
+        assert caller.post(path, HUB_CALLS[path]).status_code != 429
+
+    assert caller.post(path, HUB_CALLS[path]).status_code == 429

@@ -1,0 +1,287 @@
+"""A brand as a file: exported, compared and applied, and no other brand touched."""
+
+import io
+from datetime import UTC, datetime
+from decimal import Decimal
+from threading import Barrier
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from brands.models.audit import AuditLogEntry
+from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
+from campaigns.models.earning_rules import EarningRule
+from config.brand_files import applying, reading
+from loyalty.models.levels import BrandLevel
+from loyalty.models.notifications import NotificationSettings, NotificationTemplate
+from loyalty.models.orders import CurrencyRate
+from loyalty.models.rewards import Reward
+from loyalty.models.webhooks import WebhookEndpoint
+from tests.config.brand_files.conftest import REASON, SMALL, apply, rows
+from tests.support import concurrency, factories
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def brand(db):
+    return factories.brand()
+
+
+@pytest.fixture
+def full(db):
+    """A brand with one of everything that a file has."""
+    brand = factories.brand(colour_accent="#9c2c5c", points_expire="days", points_expire_after=30)
+    gold = factories.level(brand, "Gold", "100.50", value="12.25")
+    factories.level(brand, "100", 0)
+    golden = factories.segment(brand, ("level", "in", ["Gold"]), name="Golden")
+    CurrencyRate.objects.create(brand=brand, currency="USD", rate=Decimal("0.91"))
+    factories.event_kind(brand, store=["Zug", "Bern"], minutes="whole")
+    EarningRule.objects.create(brand=brand, kind="order-complete", reward_type="percentage", reward_value=5)
+    EarningRule.objects.create(brand=brand, kind="store-visit", reward_value=5, state="draft")
+    five = Campaign.objects.create(
+        brand=brand, campaign_name="Fünf: “fresh” # scans", target_value=5, ends_at=datetime(2030, 1, 2, 3, tzinfo=UTC)
+    )
+    for threshold in (5, 2):
+        Milestone.objects.create(campaign=five, threshold=threshold, reward_name=f"Gift {threshold}", reward_points=3)
+    Reward.objects.create(
+        brand=brand,
+        name="Mug",
+        description="Blue\nor red",
+        cost=50,
+        stock=7,
+        minimum_level=gold,
+        segment=golden,
+        is_active=False,
+    )
+    NotificationSettings.objects.create(brand=brand, language="de", merge_seconds=5)
+    NotificationTemplate.objects.create(
+        brand=brand,
+        template="NOTIFY_CAMPAIGN_SUCCESS",
+        channel="email",
+        language="en",
+        subject="yes",
+        body="Hello {customer_name},\n\n{points_earned} points.",
+    )
+    WebhookEndpoint.objects.create(
+        brand=brand, url="https://hooks.example.com/a", types=["points.earned", "code.scanned"], secret="s" * 40
+    )
+    return brand
+
+
+def export(brand):
+    out = io.StringIO()
+    call_command("brand_export", brand.slug, stdout=out)
+    return out.getvalue()
+
+
+def without_header(text):
+    return text.partition("format: 1")[2]
+
+
+def verbs(steps):
+    return [(step.verb, step.what) for step in steps]
+
+
+def test_what_is_exported_makes_an_equal_brand(full):
+    exported = export(full)
+    other = factories.brand()
+
+    apply(other, exported)
+
+    assert without_header(export(other)) == without_header(exported)
+    assert other.campaigns.get().milestones.count() == 2
+    assert WebhookEndpoint.objects.get(brand=other).secret != "s" * 40
+
+
+def test_an_export_is_stable_and_holds_no_secrets_and_no_ids(full):
+    exported = export(full)
+
+    assert export(full) == exported
+    assert "s" * 40 not in exported
+    assert full.hostnames.get().hostname not in exported
+    assert "id:" not in exported
+
+
+def test_an_export_of_rows_that_a_file_cannot_tell_apart_is_refused(full):
+    Reward.objects.create(brand=full, name="Mug", cost=1)
+
+    with pytest.raises(CommandError, match="rewards: The brand has two called “Mug”"):
+        export(full)
+
+
+def test_a_second_time_changes_nothing(full):
+    other = factories.brand()
+    assert apply(other, export(full))
+
+    before, entries = rows(other), AuditLogEntry.objects.count()
+    assert apply(other, export(full)) == []
+
+    assert (rows(other), AuditLogEntry.objects.count()) == (before, entries)
+
+
+def test_an_own_export_is_no_change(full):
+    assert apply(full, export(full)) == []
+
+
+def test_a_plan_says_what_applying_does_and_changes_nothing(full):
+    other = factories.brand()
+    file = reading.read(export(full).encode())
+
+    before, entries = rows(other), AuditLogEntry.objects.count()
+    planned = applying.plan(other, file)
+
+    assert (rows(other), AuditLogEntry.objects.count()) == (before, entries)
+    assert planned == applying.apply(other, file, reason=REASON)
+
+
+def test_a_change_names_the_field_and_both_values(full):
+    [step, left] = apply(full, "format: 1\nlevels:\n  - name: Gold\n    threshold: 99\n")
+
+    assert str(step) == "change     levels “Gold”\n    threshold: 100.50 -> 99"
+    assert str(left) == "left alone levels “100”"
+    assert BrandLevel.objects.get(brand=full, name="Gold").scan_reward_value == Decimal("12.25")
+
+
+def test_other_brands_are_not_touched(full):
+    other = factories.brand()
+    before = rows(other), rows(full)
+
+    apply(other, export(full).replace("Mug", "Cup").replace("12.25", "13"), prune=True)
+
+    assert rows(full)[2:] == before[1][2:]
+    assert rows(other) != before[0]
+
+
+def test_every_change_is_in_the_audit_log(full):
+    other = factories.brand()
+
+    apply(other, export(full))
+    apply(other, "format: 1\nrewards:\n  - {name: Mug, cost: 60}\n")
+
+    entries = AuditLogEntry.objects.filter(brand=other).order_by("id")
+    assert {entry.kind for entry in entries} == {
+        "brands.brand",
+        "campaigns.campaign",
+        "campaigns.earningrule",
+        "campaigns.eventkind",
+        "campaigns.eventkindfield",
+        "campaigns.milestone",
+        "loyalty.brandlevel",
+        "loyalty.currencyrate",
+        "loyalty.notificationsettings",
+        "loyalty.notificationtemplate",
+        "loyalty.reward",
+        "loyalty.segment",
+        "loyalty.webhookendpoint",
+    }
+    assert {(entry.actor, entry.reason) for entry in entries} == {(None, REASON)}
+    assert entries.last().changes == {"cost": ["50.00", "60"]}
+
+
+# --- What the file lacks ---------------------------------------------------------------------------------------------
+
+
+def test_what_the_file_lacks_is_left_alone(full):
+    before = rows(full)
+
+    steps = apply(full, "format: 1\ncampaigns: []\nlevels: []\n")
+
+    assert {step.verb for step in steps} == {"left alone"}
+    assert rows(full) == before
+
+
+def test_pruning_switches_off_or_deletes_what_nothing_refers_to(full):
+    Reward.objects.update(is_active=True)
+    empty = ["levels", "currency_rates", "event_kinds", "earning_rules", "campaigns", "rewards", "webhooks"]
+    lines = "".join(f"{name}: []\n" for name in empty)
+
+    steps = apply(full, f"format: 1\n{lines}notifications: {{templates: []}}\n", prune=True)
+
+    assert sorted(verbs(steps)) == [
+        ("delete", "currency_rates “USD”"),
+        ("delete", "levels “100”"),
+        ("delete", "notifications.templates “NOTIFY_CAMPAIGN_SUCCESS, email, en”"),
+        ("in use", "levels “Gold”"),
+        ("switch off", "campaigns “Fünf: “fresh” # scans”"),
+        ("switch off", "earning_rules “Order completed”"),
+        ("switch off", "earning_rules “Store visit”"),
+        ("switch off", "event_kinds “store-visit”"),
+        ("switch off", "rewards “Mug”"),
+        ("switch off", "webhooks “https://hooks.example.com/a”"),
+    ]
+    assert not Campaign.objects.get(brand=full).is_active
+    assert WebhookEndpoint.objects.get(brand=full).state == "disabled"
+    assert [level.name for level in BrandLevel.objects.filter(brand=full)] == ["Gold"]
+
+
+def test_a_section_that_the_file_lacks_is_not_pruned(full):
+    before = rows(full)
+
+    assert apply(full, "format: 1\n", prune=True) == []
+
+    assert rows(full) == before
+
+
+def test_a_level_that_a_member_has_is_in_use(full):
+    member = factories.account(factories.customer(full), full)
+    type(member).objects.filter(pk=member.pk).update(current_level="100")
+
+    assert ("in use", "levels “100”") in verbs(apply(full, "format: 1\nlevels: []\n", prune=True))
+
+
+@pytest.mark.parametrize("is_claimed", [True, False])
+def test_a_milestone_goes_unless_somebody_has_its_reward(full, is_claimed):
+    campaign = Campaign.objects.get(brand=full)
+    if is_claimed:
+        RewardClaim.objects.create(milestone=campaign.milestones.first(), user=factories.customer(full))
+    file = f"format: 1\ncampaigns:\n  - campaign_name: '{campaign}'\n    milestones: [{{threshold: 5}}]\n"
+
+    apply(full, file, prune=True)
+
+    assert campaign.milestones.count() == 1 + is_claimed
+
+
+def test_a_webhook_is_switched_on_again(full):
+    WebhookEndpoint.objects.update(state="gone")
+
+    apply(full, "format: 1\nwebhooks:\n  - {url: 'https://hooks.example.com/a', is_active: true}\n")
+
+    assert WebhookEndpoint.objects.get().state == "active"
+
+
+def test_the_stock_of_a_reward_that_is_there_is_not_the_files(full):
+    assert apply(full, "format: 1\nrewards:\n  - {name: Mug, stock: 1000}\n") == []
+
+    assert Reward.objects.get(brand=full).stock == 7
+
+
+# --- Two at once -----------------------------------------------------------------------------------------------------
+
+
+def apply_at_once(brand, number):
+    return concurrency.at_once(lambda content: apply(brand, content), [SMALL] * number, threads=number)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_those_who_apply_at_the_same_time_make_each_row_once(brand):
+    outcomes = apply_at_once(brand, 8)
+
+    assert sorted(len(steps) for steps in outcomes) == [0] * 7 + [1]
+    assert Campaign.objects.filter(brand=brand).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_the_lock_they_would_make_it_twice(brand, monkeypatch):
+    both = Barrier(2)
+
+    def no_lock(brand):
+        both.wait(10)
+        return Brand.objects.get(pk=brand.pk)
+
+    monkeypatch.setattr(applying, "lock", no_lock)
+
+    apply_at_once(brand, 2)
+
+    assert Campaign.objects.filter(brand=brand).count() == 2

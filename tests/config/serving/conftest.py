@@ -1,0 +1,79 @@
+"""The web's door, before a site that answers when it is told to."""
+
+from threading import Event, Thread
+from time import sleep
+
+import pytest
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import HttpResponse
+from django.test import RequestFactory
+
+from brands.tenants import request_brands
+from config.serving.admission import Admission
+from core.web.middleware import RequestId
+
+
+def environ(path, method="GET", body=b"", **more):
+    made = RequestFactory().generic(method, path, body, content_type="application/json").environ
+    return {**made, "wsgi.input_terminated": True, **more}
+
+
+CREDENTIALS = {
+    request_brands.KEY: lambda request: "HTTP_API_KEY" in request.META,
+    request_brands.TOKEN: lambda request: "HTTP_AUTHORIZATION" in request.META,
+    request_brands.SESSION: lambda request: settings.SESSION_COOKIE_NAME in request.COOKIES,
+}
+
+
+class Site:
+    """The application behind the door: its pages last until `over`; `asked` are the environs that reached it.
+
+    Credentials of the kinds in `good` are those of `brand`.
+    """
+
+    def __init__(self):
+        self.over, self.asked, self.brand, self.good = Event(), [], None, set(CREDENTIALS)
+
+    def __call__(self, given, start_response):
+        answer = RequestId(self.answer)(WSGIRequest(given))
+        start_response(f"{answer.status_code} x", list(answer.items()))
+        return answer
+
+    def answer(self, request):
+        self.asked.append(request.META)
+        if self.brand:
+            for credential in self.good & CREDENTIALS.keys():
+                if CREDENTIALS[credential](request):
+                    request_brands.note(credential, self.brand)
+        if "slow" in request.path:
+            self.over.wait(10)
+        return HttpResponse(request.body)
+
+
+class Door:
+    def __init__(self):
+        self.site = Site()
+        self.admission = Admission(self.site)
+
+    def ask(self, *given, **more):
+        said = []
+        content = b"".join(self.admission(environ(*given, **more), lambda *what: said.append(what)))
+        [(status, headers)] = said
+        return int(status[:3]), dict(headers), content
+
+    def ask_beside(self, number, *given, **more):
+        for _ in range(number):
+            Thread(target=self.ask, args=given, kwargs=more, daemon=True).start()
+        sleep(0.1)
+
+
+@pytest.fixture
+def door():
+    made = Door()
+    yield made
+    made.site.over.set()
+
+
+def session(key):
+    return {"HTTP_COOKIE": f"other=1; {settings.SESSION_COOKIE_NAME}={key}"}

@@ -1,0 +1,87 @@
+"""Bodies under way at the web's door are bounded in time and number."""
+
+from contextlib import ExitStack
+from io import BytesIO
+from time import sleep
+
+import pytest
+
+from config.serving.receiving import Bounds, Receiving, TooManyBodiesError
+from tests.config.serving.conftest import Door
+
+pytestmark = pytest.mark.django_db  # an answer closes the connection that an earlier test has opened
+
+
+class Dripping(BytesIO):
+    """A sender who takes his time for each piece."""
+
+    def read(self, size=-1):
+        sleep(0.3)
+        return super().read(min(size, 1))
+
+
+def test_who_sends_too_slowly_is_turned_away(settings):
+    settings.WEB_BODY_SECONDS = 0.5
+    door = Door()
+    slow = {"wsgi.input": Dripping(b"a" * 100), "CONTENT_LENGTH": "100"}
+
+    status, headers, content = door.ask("/api/v1/events", "POST", **slow)
+
+    assert (status, headers["Retry-After"], door.site.asked) == (503, "2", [])
+    assert b"did not come in time" in content
+
+
+def test_bodies_under_way_are_bounded_for_each_address_and_party(door):
+    for number, key in ((7, "a"), (8, "b")):
+        door.site.brand = [number]
+        door.ask("/api/v1/events", HTTP_API_KEY=key)
+    door.admission.receiving.bounds = Bounds(altogether=4, of_an_address=3, of_a_party=2, slow_seconds=0.2)
+    for _ in range(3):
+        slow = {"wsgi.input": Dripping(b"a" * 100), "CONTENT_LENGTH": "100", "HTTP_API_KEY": "a"}
+        door.ask_beside(1, "/api/v1/events", "POST", **slow)
+
+    assert door.ask("/api/v1/events", "POST", b"{}", HTTP_API_KEY="a")[0] == 503
+    assert door.ask("/api/v1/events", "POST", b"{}", HTTP_API_KEY="b")[0] == 200
+
+
+def bodies_from(receiving, stack, address, number):
+    """So many that stay under way, or fewer where no more are let in."""
+    for done in range(number):
+        try:
+            stack.enter_context(receiving.place(address=address, party=address))
+        except TooManyBodiesError:
+            return done
+    return number
+
+
+def test_addresses_that_fill_all_places_leave_some_to_others():
+    receiving = Receiving(Bounds(slow_seconds=-1))
+    with ExitStack() as stack:
+        assert [bodies_from(receiving, stack, f"A{number}", 60) for number in range(4)] == [48, 48, 48, 16]
+
+        others = [bodies_from(receiving, stack, f"B{number}", 60) for number in range(25)]
+        assert others == [4] * 24 + [0]
+
+
+def test_networks_of_an_ipv6_site_have_the_places_of_one_address(door):
+    door.admission.receiving.bounds = Bounds(altogether=9, of_an_address=2, of_a_party=2, slow_seconds=0.2)
+    for number in range(2):
+        slow = {"wsgi.input": Dripping(b"a" * 100), "CONTENT_LENGTH": "100", "REMOTE_ADDR": f"2001:db8:1:{number}::1"}
+        door.ask_beside(1, "/api/v1/events", "POST", **slow)
+    sleep(0.2)
+
+    assert door.ask("/api/v1/events", "POST", b"{}", REMOTE_ADDR="2001:db8:1:9::1")[0] == 503
+    assert door.ask("/api/v1/events", "POST", b"{}", REMOTE_ADDR="2001:db8:2::1")[0] == 200
+
+
+def test_a_body_of_unknown_length_gets_one(door):
+    chunked = {"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": BytesIO(b'{"a": 1}'), "CONTENT_LENGTH": ""}
+
+    assert door.ask("/api/v1/events", "POST", **chunked)[2] == b'{"a": 1}'
+    assert door.site.asked[0]["CONTENT_LENGTH"] == "8"
+
+
+def test_a_large_upload_of_the_portal_is_whole(door):
+    content = b"x" * 900_000
+
+    assert door.ask("/admin/upload", "POST", content)[2] == content

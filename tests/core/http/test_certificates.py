@@ -1,0 +1,102 @@
+"""Calls to other people's servers over TLS: certificates, and handshakes that drip."""
+
+import socket
+import ssl
+import threading
+import time
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from django.utils import timezone
+
+from core.http import client
+from tests.core.http.conftest import server
+
+pytestmark = pytest.mark.usefixtures("loopback_allowed")
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory):
+    """Files of an authority's certificate and of one, with its key, for `shop.example` only."""
+    folder, key = tmp_path_factory.mktemp("tls"), ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "shop.example")])
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), 7)
+        .not_valid_before(timezone.now() - timedelta(days=1))
+        .not_valid_after(timezone.now() + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("shop.example")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    (folder / "key").write_bytes(key.private_bytes(serialization.Encoding.PEM, *plain))
+    (folder / "certificate").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    return folder / "certificate", folder / "key"
+
+
+@contextmanager
+def tls_server(certified):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certified)
+    seen = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve():
+            caller, _ = listening.accept()
+            try:
+                with context.wrap_socket(caller, server_side=True) as secure:
+                    seen.append(secure.recv(65536))
+                    secure.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            except OSError:
+                caller.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listening.getsockname()[1], seen
+
+
+def on_loopback(monkeypatch):
+    real = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _host, *rest, **more: real("127.0.0.1", *rest, **more))
+
+
+def test_a_certificate_for_the_name_is_accepted(certified, monkeypatch):
+    on_loopback(monkeypatch)
+    with tls_server(certified) as (port, seen):
+        trusting = ssl.create_default_context(cafile=certified[0])
+        answer = client.send("GET", f"https://shop.example:{port}/", tls=trusting)
+
+    assert (answer.status, len(seen)) == (200, 1)
+
+
+def test_a_certificate_for_another_name_is_not(certified, monkeypatch):
+    on_loopback(monkeypatch)
+    with tls_server(certified) as (port, seen):
+        trusting = ssl.create_default_context(cafile=certified[0])
+        with pytest.raises(client.RequestFailedError, match="Hostname mismatch"):
+            client.send("GET", f"https://bank.example:{port}/", tls=trusting)
+
+    assert seen == []
+
+
+def test_an_unknown_authority_is_not_trusted(certified, monkeypatch):
+    on_loopback(monkeypatch)
+    with (
+        tls_server(certified) as (port, seen),
+        pytest.raises(client.RequestFailedError, match="self-signed certificate"),
+    ):
+        client.send("GET", f"https://shop.example:{port}/")
+
+    assert seen == []
+
+
+def test_a_handshake_that_drips_is_cut_off():
+    with server(*[b"\x16"] * 100, pause=0.05) as (url, _):
+        began = time.monotonic()
+        with pytest.raises(client.RequestFailedError):
+            client.send("GET", url.replace("http:", "https:"), timeout_seconds=0.3)
+
+    assert time.monotonic() - began < 1

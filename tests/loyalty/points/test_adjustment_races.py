@@ -1,0 +1,93 @@
+"""Adjustments by hand at the same time."""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+import pytest
+from django.db import connection
+
+from authcodes.scanning import consistency
+from brands.models.audit import AuditLogEntry
+from brands.models.people import User
+from brands.models.tenants import Brand
+from events.models import Event
+from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
+from loyalty.points import adjustments, ledger
+from tests.loyalty.points.adjusting import KEY, adjust, numbers
+from tests.support import factories
+from tests.support.concurrency import at_once
+from tests.support.portal import staff
+from tests.support.statements import altered
+
+
+@pytest.fixture
+def account(customer: User, brand: Brand) -> UserPoints:
+    return factories.account(customer, brand)
+
+
+@pytest.mark.django_db(transaction=True)
+class TestRaces:
+    def results(self, account: UserPoints, times: int, points: int, key: UUID | None = None) -> list[str]:
+        found = at_once(lambda _number: adjust(account, points, key=key), range(times))
+        return [type(each).__name__ for each in found]
+
+    def test_takers_at_once_take_no_more_than_there_is(self, account: UserPoints) -> None:
+        adjust(account, 35)
+
+        results = self.results(account, 24, -10)
+
+        assert results.count("Adjustment") == 3
+        assert results.count("NotEnoughPoints") == 21
+        assert numbers(account) == (5, 35, 30)
+        assert list(consistency.differences()) == []
+
+    def added(self, brand: Brand) -> int:
+        """How many of twelve additions of 100 points, at once and for twelve members, one person gets through."""
+        brand.max_points_per_scan = 5
+        brand.save()
+        person, accounts = staff(brand), [factories.account(factories.customer(brand), brand) for _ in range(12)]
+        found = at_once(lambda number: adjust(accounts[number], 100, by=person), range(12))
+        assert {type(each).__name__ for each in found} <= {"Adjustment", "Invalid"}
+        return UserPoints.objects.filter(brand=brand, points=100).count()
+
+    def test_of_additions_at_once_no_more_pass_than_the_day_has(self, brand: Brand) -> None:
+        assert self.added(brand) == 5
+
+    def test_control_without_turns_more_pass(self, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(adjustments, "TURN", "SELECT %s::text, %s::text")
+
+        assert self.added(brand) > 5
+
+    @pytest.fixture
+    def unlocked(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        """The balance is looked at, but not under the lock that holds it."""
+        monkeypatch.setattr(ledger, "DEBIT_POINTS", altered(ledger.DEBIT_POINTS, ("FOR UPDATE", "")))
+        with connection.as_owner(), connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE user_points DROP CONSTRAINT points_not_negative")
+        yield
+        with connection.as_owner(), connection.cursor() as cursor:
+            cursor.execute("TRUNCATE user_points CASCADE")
+            cursor.execute(
+                "ALTER TABLE user_points ADD CONSTRAINT points_not_negative CHECK (points >= 0 AND points_earned >= 0"
+                " AND points_redeemed >= 0 AND points_expired >= 0)"
+            )
+
+    @pytest.mark.usefixtures("transactional_db", "unlocked")
+    def test_control_without_the_lock_they_take_more(self, account: UserPoints) -> None:
+        adjust(account, 35)
+
+        self.results(account, 24, -10)
+
+        assert numbers(account)[0] < 0
+
+    @pytest.mark.parametrize("points", [10, -10])
+    def test_one_form_sent_many_times_at_once_counts_once(self, account: UserPoints, points: int) -> None:
+        adjust(account, 100)
+
+        results = self.results(account, 24, points, key=KEY)
+
+        assert results.count("Adjustment") == 1
+        assert results.count("PointsAlreadyClaimed") == 23
+        assert numbers(account)[0] == 100 + points
+        assert LoyaltyTransaction.objects.count() == AuditLogEntry.objects.count() == Event.objects.count() == 2

@@ -1,0 +1,93 @@
+"""Campaigns with their milestones as files."""
+
+import pytest
+
+from brands.models.audit import AuditLogEntry
+from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
+from tests.portal.import_export.conftest import CAMPAIGN
+from tests.support import factories
+from tests.support.imports import confirm, faults, imported, preview, problem, ticket_of, upload
+
+pytestmark = pytest.mark.usefixtures("media")
+
+
+@pytest.fixture
+def brand(db):
+    return factories.brand(time_zone="Asia/Kolkata")
+
+
+# --- Campaigns
+
+HEADER = "name,target_value,milestone_1_threshold,milestone_1_reward,milestone_2_threshold,milestone_2_reward\n"
+
+
+def milestones(brand):
+    rows = Milestone.objects.filter(campaign__brand=brand).order_by("threshold")
+    return [(each.threshold, each.reward_name) for each in rows]
+
+
+def test_a_campaign_comes_with_its_milestones(brand, owner):
+    campaign = factories.campaign(brand, campaign_name="Old", target_value=10)
+    kept = factories.milestone(campaign, 5, reward_name="Kept", reward_points=3)
+    factories.milestone(campaign, 7, reward_name="Gone")
+
+    page = preview(owner, CAMPAIGN, brand, HEADER + "Old,10,10,Goal,5,Better\nNew,4,4,All,,\n")
+    assert page.context_data["rows"][0].changes == {
+        "milestone at 10": ("", "reward: Goal; points: 0; auto_claim: yes"),
+        "milestone at 5": ("reward: Kept; points: 3; auto_claim: yes", "reward: Better; points: 3; auto_claim: yes"),
+        "milestone at 7": ("reward: Gone; points: 0; auto_claim: yes", ""),
+    }
+    confirm(owner, CAMPAIGN, ticket_of(page))
+
+    assert milestones(brand) == [(4, "All"), (5, "Better"), (10, "Goal")]
+    assert Milestone.objects.get(threshold=5).pk == kept.pk
+    changes = AuditLogEntry.objects.get(kind=CAMPAIGN, row_id=str(campaign.pk)).changes
+    assert changes["milestone at 7"] == ["reward: Gone; points: 0; auto_claim: yes", None]
+
+
+def test_without_columns_of_milestones_they_stay(brand, owner):
+    factories.milestone(factories.campaign(brand, campaign_name="Old", target_value=10), 5, reward_name="Kept")
+
+    assert imported(owner, CAMPAIGN, brand, "name,target_value\nOld,6\n").status_code == 302
+    assert milestones(brand) == [(5, "Kept")]
+    page = preview(owner, CAMPAIGN, brand, "name,target_value\nOld,4\n")
+    assert faults(page) == {
+        2: "target_value: Progress stops at the goal of 4. Enter 4 or less, or raise the goal.",
+    }
+
+
+def test_a_milestone_keeps_the_rules_of_the_page(brand, owner, customer):
+    campaign = factories.campaign(brand, campaign_name="Given", target_value=10)
+    RewardClaim.objects.create(milestone=factories.milestone(campaign, 5, reward_name="Held"), user=customer)
+    header = HEADER.strip() + ",milestone_2_points,milestone_3_reward\n"
+    rows = [
+        "Given,10,,,,,,",
+        "A,10,11,Far,,,,",
+        f"B,10,5,Dear,6,Dear,{brand.max_points_per_scan + 1},",
+        "C,10,5,One,5,Two,0,",
+        "D,10,5,,,,,",
+        "E,10,0,Zero,,,,",
+        "F,10,,,,,,Stray",
+    ]
+
+    found = faults(preview(owner, CAMPAIGN, brand, header + "\n".join(rows) + "\n"))
+
+    assert [found[line].split(".")[0] for line in range(2, 9)] == [
+        "Rewards of this campaign were given: none of its milestones can be left out",
+        "milestone_1_threshold: Progress stops at the goal of 10",
+        "milestone_2_points: At most " + f"{brand.max_points_per_scan:,} points; ask the operator to raise the ceiling",
+        "milestone_2_threshold: Two milestones have this threshold",
+        "milestone_1_reward: This field is required",
+        "milestone_1_threshold: Ensure this value is greater than or equal to 1",
+        "milestone_3_reward: The column of this milestone's threshold is missing",
+    ]
+    assert Campaign.objects.get().campaign_name == "Given"
+
+
+def test_a_file_has_so_many_milestones_and_no_more(brand, owner):
+    titles = ",".join(f"milestone_{number}_threshold" for number in range(1, 201))
+    row = ",".join(map(str, range(1, 201)))
+    file = f"name,target_value,{titles}\n" + "".join(f"C{number},200,{row}\n" for number in range(11))
+
+    assert "more than 2,000 milestones" in problem(upload(owner, CAMPAIGN, brand, file))
+    assert not Campaign.objects.exists()

@@ -86,6 +86,7 @@ NAME_RULES = (
     *name_rule("verdict verdicts consult obey", "approval_decision; request_approval; apply_decision"),
     *name_rule("stretch stretches", "code_range, CodeRange"),
     *name_rule("outlook", "change_preview, ChangePreview"),
+    *name_rule("widen widened widening", "add_codes"),
     *name_rule("lift lifted", "withdraw, withdrawn"),
     *name_rule("lettering sketch sketches", "text_layout; preview"),
     *name_rule("scanner scanners", "unique_scanner, UniqueScanner", before="unique"),

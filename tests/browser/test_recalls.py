@@ -159,7 +159,7 @@ def test_codes_are_added_to_a_recall_in_force_and_only_new_customers_hear_of_it(
     page.get_by_role("button", name="Continue").click()
     staff.reads("Lot 9", WORDS["message"], "All 3 codes will answer every scan")
     assert page.locator("[name=message]").count() == 0
-    shot(staff, f"recall-widen-{size[0]}")
+    shot(staff, f"recall-add-codes-{size[0]}")
     assert staff.audit() == []
     page.locator("[name=reason]").fill("The same lids.")
     page.locator("[name=confirmation]").fill("1")

@@ -110,7 +110,7 @@ def test_of_a_withdrawal_and_an_addition_at_once_nothing_stays_half_recalled(bra
         if number % 2:
             return recalls.withdraw_recall(recall=made, reason="Safe", at=timezone.now(), by=owner)
         added = Scope((Part(BatchRange.objects.get(pk=batches[1].pk)),))
-        return recalls.widen(recall=made, added=added, reason="More", at=timezone.now(), by=owner)
+        return recalls.add_codes(recall=made, added=added, reason="More", at=timezone.now(), by=owner)
 
     results = at_once_behind(THE_RECALL, [made.pk], work, range(4))
 
@@ -125,7 +125,7 @@ def test_codes_that_are_added_many_times_at_once_are_added_once(brand, batches):
 
     def work(_number):
         added = Scope((Part(BatchRange.objects.get(pk=batches[1].pk)),))
-        return recalls.widen(recall=made, added=added, reason="More", at=timezone.now(), by=owner)
+        return recalls.add_codes(recall=made, added=added, reason="More", at=timezone.now(), by=owner)
 
     results = at_once_behind(THE_RECALL, [made.pk], work, range(4))
 

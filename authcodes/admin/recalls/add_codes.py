@@ -1,4 +1,4 @@
-"""Codes that are added to a recall in force: which, then the number of those who are notified. Its words stay."""
+"""Codes that are added to a recall in force: which, then the number of those who are notified. Its message stays."""
 
 from typing import Any
 

@@ -22,7 +22,7 @@ from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db
-WORDS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
+TEXTS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
 RECALL = "authcodes.recall"
 
 
@@ -46,7 +46,7 @@ def jam(brand):
 @pytest.fixture
 def part(batch):
     """Its codes 4 to 6 are recalled."""
-    return recalls.recall(its=scope.of_range(batch=batch, first="4", last="6"), at=timezone.now(), **WORDS)
+    return recalls.recall(its=scope.of_range(batch=batch, first="4", last="6"), at=timezone.now(), **TEXTS)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_batch_and_more_codes_of_a_batch_are_added(batch, other, part):
         "recalled",
     ]
     assert reason_of(other.codes.first()) == "recalled"
-    assert Recall.objects.get().message == WORDS["message"]
+    assert Recall.objects.get().message == TEXTS["message"]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_what_cannot_be_one_part_with_it_or_is_recalled_is_refused(batch, part, 
 
 
 def test_codes_of_another_recall_or_brand_are_refused_and_a_reason_is_needed(batch, other, part):
-    recalls.recall_batch(batch=other, at=timezone.now(), **{**WORDS, "recall_id": "R-8"})
+    recalls.recall_batch(batch=other, at=timezone.now(), **{**TEXTS, "recall_id": "R-8"})
     foreign = factories.batch(factories.brand())
 
     for parts, more, words in (
@@ -181,7 +181,7 @@ def test_a_batch_that_is_of_no_product_counts_with_those_of_its_codes(brand, bat
     mixed = factories.batch(brand, quantity=2, product=None, range_name="Mixed")
     mixed.codes.update(product=batch.product)
     add_codes(part, Part(fresh(mixed)))
-    lone = recalls.recall_batch(batch=factories.batch(brand, product=None), at=timezone.now(), **WORDS)
+    lone = recalls.recall_batch(batch=factories.batch(brand, product=None), at=timezone.now(), **TEXTS)
     late = factories.batch(brand, quantity=2, product=None)
     late.codes.filter(pk=late.codes.latest("pk").pk).update(product=jam.product)
 
@@ -267,7 +267,7 @@ def test_who_may_recall_may_add(brand, part, role, status):
 
 def test_another_brands_recall_and_batches_do_not_exist(client, part):
     zebra = factories.batch(factories.brand(), range_name="zebra")
-    foreign = recalls.recall_batch(batch=zebra, at=timezone.now(), **WORDS)
+    foreign = recalls.recall_batch(batch=zebra, at=timezone.now(), **TEXTS)
     free = factories.batch(zebra.brand, range_name="zebra too")
 
     assert page_of(client, foreign).status_code == 404

@@ -100,8 +100,8 @@ def test_the_page_of_a_products_recall_does_not_read_its_codes(brand, product, b
 
 
 def test_a_poster_of_batches_without_a_product_does_not_read_their_codes(product, batches):
-    words = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
-    recall = recalls.recall_batch(batch=batches["given"], at=timezone.now(), **words)
+    texts = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
+    recall = recalls.recall_batch(batch=batches["given"], at=timezone.now(), **texts)
     with CaptureQueriesContext(connection) as captured:
         assert [each.title for each in posters.of_recall(recall).products] == ["Lamp"]
 

@@ -25,7 +25,7 @@ from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
-WORDS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
+TEXTS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def scanned(batch, *customers):
 
 
 def recall_it(batch):
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
     tell(recall)
     return recall
 
@@ -133,7 +133,7 @@ def test_telling_again_reaches_only_who_was_not_told(brand, customer, batch, box
 def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypatch):
     customers = [factories.customer(brand) for _ in range(7)]
     scanned(batch, *customers)
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
     monkeypatch.setattr(notifications, "AT_ONCE", 3)
     batching.notify_many(  # what a worker did before it was killed
         brand_id=brand.pk,
@@ -151,7 +151,7 @@ def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypat
 
 def test_a_job_that_is_cancelled_when_all_are_told_is_done(brand, customer, batch, box, work):
     scanned(batch, customer)
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
 
     def cancelling(execute, sql, *rest):
         if "INSERT" in sql:
@@ -197,7 +197,7 @@ def test_the_form_tells_customers_unless_told_not_to(brand, customer, batch):
     client, its = browser(staff(brand)), f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
     assert 'name="notify_customers"' in text(client.get(its))
 
-    client.post(its, {"batch": batch.pk, **WORDS, "notify_customers": "on"})
+    client.post(its, {"batch": batch.pk, **TEXTS, "notify_customers": "on"})
 
     assert Job.objects.get(kind="notify-recall").parameters == {"recall": Recall.objects.get().pk}
 
@@ -220,7 +220,7 @@ def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(
     scanned(batch, *customers)
     scan(batch.codes.first())  # a guest
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **WORDS, "notify_customers": "on"}
+    told = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
 
     first, shown = form(its, **told)
     wrong, _form = form(its, **told, previewed=shown.data["previewed"], confirmation="2")
@@ -242,7 +242,7 @@ def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(
 def test_words_that_changed_after_the_look_are_shown_again(brand, customer, batch, form):
     scanned(batch, customer)
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **WORDS, "notify_customers": "on"}
+    told = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
     _answer, shown = form(its, **told)
 
     again, _form = form(its, **{**told, "message": "Burn it."}, previewed=shown.data["previewed"], confirmation="1")
@@ -254,14 +254,14 @@ def test_words_that_changed_after_the_look_are_shown_again(brand, customer, batc
 def test_a_recall_that_tells_nobody_asks_for_no_number(brand, customer, batch, form):
     scanned(batch, customer)
 
-    form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **WORDS)
+    form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **TEXTS)
 
     assert Recall.objects.exists()
 
 
 def test_telling_later_is_confirmed_too_and_leads_to_the_recall(brand, customer, batch, form):
     scanned(batch, customer)
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
     its = address("authcodes.recall", "tell", recall.pk)
     first, shown = form(its)
     assert not Job.objects.exists()
@@ -293,7 +293,7 @@ def test_the_contact_is_a_link(contact, link):
 
 def test_the_mails_contact_is_a_link(brand, customer, batch, box, work):
     scanned(batch, customer)
-    tell(recalls.recall_batch(batch=batch, at=timezone.now(), **{**WORDS, "contact": "+41 800 000 000"}))
+    tell(recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "contact": "+41 800 000 000"}))
     work()
 
     plain, html = (part.get_content() for part in box.mails[0].iter_parts())
@@ -321,7 +321,7 @@ def test_the_recalls_page_shows_how_many_know(brand, customer, batch, box, work)
 
 
 def test_only_who_may_recall_may_tell(brand, customer, batch):
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
     its = f"/admin/authcodes/recall/{recall.pk}/tell/"
 
     assert browser(staff(brand, role="support")).post(its).status_code == 403
@@ -347,7 +347,7 @@ def test_the_preview_shows_what_each_customer_reads_in_their_language(brand, cus
     scanned(batch, customer)
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
 
-    answer, shown = form(its, batch=batch.pk, **WORDS, notify_customers="on")
+    answer, shown = form(its, batch=batch.pk, **TEXTS, notify_customers="on")
 
     subjects = {each.language: each.mail.subject for each in shown.preview.languages}
     assert subjects["en"] == f"Product recall: {batch.product.title}"
@@ -359,7 +359,7 @@ def test_the_preview_shows_what_each_customer_reads_in_their_language(brand, cus
 def test_a_test_goes_to_whoever_writes_the_recall_and_recalls_nothing(brand, customer, batch, form, box, work):
     scanned(batch, customer)
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **WORDS, "notify_customers": "on"}
+    told = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
     _first, shown = form(its, **told)
 
     sure = {"previewed": shown.data["previewed"], "confirmation": "1"}
@@ -375,7 +375,7 @@ def test_a_test_goes_to_whoever_writes_the_recall_and_recalls_nothing(brand, cus
 
 
 def test_a_test_of_a_recall_that_nobody_hears_of_goes_to_its_writer_and_recalls_nothing(batch, form, box, work):
-    form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **WORDS, send_test="en")
+    form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **TEXTS, send_test="en")
 
     work()
     [mail] = box.mails
@@ -404,7 +404,7 @@ def test_somebody_who_tries_too_often_must_wait(customer, batch, form, settings)
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "test_message": "1/hour"}
     scanned(batch, customer)
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **WORDS, "notify_customers": "on", "send_test": "en"}
+    told = {"batch": batch.pk, **TEXTS, "notify_customers": "on", "send_test": "en"}
 
     answers = [text(form(its, **told)[0]) for _time in range(2)]
 
@@ -560,7 +560,7 @@ LONG = " ".join(f"word{number}" for number in range(700))[:4999] + "."
 def test_a_mail_has_all_of_a_long_message(brand, customer, batch, box, work):
     assert len(LONG) == 5000
     scanned(batch, customer)
-    tell(recalls.recall_batch(batch=batch, at=timezone.now(), **{**WORDS, "message": LONG}))
+    tell(recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "message": LONG}))
     work()
 
     plain, rich = (part.get_content() for part in box.mails[0].iter_parts())
@@ -571,7 +571,7 @@ def test_a_mail_has_all_of_a_long_message(brand, customer, batch, box, work):
 @pytest.mark.parametrize("language", Language.values)
 @pytest.mark.parametrize("channel", ["sms", "push"])
 def test_shorter_messages_end_after_a_word_and_lead_to_the_rest(brand, batch, channel, language):
-    recall = Recall(brand=brand, **{**WORDS, "message": LONG})
+    recall = Recall(brand=brand, **{**TEXTS, "message": LONG})
     its = scope.of_batches([batch])
 
     text = recall_preview.composed(brand, channel, language, notifications.notification_of(recall, its).values).text
@@ -580,6 +580,6 @@ def test_shorter_messages_end_after_a_word_and_lead_to_the_rest(brand, batch, ch
     assert cut.removesuffix("\u2026").split()[-1] in LONG.split()
     assert text.count("/notices/acknowledge/") == 1
     assert len(text) < 800
-    short = Recall(brand=brand, **WORDS)
+    short = Recall(brand=brand, **TEXTS)
     values = notifications.notification_of(short, its).values
     assert "\u2026" not in recall_preview.composed(brand, channel, language, values).text

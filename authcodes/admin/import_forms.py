@@ -10,8 +10,8 @@ from unfold.widgets import UnfoldAdminDateWidget as DateWidget
 
 from authcodes.admin.batches.forms import SCAN_VALUE_FIELDS
 from authcodes.codes import scan_value
-from authcodes.codes.assignment_limits import MAX_POINTS
 from authcodes.codes.batches import BatchSettings
+from authcodes.codes.bulk_changes import MAX_POINTS
 from authcodes.errors import BatchRejected
 from authcodes.imports import printed_elsewhere
 from authcodes.imports.kinds import kind_from_header

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from authcodes.api.scan_serializers import LocationField
 from authcodes.codes import bulk_changes
-from authcodes.codes.bulk_changes import CODES_AT_ONCE, Assignment, CodeChangeRequest
+from authcodes.codes.bulk_changes import CODES_AT_ONCE, MAX_POINTS, Assignment, CodeChangeRequest
 from authcodes.codes.ranges import CodeRange, full_range, resolve_range
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
@@ -67,7 +67,6 @@ KINDS = {
     "deactivate": CodeChange.Kind.DEACTIVATED,
     "reactivate": CodeChange.Kind.REACTIVATED,
 }
-MAX_POINTS = 2**31 - 1
 
 
 class BrandCodeOutput(Output):

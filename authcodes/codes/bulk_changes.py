@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.codes import change_events, history, scan_value
-from authcodes.codes.assignment_limits import TAKEN
 from authcodes.codes.history import CodeChangeContext
 from authcodes.codes.ranges import CodeRange, resolve_range
 from authcodes.errors import BatchRejected
@@ -28,6 +27,9 @@ from jobs import queue, runner
 from jobs.kinds import JobKind
 from jobs.models import Job
 
+MAX_POINTS = 2**31 - 1  # that the column of points per scan holds
+MAX_LOCATION_LENGTH = 120  # characters, as the column has
+ALREADY_ASSIGNED = gettext_noop("Auth code range already assigned")  # the specification's words
 # One change of many codes at a time in a brand: two that overlap would wait for each other's rows in a circle.
 TURN = "SELECT pg_advisory_xact_lock(7216002, %s::int)"
 TURN_IF_FREE = "SELECT pg_try_advisory_xact_lock(7216002, %s::int)"
@@ -202,7 +204,7 @@ def _check_whole_batches(
         text = _("%(number)s of the codes are assigned to another product. No codes were changed.") % {
             "number": grouped(missing)
         }
-        message = f"{_(TAKEN)}: {text}"
+        message = f"{_(ALREADY_ASSIGNED)}: {text}"
         raise BatchRejected(message)
     if order.kind == Kind.UNASSIGNED:
         scanned = count_assigned.first(**where)

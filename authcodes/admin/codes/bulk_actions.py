@@ -19,8 +19,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from authcodes.admin.codes.bulk_forms import AssignRangeForm, ChangeRangeForm, ReasonForm, TypedForm
 from authcodes.admin.codes.undo import OPPOSITES
 from authcodes.codes import bulk_changes, scan_value
-from authcodes.codes.assignment_limits import TAKEN
-from authcodes.codes.bulk_changes import Assignment, CodeChangeRequest
+from authcodes.codes.bulk_changes import ALREADY_ASSIGNED, Assignment, CodeChangeRequest
 from authcodes.codes.ranges import ChangePreview, CodeRange, preview_change, resolve_range
 from authcodes.errors import BatchRejected
 from authcodes.imports import pasted_codes
@@ -101,7 +100,7 @@ def render(page: TenantAdmin, request: HttpRequest, kind: CodeChange.Kind, **mor
         "title": TEXTS[kind].title,
         "words": TEXTS[kind],
         "assigns": kind == Kind.ASSIGNED,
-        "taken_words": _(TAKEN),
+        "taken_words": _(ALREADY_ASSIGNED),
         **more,
     }
     return TemplateResponse(request, "admin/authcodes/code_change/page.html", context)

@@ -94,7 +94,7 @@ class TypedForm(DetailsForm):
 
     codes = forms.CharField(
         label=gettext_lazy("Codes"),
-        max_length=pasted_codes.MAX_LINES * 200,
+        max_length=pasted_codes.MAX_PASTED_CODES * 200,
         widget=TextareaWidget(attrs={"rows": 8}),
         help_text=gettext_lazy("One code per line, as printed or scanned. Leading zeros can be omitted."),
     )

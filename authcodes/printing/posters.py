@@ -1,4 +1,4 @@
-"""The notice of a recall that shops put up: one A4 page in a customer's language. The reason is not on it."""
+"""The poster of a recall for shops: one A4 page in a language of customers. The reason is not on it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

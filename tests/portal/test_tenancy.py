@@ -44,7 +44,7 @@ from tests.support.portal import (
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
 # Pages of print runs whose id is a batch's, or a recall's.
-OF_OTHER_ROWS = {("authcodes.printrun", what) for what in ("batch", "preview", "notice")}
+OF_OTHER_ROWS = {("authcodes.printrun", what) for what in ("batch", "preview", "poster")}
 
 
 @pytest.fixture(scope="module")

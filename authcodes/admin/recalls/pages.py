@@ -156,7 +156,7 @@ class RecallAdmin(AddCodesWizard):
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{urlencode(query)}",
             "add_codes_address": self.address("add-codes", recall) if may_add else "",
             "withdraw_address": self.address("withdraw", recall) if self.may(request, ACT, recall) else "",
-            "notice_address": reverse("admin:authcodes_printrun_notice", args=[recall.pk]),
+            "poster_address": reverse("admin:authcodes_printrun_poster", args=[recall.pk]),
             "languages": [(each.value, each.label) for each in Language],
             "progress": progress,
             "notified": drawn(recall, progress),

@@ -291,16 +291,6 @@ def _request_of(run: runner.Run) -> tuple[CodeRange, CodeChangeRequest, UUID]:
     return codes, order, UUID(parameters["action_id"])
 
 
-def deactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:
-    """Switch codes off: they scan as not valid. Returns how many were on."""
-    return change_codes(codes=codes, order=CodeChangeRequest(Kind.DEACTIVATED, reason), by=by, at=at)
-
-
-def reactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:
-    """Switch codes on again. Returns how many were off."""
-    return change_codes(codes=codes, order=CodeChangeRequest(Kind.REACTIVATED, reason), by=by, at=at)
-
-
 def edit_code(*, code: AuthCode, changed: Mapping[str, Any], by: User, at: datetime) -> None:
     """Note where a code is kept and what is worth knowing of it, beside whatever scans count meanwhile."""
     with transaction.atomic():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
-from authcodes.codes import bulk_changes, signed_tags
+from authcodes.codes import signed_tags
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
@@ -51,7 +51,7 @@ def wrong_code(brand, reason):
     code = factories.code(brand)
     if reason == "bad_tag":
         return f"{code}.0000"
-    bulk_changes.deactivate(codes=[code], at=timezone.now())
+    factories.deactivate(codes=[code], at=timezone.now())
     return code
 
 
@@ -194,7 +194,7 @@ def test_code_at_its_limit_is_a_warning_with_its_first_scan(api, mine, brand):
 
 def test_recall_beats_everything(api, brand):
     code = factories.code(brand)
-    bulk_changes.deactivate(codes=[code], at=timezone.now())
+    factories.deactivate(codes=[code], at=timezone.now())
     recall(code)
 
     response = scan(api, code)
@@ -542,7 +542,7 @@ def test_an_earlier_scan_says_a_recall_that_began_since_of_any_genuine_code(mine
         owner = factories.brand() if reason == "other_brand" else brand
         code = factories.code(owner, assigned=reason != "unassigned", signed=reason == "bad_tag")
     if reason == "deactivated":
-        bulk_changes.deactivate(codes=[code], at=timezone.now())
+        factories.deactivate(codes=[code], at=timezone.now())
     mine.verify(code.code)
     made = Scan.objects.get()
     assert (made.reason, made.outcome) == (reason, "error")

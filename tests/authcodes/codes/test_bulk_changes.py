@@ -53,9 +53,9 @@ def told(batch):
 def test_switching_codes_off_and_on_counts_what_changed(brand):
     codes = list(factories.batch(brand, quantity=3).codes.all())
 
-    assert bulk_changes.deactivate(codes=codes[:2], at=timezone.now()) == 2
-    assert bulk_changes.deactivate(codes=codes, at=timezone.now()) == 1
-    assert bulk_changes.reactivate(codes=codes[:1], at=timezone.now()) == 1
+    assert factories.deactivate(codes=codes[:2], at=timezone.now()) == 2
+    assert factories.deactivate(codes=codes, at=timezone.now()) == 1
+    assert factories.reactivate(codes=codes[:1], at=timezone.now()) == 1
     assert AuthCode.objects.deactivated().count() == 2
 
 
@@ -150,7 +150,7 @@ def test_chosen_codes_share_an_action_and_have_a_line_for_each_run(brand, batch,
     other = factories.batch(brand, prefix="CD-", quantity=2)
     codes = [*batch.codes.filter(code__in=["AB-0001", "AB-0002", "AB-0009"]), *other.codes.all()]
 
-    assert bulk_changes.deactivate(codes=codes, at=timezone.now(), reason="stolen", by=owner) == 5
+    assert factories.deactivate(codes=codes, at=timezone.now(), reason="stolen", by=owner) == 5
 
     lines = CodeChange.objects.filter(kind="deactivated").order_by("first_code")
     assert [(line.first_code, line.last_code, line.codes) for line in lines] == [
@@ -177,7 +177,7 @@ def test_chosen_codes_cost_the_same_statements_however_many(brand, django_assert
     codes = list(factories.batch(brand, prefix="AB-", quantity=many).codes.all())
 
     with django_assert_num_queries(8):  # savepoint, turn, update, codes, history, audit log, webhooks, release
-        bulk_changes.deactivate(codes=codes, at=timezone.now(), reason="stolen")
+        factories.deactivate(codes=codes, at=timezone.now(), reason="stolen")
 
 
 def test_edited_code_is_noted(batch, owner):

@@ -7,7 +7,6 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from authcodes.codes import bulk_changes
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
 from campaigns.api.campaign_event import message_of
@@ -212,7 +211,7 @@ def bad_code(which, brand):
     if which == "other brand":
         return factories.code(factories.brand())
     code = factories.code(brand)
-    bulk_changes.deactivate(codes=[code], at=code.created_at)
+    factories.deactivate(codes=[code], at=code.created_at)
     return code
 
 

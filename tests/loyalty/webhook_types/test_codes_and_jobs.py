@@ -56,8 +56,8 @@ def test_webhook_test(brand, shop):
 def test_codes_deactivated(brand, received):
     batch = factories.batch(brand, quantity=10)
     codes = list(batch.codes.order_by("code"))
-    bulk_changes.deactivate(codes=[codes[1]], at=timezone.now())
-    bulk_changes.deactivate(codes=[*codes[0:3], codes[7]], at=timezone.now(), reason="Stolen")
+    factories.deactivate(codes=[codes[1]], at=timezone.now())
+    factories.deactivate(codes=[*codes[0:3], codes[7]], at=timezone.now(), reason="Stolen")
 
     # They come in no certain order.
     [first, second] = sorted(received("codes.deactivated"), key=lambda each: each["codes"])

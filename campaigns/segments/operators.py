@@ -1,4 +1,4 @@
-"""Operators of the types that only segments ask: they read and refuse values; the database compares."""
+"""Operators of the fields that only segments have. They check the value of a condition; the database compares."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,8 +23,8 @@ MAX_DAYS = 3650
 MAX_SCORE = 5
 
 
-def _in_the_database(_field: Field, _expected: Any) -> Test:
-    """No action is tried by these."""
+def _compared_in_sql(_field: Field, _expected: Any) -> Test:
+    """In place of a test in Python, which only the conditions of earning rules need."""
     raise NotImplementedError
 
 
@@ -53,19 +53,19 @@ def _window(value: Any) -> tuple[int, int]:
 
 def _numeric(one: Callable[[Any], Any]) -> list[Operator]:
     simple = [
-        Operator(name, label, one, _in_the_database, "number") for name, label, _compare in (EQUAL, AT_LEAST, AT_MOST)
+        Operator(name, label, one, _compared_in_sql, "number") for name, label, _compare in (EQUAL, AT_LEAST, AT_MOST)
     ]
-    return [*simple, Operator("between", gettext_lazy("is between"), pair(one), _in_the_database, "numbers")]
+    return [*simple, Operator("between", gettext_lazy("is between"), pair(one), _compared_in_sql, "numbers")]
 
 
 MEMBER_OPERATORS = {
     Type.AGE: _numeric(_days),
     Type.SCORE: _numeric(_score),
     Type.WINDOW: [
-        Operator(name, label, _window, _in_the_database, "window") for name, label, _compare in (AT_LEAST, AT_MOST)
+        Operator(name, label, _window, _compared_in_sql, "window") for name, label, _compare in (AT_LEAST, AT_MOST)
     ],
     Type.LABELLED: [
-        Operator("in", gettext_lazy("is one of"), texts, _in_the_database, "labels"),
-        Operator("not_in", gettext_lazy("is none of"), texts, _in_the_database, "labels"),
+        Operator("in", gettext_lazy("is one of"), texts, _compared_in_sql, "labels"),
+        Operator("not_in", gettext_lazy("is none of"), texts, _compared_in_sql, "labels"),
     ],
 }

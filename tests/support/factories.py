@@ -223,9 +223,9 @@ def redemption(customer: User, reward: Reward, *, at: Any = None) -> Redemption:
 def deactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:
     """Switch codes off. Returns how many were on."""
     order = CodeChangeRequest(Kind.DEACTIVATED, reason)
-    return bulk_changes.change_codes(codes=codes, order=order, by=by, at=at)
+    return bulk_changes.change_codes(codes=codes, requested=order, by=by, at=at)
 
 
 def reactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "") -> int:
     """Switch codes on again. Returns how many were off."""
-    return bulk_changes.change_codes(codes=codes, order=CodeChangeRequest(Kind.REACTIVATED, reason), by=None, at=at)
+    return bulk_changes.change_codes(codes=codes, requested=CodeChangeRequest(Kind.REACTIVATED, reason), by=None, at=at)

@@ -33,7 +33,9 @@ def batch(brand):
 def change(batch, kind, first=1, last=10, *, by=None, reason="", **given):
     assignment = Assignment(**given) if given else None
     codes = resolve_range(batch=batch, first=str(first), last=str(last))
-    return bulk_changes.change(codes=codes, order=CodeChangeRequest(kind, reason, assignment), by=by, at=timezone.now())
+    return bulk_changes.change(
+        codes=codes, requested=CodeChangeRequest(kind, reason, assignment), by=by, at=timezone.now()
+    )
 
 
 def assign(batch, first=1, last=10, **given):
@@ -104,7 +106,8 @@ def test_an_action_with_an_id_is_done_once(batch):
     codes, action_id = resolve_range(batch=batch, first="1", last="10"), uuid4()
 
     done = [
-        bulk_changes.change(codes=codes, order=order, by=None, at=timezone.now(), action_id=action_id) for _ in range(2)
+        bulk_changes.change(codes=codes, requested=order, by=None, at=timezone.now(), action_id=action_id)
+        for _ in range(2)
     ]
 
     assert done == [10, 0]
@@ -168,8 +171,8 @@ def test_chosen_codes_are_assigned_all_or_none(batch):
     assign(batch, 10, 10)
 
     with pytest.raises(BatchRejected, match="Auth code range already assigned"):
-        bulk_changes.change_codes(codes=codes, order=order, by=None, at=timezone.now())
-    assert bulk_changes.change_codes(codes=codes[:0:-1], order=order, by=None, at=timezone.now()) == 9
+        bulk_changes.change_codes(codes=codes, requested=order, by=None, at=timezone.now())
+    assert bulk_changes.change_codes(codes=codes[:0:-1], requested=order, by=None, at=timezone.now()) == 9
 
 
 @pytest.mark.parametrize("many", [10, 1000])
@@ -205,7 +208,7 @@ def test_history_is_append_only(batch, statement):
 def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
     product = factories.product(batch.brand)
     order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(product, "Shelf 4", 7, "note"))
-    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="2", last="9"), order=order, by=owner)
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="2", last="9"), requested=order, by=owner)
 
     runner.run(job.pk)
     Job.objects.update(status="queued")
@@ -225,7 +228,7 @@ def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
 def test_a_job_cancelled_before_it_begins_changes_nothing(batch, owner):
     job = bulk_changes.start_change(
         codes=resolve_range(batch=batch, first="1", last="10"),
-        order=CodeChangeRequest(Kind.DEACTIVATED, "stolen"),
+        requested=CodeChangeRequest(Kind.DEACTIVATED, "stolen"),
         by=owner,
     )
     Job.objects.update(cancel_requested=True)
@@ -248,7 +251,7 @@ class Cancelling(runner.Run):
 def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, owner, monkeypatch):
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
     whole = resolve_range(batch=batch, first="1", last="10")
-    job = bulk_changes.start_change(codes=whole, order=CodeChangeRequest(Kind.DEACTIVATED, "stolen"), by=owner)
+    job = bulk_changes.start_change(codes=whole, requested=CodeChangeRequest(Kind.DEACTIVATED, "stolen"), by=owner)
 
     Job.objects.update(status="running", attempts=1)
     with pytest.raises(runner.JobCancelledError):
@@ -271,7 +274,7 @@ def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, ow
 def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
     order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
-    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), order=order, by=owner)
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), requested=order, by=owner)
 
     runner.run(job.pk)
 
@@ -280,7 +283,7 @@ def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
 
 def test_a_job_that_meets_assigned_codes_fails_and_changes_nothing(batch, owner):
     order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
-    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), order=order, by=owner)
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), requested=order, by=owner)
     assign(batch, 10, 10)
 
     runner.run(job.pk)
@@ -305,7 +308,7 @@ def race_of_assignments():
     def take(product):
         order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(product))
         together.wait()
-        return bulk_changes.change(codes=codes, order=order, by=None, at=timezone.now())
+        return bulk_changes.change(codes=codes, requested=order, by=None, at=timezone.now())
 
     results = at_once(take, products)
     return results, set(batch.codes.values_list("product", flat=True)), batch
@@ -377,6 +380,6 @@ def test_product_no_longer_sold_is_given_to_no_codes(brand):
     order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(brand, is_active=False)))
 
     with pytest.raises(BatchRejected, match="This product is no longer sold"):
-        bulk_changes.change_codes(codes=list(batch.codes.all()), order=order, by=None, at=timezone.now())
+        bulk_changes.change_codes(codes=list(batch.codes.all()), requested=order, by=None, at=timezone.now())
 
     assert not AuthCode.objects.filter(product__isnull=False).exists()

@@ -65,7 +65,7 @@ class WhatForm(AsciiDigits, forms.Form):
     scope: Scope | None = None
     whole: Scope | None = None  # of the recall that codes are added to, once they are
     left_out: Sequence[BatchRange] = ()  # of what was asked for, recalled already
-    mixed: Sequence[str] = ()
+    mixed: Sequence[str] = ()  # batches, by name, that have codes of other products too
     is_known = False  # whether the recall has these codes already
 
     def __init__(

@@ -99,7 +99,7 @@ NAME_RULES = (
     ),
 )
 BOUNDS = (
-    Rule("MAX", re.compile(r"\A_?(MOST|LONGEST|LARGEST|WIDEST|DEAREST)(_|\Z)"), "MAX_"),
+    Rule("MAX", re.compile(r"\A_?(MOST|LONGEST|LARGEST|WIDEST|DEAREST|BIGGEST)(_|\Z)"), "MAX_"),
     Rule("MIN", re.compile(r"\A_?(SMALLEST|SHORTEST|EARLIEST)(_|\Z)"), "MIN_"),
 )
 PAGE = Rule("Page", re.compile(r"Page\Z"), "Admin (a model admin)")

@@ -1,6 +1,6 @@
 """Operators of the fields that only segments have. They check the value of a condition; the database compares."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -9,12 +9,11 @@ from django.utils.translation import gettext_lazy
 from campaigns.earning.comparisons import (
     AT_LEAST,
     AT_MOST,
-    EQUAL,
     Operator,
     Test,
     WrongValueError,
     count,
-    pair,
+    numeric,
     texts,
 )
 from campaigns.earning.fields import Field, Type
@@ -51,16 +50,9 @@ def _window(value: Any) -> tuple[int, int]:
     return times, days
 
 
-def _numeric(one: Callable[[Any], Any]) -> list[Operator]:
-    simple = [
-        Operator(name, label, one, _compared_in_sql, "number") for name, label, _compare in (EQUAL, AT_LEAST, AT_MOST)
-    ]
-    return [*simple, Operator("between", gettext_lazy("is between"), pair(one), _compared_in_sql, "numbers")]
-
-
 MEMBER_OPERATORS = {
-    Type.AGE: _numeric(_days),
-    Type.SCORE: _numeric(_score),
+    Type.AGE: numeric(_days, lambda _compare: _compared_in_sql),
+    Type.SCORE: numeric(_score, lambda _compare: _compared_in_sql),
     Type.WINDOW: [
         Operator(name, label, _window, _compared_in_sql, "window") for name, label, _compare in (AT_LEAST, AT_MOST)
     ],

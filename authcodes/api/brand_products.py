@@ -147,8 +147,8 @@ class BrandProduct(BrandView):
     @for_brand(ApiKey.Scope.READ, LABEL)
     def get(self, _request: Request, access: BrandAccess, product_id: int) -> Response:
         """A product as it is now. Needs the scope `read`."""
-        rows = row_of(Product.objects.filter(brand=access.brand_id), pk=product_id)
-        return Response(BrandProductRowOutput.serialize(rows))
+        row = row_of(Product.objects.filter(brand=access.brand_id), pk=product_id)
+        return Response(BrandProductRowOutput.serialize(row))
 
     @write_endpoint(
         "change_product",

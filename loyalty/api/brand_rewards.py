@@ -84,8 +84,8 @@ class BrandLevelView(BrandView):
     @for_brand(ApiKey.Scope.READ, "loyalty.brandlevel")
     def get(self, _request: Request, access: BrandAccess, level_id: int) -> Response:
         """From how many points a member is in it, and what its scans earn. Needs the scope `read`."""
-        rows = row_of(BrandLevel.objects.filter(brand=access.brand_id), pk=level_id)
-        return Response(BrandLevelRowOutput.serialize(rows))
+        row = row_of(BrandLevel.objects.filter(brand=access.brand_id), pk=level_id)
+        return Response(BrandLevelRowOutput.serialize(row))
 
 
 class BrandRewardOutput(Output):
@@ -181,8 +181,8 @@ class BrandReward(BrandView):
     @for_brand(ApiKey.Scope.READ, "loyalty.reward")
     def get(self, _request: Request, access: BrandAccess, reward_id: int) -> Response:
         """A reward as it is now. Needs the scope `read`."""
-        rows = row_of(Reward.objects.filter(brand=access.brand_id), pk=reward_id)
-        return Response(BrandRewardRowOutput.serialize(rows))
+        row = row_of(Reward.objects.filter(brand=access.brand_id), pk=reward_id)
+        return Response(BrandRewardRowOutput.serialize(row))
 
     @write_endpoint(
         "change_reward",

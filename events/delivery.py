@@ -18,7 +18,7 @@ from core.observability.tracing import TraceContext
 from events import leases
 from events.holds import hold
 from events.leases import (
-    MAX_BATCH,
+    MAX_BATCHED_ATTEMPTS,
     begin,
     give_up,
     keeper,
@@ -48,7 +48,7 @@ KIND = attrgetter("kind")
 def deliver_turn(taken: Sequence[LeasedEvent], *, stay: Callable[[], None]) -> int:
     """One at a time, those that came by often last, until the turn is over; the rest is put back. Returns how many."""
     began = CLOCK()
-    waiting = deque(sorted(taken, key=lambda each: (each.attempts > MAX_BATCH, random.random())))  # noqa: S311
+    waiting = deque(sorted(taken, key=lambda each: (each.attempts > MAX_BATCHED_ATTEMPTS, random.random())))  # noqa: S311
     while waiting:
         stay()
         deliver(waiting.popleft())
@@ -66,8 +66,8 @@ def deliver_events(taken: Sequence[LeasedEvent], *, stay: Callable[[], None] = l
     keep those that are taken with it from ever being tried, and none could say which it was. `stay` is called before
     each that goes alone.
     """
-    often = [delivery for delivery in taken if delivery.attempts > MAX_BATCH]
-    seldom = sorted((delivery for delivery in taken if delivery.attempts <= MAX_BATCH), key=KIND)
+    often = [delivery for delivery in taken if delivery.attempts > MAX_BATCHED_ATTEMPTS]
+    seldom = sorted((delivery for delivery in taken if delivery.attempts <= MAX_BATCHED_ATTEMPTS), key=KIND)
     for kind, several in groupby(seldom, key=KIND):
         for delivery in deliver_batch(kind, list(several)):
             stay()

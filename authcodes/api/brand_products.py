@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from authcodes.codes import products
+from authcodes.codes.bulk_changes import MAX_POINTS
 from authcodes.models.products import Product
 from brands.access.brand_access import BrandAccess, for_brand
 from brands.access.endpoints import (
@@ -77,7 +78,7 @@ class ProductChangeInput(ChangeInput):
         required=False,
         allow_null=True,
         min_value=0,
-        max_value=2**31 - 1,
+        max_value=MAX_POINTS,
         source="redeem_point_value",
         help_text=POINTS_TEXT,
     )

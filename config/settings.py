@@ -608,7 +608,7 @@ UNFOLD = {
     "COMMAND": {"search_models": False, "show_history": False},
     "LOGIN": {"form": "portal.shell.login.LoginForm"},
     "ACCOUNT": {"navigation": "portal.staff_login.navigation.account_links"},
-    "DASHBOARD_CALLBACK": "authcodes.admin.home.page.dashboard",
+    "DASHBOARD_CALLBACK": "authcodes.admin.home.page.home",
 }
 
 # --- What operators see ----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from core.observability.tracing import TraceContext
 from events import leases
 from events.holds import hold
 from events.leases import (
-    MAX_BATCH,
+    MAX_BATCHED_ATTEMPTS,
     begin,
     give_up,
     keeper,
@@ -45,12 +45,12 @@ activity = logging.getLogger("activity")  # a line for every event, where settin
 KIND = attrgetter("kind")
 
 
-def deliver_turn(taken: Sequence[LeasedEvent], *, stay: Callable[[], None]) -> int:
+def deliver_turn(taken: Sequence[LeasedEvent], *, renew_slots: Callable[[], None]) -> int:
     """One at a time, those that came by often last, until the turn is over; the rest is put back. Returns how many."""
     began = CLOCK()
-    waiting = deque(sorted(taken, key=lambda each: (each.attempts > MAX_BATCH, random.random())))  # noqa: S311
+    waiting = deque(sorted(taken, key=lambda each: (each.attempts > MAX_BATCHED_ATTEMPTS, random.random())))  # noqa: S311
     while waiting:
-        stay()
+        renew_slots()
         deliver(waiting.popleft())
         if CLOCK() - began > leases.TURN_SECONDS:
             break
@@ -59,22 +59,22 @@ def deliver_turn(taken: Sequence[LeasedEvent], *, stay: Callable[[], None]) -> i
     return len(taken) - len(waiting)
 
 
-def deliver_events(taken: Sequence[LeasedEvent], *, stay: Callable[[], None] = lambda: None) -> None:
+def deliver_events(taken: Sequence[LeasedEvent], *, renew_slots: Callable[[], None] = lambda: None) -> None:
     """Those of a kind that can be done together are; what is left over, and the other kinds, one at a time.
 
     What comes again goes last, alone and in any order: one event that kills each worker that tries it would else
-    keep those that are taken with it from ever being tried, and none could say which it was. `stay` is called before
-    each that goes alone.
+    keep those that are taken with it from ever being tried, and none could say which it was. `renew_slots` is called
+    before each that goes alone.
     """
-    often = [delivery for delivery in taken if delivery.attempts > MAX_BATCH]
-    seldom = sorted((delivery for delivery in taken if delivery.attempts <= MAX_BATCH), key=KIND)
+    often = [delivery for delivery in taken if delivery.attempts > MAX_BATCHED_ATTEMPTS]
+    seldom = sorted((delivery for delivery in taken if delivery.attempts <= MAX_BATCHED_ATTEMPTS), key=KIND)
     for kind, several in groupby(seldom, key=KIND):
         for delivery in deliver_batch(kind, list(several)):
-            stay()
+            renew_slots()
             deliver(delivery)
     random.shuffle(often)
     for delivery in often:
-        stay()
+        renew_slots()
         deliver(delivery)
 
 

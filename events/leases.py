@@ -37,18 +37,18 @@ from events.publishing import as_written, call_worker, insert_events, insertion,
 from events.retention import CRASHES_ALLOWED
 
 logger = logging.getLogger(__name__)
-# After so many attempts an event is delivered alone: nobody else could say which of a portion ended the process.
-MAX_BATCH = 1
+# After these an event is delivered alone: of a batch nobody could say which event ended the process.
+MAX_BATCHED_ATTEMPTS = 1
 
 CLAIM_DUE = query("events/sql/claim_due.sql", returns=LeasedEvent)
 CLAIM_DUE_OF_BRAND = query("events/sql/claim_due_of_brand.sql", returns=LeasedEvent)
 PUT_BACK_CLAIMED = command("events/sql/put_back_claimed.sql")
 FINISH_EVENT = query_values("events/sql/finish_event.sql", "id", insert_events=insert_events(source_cte="finished"))
 BEGIN_ATTEMPT = query_values("events/sql/begin_attempt.sql", "crashes")
-RENEW_LEASE = command("events/sql/keep_lease.sql")
+RENEW_LEASE = command("events/sql/renew_lease.sql")
 RENEW_LEASES = command("events/sql/renew_leases.sql")
-RETURN_LEASES = command("events/sql/give_back_leases.sql")
-RETURN_LEASES_LATER = command("events/sql/give_back_leases_later.sql")
+RETURN_LEASES = command("events/sql/return_leases.sql")
+RETURN_LEASES_LATER = command("events/sql/return_leases_later.sql")
 
 # Whoever has delivered in a slow lane for so long lets the next brand go first.
 TURN_SECONDS = 1.0
@@ -56,7 +56,7 @@ RENEW_SECONDS = 2.0
 # A handler that works longer than this on what it holds, or never returns, loses it to another attempt.
 MAX_LEASE_SECONDS = 600.0
 # What waited for its turn in a slow lane's portion for longer than this part of its lease is taken anew before it.
-LATE = 0.1
+LATE_SHARE = 0.1
 
 
 def claim(*, limit: int, lane: str = POINTS) -> list[LeasedEvent]:
@@ -142,21 +142,21 @@ def begin(delivery: LeasedEvent) -> None:
     """
     if delivery.lane != POINTS and is_late(delivery):
         renew(delivery)
-    if delivery.attempts <= MAX_BATCH:
+    if delivery.attempts <= MAX_BATCHED_ATTEMPTS:
         return
     crashes = BEGIN_ATTEMPT.first(event_id=delivery.id, event_attempts=delivery.attempts)
     if crashes is None:
         raise LeaseLostError
     deaths = crashes - 1
-    if delivery.attempts == deaths + MAX_BATCH + 1:  # no attempt came to any other end, so the first did not
-        deaths += MAX_BATCH
+    if delivery.attempts == deaths + MAX_BATCHED_ATTEMPTS + 1:  # no attempt came to any other end, so the first did not
+        deaths += MAX_BATCHED_ATTEMPTS
     if deaths >= CRASHES_ALLOWED:
         raise CrashedTooOften(deaths)
 
 
 def is_late(delivery: LeasedEvent) -> bool:
     """Whether it waited for those before it, so that its lease may end, or has ended, before it is done."""
-    return CLOCK() - delivery.taken_at > LATE * lane_named(delivery.lane).lease_seconds
+    return CLOCK() - delivery.taken_at > LATE_SHARE * lane_named(delivery.lane).lease_seconds
 
 
 def renew(delivery: LeasedEvent) -> None:

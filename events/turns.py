@@ -17,7 +17,7 @@ FETCH_BRANDS_WITH_DUE = query_values("events/sql/fetch_brands_with_due.sql", "br
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A worker delivers one brand's events; `seats` are what the brand has of the lane and of all lanes."""
+    """A worker delivers one brand's events; `slots` are what the brand has of the lane and of all lanes."""
 
     brand_id: int
     slots: Sequence[ConcurrencySlot]
@@ -29,15 +29,15 @@ def turn(*, lane: str, workers: int) -> Iterator[Turn | None]:
 
     None: nothing is due, or only of brands that have their part of the workers already.
     """
-    with ExitStack() as seated:
-        yield next(filter(None, (_seated(each, lane, workers, seated) for each in _in_order(lane, workers))), None)
+    with ExitStack() as outer:
+        yield next(filter(None, (_acquired(each, lane, workers, outer) for each in _in_order(lane, workers))), None)
 
 
-def stay(*seated: ConcurrencySlot | Turn) -> None:
-    """Still at work: keep the seats."""
-    for each in seated:
+def renew(*holders: ConcurrencySlot | Turn) -> None:
+    """Still at work: hold the slots."""
+    for each in holders:
         for slot in each.slots if isinstance(each, Turn) else [each]:
-            slot.stay()
+            slot.renew()
 
 
 def of_a_brand(workers: int) -> int:
@@ -57,15 +57,15 @@ def _in_order(lane: str, workers: int) -> list[int]:
     return sorted(brand_ids, key=lambda brand_id: busy[brand_id])
 
 
-def _seated(brand_id: int, lane: str, workers: int, outer: ExitStack) -> Turn | None:
-    with ExitStack() as seated:
+def _acquired(brand_id: int, lane: str, workers: int, outer: ExitStack) -> Turn | None:
+    with ExitStack() as acquired:
         limits = {f"{lane}:brand:{brand_id}": of_a_brand(workers), f"brand:{brand_id}": settings.OUTGOING_PER_BRAND}
         slots = [
-            seated.enter_context(worker_signals.acquire_slot(lane=name, count=most)) for name, most in limits.items()
+            acquired.enter_context(worker_signals.acquire_slot(lane=name, count=most)) for name, most in limits.items()
         ]
         if not all(slots):
             return None
-        outer.push(seated.pop_all())
+        outer.push(acquired.pop_all())
         return Turn(brand_id, [slot for slot in slots if slot])
 
 

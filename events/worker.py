@@ -21,7 +21,7 @@ FEW, MAX_PATIENT = 4, 3
 MANY = 40
 
 
-def drain(*, lane: str = POINTS, patience: float = 0, stay: Callable[[], None] = lambda: None) -> int:
+def drain(*, lane: str = POINTS, patience: float = 0, renew_slots: Callable[[], None] = lambda: None) -> int:
     """Deliver everything that is due in a lane, and what comes meanwhile; returns how many events that was.
 
     While there is work nobody needs to call: this looks again, `patience` seconds after a portion that was not full,
@@ -38,7 +38,7 @@ def drain(*, lane: str = POINTS, patience: float = 0, stay: Callable[[], None] =
             if len(taken) >= min(MANY, terms.batch):
                 worker_signals.request_extra_worker(lane=lane, queue=terms.queue)
             with holding(taken):
-                deliver_events(taken, stay=stay)
+                deliver_events(taken, renew_slots=renew_slots)
             delivered += len(taken)
             if patience and len(taken) < terms.batch:
                 time.sleep(patience * min(MAX_PATIENT, max(1, len(taken) / FEW)))
@@ -50,17 +50,17 @@ def drain(*, lane: str = POINTS, patience: float = 0, stay: Callable[[], None] =
 
 
 def drain_slow(*, lane: str) -> int:
-    """As drain, in one of the lane's seats; with all of them taken whoever sits there does the work.
+    """As drain, with one of the lane's concurrency slots; where all are taken, their holders do the work.
 
-    Brands take turns: each has a part of the seats at most, and as soon as a turn has begun another worker is called,
+    Brands take turns: each has a part of the slots at most, and as soon as a turn has begun another worker is called,
     for it may last as long as somebody else's server likes.
     """
     terms = lane_named(lane)
-    with worker_signals.acquire_slot(lane=lane, count=terms.workers) as seated:
-        if not seated:
+    with worker_signals.acquire_slot(lane=lane, count=terms.workers) as slot:
+        if not slot:
             return 0
         if not settings.FAIR_SHARES:
-            return drain(lane=lane, stay=seated.stay)
+            return drain(lane=lane, renew_slots=slot.renew)
         delivered, is_last_check = 0, False
         while True:
             with turns.turn(lane=lane, workers=terms.workers or 1) as turn:
@@ -68,7 +68,7 @@ def drain_slow(*, lane: str) -> int:
                 if turn and taken:
                     worker_signals.pass_on(lane=lane, queue=terms.queue)
                     with holding(taken):
-                        delivered += deliver_turn(taken, stay=partial(turns.stay, seated, turn))
+                        delivered += deliver_turn(taken, renew_slots=partial(turns.renew, slot, turn))
             if not taken and is_last_check:
                 return delivered
             is_last_check = not taken

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 CALL = "loyalty:worker-called"
 HELP = "loyalty:help-called"
-SLOT = "loyalty:seat"
+SLOT = "loyalty:slot"
 # A call that nobody answers stops counting after this; until then the next ones would add nothing to it.
 CALL_LASTS_MS = 1_000
 # What a worker promises that is at work: to look again within this. One that dies keeps others waiting no longer.
@@ -26,13 +26,13 @@ HELP_LASTS_MS = 200
 # For so long a process that has called, or has found a call, calls no more. Whoever ends a call looks once more that
 # much later, so what was published meanwhile is seen.
 QUIET_SECONDS = 0.02
-# Of a worker that dies the seat is free again after this; the others' are kept for them.
+# A worker that dies frees its slot after this; those that live renew theirs.
 SLOT_LASTS_MS = 8_000
 SLOT_RENEWED_SECONDS = 2.0
-# KEYS: a seat. ARGV: who sits there, milliseconds. One that was lost meanwhile is taken again, if it is free.
-STAY = """
-local sitting = redis.call('get', KEYS[1])
-if sitting and sitting ~= ARGV[1] then return 0 end
+# KEYS: a slot. ARGV: its holder, milliseconds. One that was lost meanwhile is taken again, if it is free.
+RENEW = """
+local holder = redis.call('get', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
 redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
@@ -44,34 +44,34 @@ local held = redis.call('get', KEYS[1])
 if held == ARGV[1] or held == ARGV[2] then redis.call('del', KEYS[1]) end
 return 1
 """
-LEAVE = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end return 0"
+RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end return 0"
 
 _quiet_until: dict[str, float] = {}  # of each lane, by this process's clock
 
 
 @dataclass(frozen=True, slots=True)
 class ConcurrencySlot:
-    """One of a lane's seats, with whoever sits there. `name` empty: there is nothing to count."""
+    """One of a lane's slots, with who holds it. `name` empty: there is nothing to count."""
 
     name: str = ""
     holder: str = ""
 
-    def stay(self) -> None:
-        """Still at work: keep the seat for a while more. Without this it is free for others after a time."""
+    def renew(self) -> None:
+        """Still at work: hold the slot for a while more. Without this it is free for others after a time."""
         if self.name:
-            ask(lambda: run(STAY, [self.name], [self.holder, SLOT_LASTS_MS]))
+            ask(lambda: run(RENEW, [self.name], [self.holder, SLOT_LASTS_MS]))
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """What has become somebody else's meanwhile stays theirs."""
-        ask(lambda: run(LEAVE, [self.name], [self.holder]))
+        ask(lambda: run(RELEASE, [self.name], [self.holder]))
 
 
-def _stay_seated(slots: Sequence[ConcurrencySlot]) -> None:
+def _renew(slots: Sequence[ConcurrencySlot]) -> None:
     for each in slots:
-        each.stay()
+        each.renew()
 
 
-keeper = Keeper[ConcurrencySlot]("seats", every=SLOT_RENEWED_SECONDS, renew=_stay_seated)
+keeper = Keeper[ConcurrencySlot]("concurrency slots", every=SLOT_RENEWED_SECONDS, renew=_renew)
 
 
 def wake_worker(*, lane: str, queue: str) -> None:
@@ -113,9 +113,9 @@ def done(*, lane: str, worker: str) -> None:
 
 @contextmanager
 def acquire_slot(*, lane: str, count: int | None) -> Iterator[ConcurrencySlot | None]:
-    """A seat for one more worker of the lane, given back at the end; None: all are taken.
+    """A slot for one more worker of the lane, released at the end; None: all are taken.
 
-    Bounds how many deliver at once, no more: while Redis is away everybody sits down, and the leases decide.
+    Bounds how many deliver at once, no more: while Redis is away everybody gets one, and the leases decide.
     """
     holder = uuid4().hex
     for number in range(count or 0):
@@ -125,7 +125,7 @@ def acquire_slot(*, lane: str, count: int | None) -> Iterator[ConcurrencySlot | 
                 with keeper.holding([slot]):
                     yield slot
             finally:
-                slot.leave()
+                slot.release()
             return
     yield ConcurrencySlot() if not count or ask(lambda: command("PING")) is None else None
 

@@ -1,7 +1,6 @@
 """Celery tasks: release and expire points, find referrals, roll up the programme, check wallets, purge what is over."""
 
 from datetime import timedelta
-from functools import partial
 
 from celery import shared_task
 from django.utils import timezone
@@ -26,25 +25,25 @@ WEBHOOK_LOG_LASTS = timedelta(days=30)
 def purge_webhook_messages() -> int:
     """Every hour: delete from the webhooks' log what is older than WEBHOOK_LOG_LASTS."""
     before = timezone.now() - WEBHOOK_LOG_LASTS
-    return with_fresh_connection(partial(webhook_events.purge, before=before))
+    return with_fresh_connection(lambda: webhook_events.purge(before=before))
 
 
 @shared_task
 def purge_confirmations() -> int:
     """Every hour: delete codes that went to addresses and have ended, with what was registered with them."""
-    return with_fresh_connection(partial(confirmations.purge_ended, at=timezone.now()))
+    return with_fresh_connection(lambda: confirmations.purge_ended(at=timezone.now()))
 
 
 @shared_task
 def release_opening_balances() -> int:
     """Every hour: credit opening balances that waited for confirmed addresses, of brands that ask for none any more."""
-    return with_fresh_connection(partial(opening_balances.release_where_not_needed, at=timezone.now()))
+    return with_fresh_connection(lambda: opening_balances.release_where_not_needed(at=timezone.now()))
 
 
 @shared_task
 def check_wallets() -> int:
     """Every day: say in the log which wallet certificates end soon or fail; returns how many."""
-    return with_fresh_connection(partial(selfcheck.report, at=timezone.now()))
+    return with_fresh_connection(lambda: selfcheck.report(at=timezone.now()))
 
 
 @shared_task

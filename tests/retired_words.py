@@ -86,6 +86,7 @@ NAME_RULES = (
     *name_rule("verdict verdicts consult obey", "approval_decision; request_approval; apply_decision"),
     *name_rule("stretch stretches", "code_range, CodeRange"),
     *name_rule("outlook", "change_preview, ChangePreview"),
+    *name_rule("widen widened widening", "add_codes"),
     *name_rule("lift lifted", "withdraw, withdrawn"),
     *name_rule("lettering sketch sketches", "text_layout; preview"),
     *name_rule("scanner scanners", "unique_scanner, UniqueScanner", before="unique"),
@@ -98,7 +99,7 @@ NAME_RULES = (
     ),
 )
 BOUNDS = (
-    Rule("MAX", re.compile(r"\A_?(MOST|LONGEST|LARGEST|WIDEST|DEAREST)(_|\Z)"), "MAX_"),
+    Rule("MAX", re.compile(r"\A_?(MOST|LONGEST|LARGEST|WIDEST|DEAREST|BIGGEST)(_|\Z)"), "MAX_"),
     Rule("MIN", re.compile(r"\A_?(SMALLEST|SHORTEST|EARLIEST)(_|\Z)"), "MIN_"),
 )
 PAGE = Rule("Page", re.compile(r"Page\Z"), "Admin (a model admin)")

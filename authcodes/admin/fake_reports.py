@@ -27,7 +27,6 @@ COLOURS = {"open": "warning", "closed": "success"}
 class FakeReportAdmin(TenantAdmin):
     role_permissions: ClassVar = {"owner": "view act", "manager": "view act", "support": "view act"}
     sidebar = SidebarEntry(SCANS_AND_SAFETY, 3, "flag_circle")
-    brand_path = "brand"
     list_display = ("reported_at", "code", "place", "remark_shortened", "state_badge")
     list_filter = (("state", ChoicesFilter), ("reported_at", DayFilter))
     search_fields = ("code__startswith", "place__istartswith")

@@ -10,8 +10,8 @@ from unfold.widgets import UnfoldAdminDateWidget as DateWidget
 
 from authcodes.admin.batches.forms import SCAN_VALUE_FIELDS
 from authcodes.codes import scan_value
-from authcodes.codes.assignment_limits import MAX_POINTS
 from authcodes.codes.batches import BatchSettings
+from authcodes.codes.bulk_changes import MAX_POINTS
 from authcodes.errors import BatchRejected
 from authcodes.imports import printed_elsewhere
 from authcodes.imports.kinds import kind_from_header
@@ -25,7 +25,7 @@ from portal.base.forms import TenantForm
 from portal.base.tenant_scope import staff_user
 from portal.unfold import FileWidget, NumberWidget, SelectWidget, TextWidget
 
-BATCH: dict[str, Any] = {name: BatchRange._meta.get_field(name) for name in SCAN_VALUE_FIELDS}  # noqa: SLF001 - public API
+BATCH_FIELDS: dict[str, Any] = {name: BatchRange._meta.get_field(name) for name in SCAN_VALUE_FIELDS}  # noqa: SLF001 - public API
 
 
 class UploadForm(TenantForm):
@@ -41,7 +41,7 @@ class UploadForm(TenantForm):
         max_value=MAX_POINTS,
         required=False,
         widget=NumberWidget,
-        help_text=BATCH["points_per_scan"].help_text,
+        help_text=BATCH_FIELDS["points_per_scan"].help_text,
     )
     scan_limit = forms.IntegerField(
         label=gettext_lazy("Scan limit"),
@@ -50,13 +50,13 @@ class UploadForm(TenantForm):
         required=False,
         initial=1,
         widget=NumberWidget,
-        help_text=BATCH["scan_limit"].help_text,
+        help_text=BATCH_FIELDS["scan_limit"].help_text,
     )
     expiration_date = forms.DateField(
         label=gettext_lazy("Expiration date"),
         required=False,
         widget=DateWidget,
-        help_text=BATCH["expiration_date"].help_text,
+        help_text=BATCH_FIELDS["expiration_date"].help_text,
     )
     campaign = forms.ModelChoiceField(
         label=gettext_lazy("Campaign"), queryset=Campaign.objects.none(), required=False, widget=SelectWidget
@@ -67,7 +67,7 @@ class UploadForm(TenantForm):
         required=False,
         initial=BatchRange.AfterCampaign.POINTS,
         widget=SelectWidget,
-        help_text=BATCH["after_campaign"].help_text,
+        help_text=BATCH_FIELDS["after_campaign"].help_text,
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:

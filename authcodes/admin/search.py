@@ -17,7 +17,7 @@ from brands.scanned import read
 
 # Codes whose scans are looked up one by one; where more begin so, the scans are read in their order.
 MAX_CODES = 500
-MAX_PRODUCTS = 50
+MAX_MATCHING_PRODUCTS = 50  # whose codes and scans a search shows
 
 
 def beginning_with(text: str) -> dict[str, str]:
@@ -90,7 +90,9 @@ class Search:
 
     def products(self) -> list[int]:
         named = Q(sku__istartswith=self.text) | Q(title__icontains=self.text)
-        return list(self.seen(Product).filter(named).order_by("pk").values_list("pk", flat=True)[:MAX_PRODUCTS])
+        return list(
+            self.seen(Product).filter(named).order_by("pk").values_list("pk", flat=True)[:MAX_MATCHING_PRODUCTS]
+        )
 
     def recorded_places(self) -> Q | None:
         """Codes of which staff or an import wrote where they are; None where no place is called so."""

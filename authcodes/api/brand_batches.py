@@ -57,7 +57,7 @@ EXAMPLE = {
     "created_at": WHEN,
 }
 WRITTEN = {"range_name": "Jackets, spring", "quantity": 1000, "product_id": 311, "prefix": "ALP", "signed": True}
-INT = 2**31 - 1
+MAX_INTEGER = 2**31 - 1
 SCAN_VALUE = {"points_per_scan", "scan_limit", "expiration_date", "campaign_id"}
 
 
@@ -99,8 +99,8 @@ class BatchInput(Input):
     prefix = serializers.CharField(required=False, max_length=32, allow_blank=True)
     starting_number = serializers.IntegerField(required=False, min_value=0, max_value=10**18 - 1)
     number_width = serializers.IntegerField(required=False, min_value=1, max_value=18)
-    points_per_scan = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=INT)
-    scan_limit = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=INT)
+    points_per_scan = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=MAX_INTEGER)
+    scan_limit = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MAX_INTEGER)
     expiration_date = serializers.DateField(required=False, allow_null=True)
     signed = SwitchField(required=False, help_text="False: codes that follow each other can be guessed.", default=True)
 

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from authcodes.api.scan_serializers import LocationField
 from authcodes.codes import bulk_changes
-from authcodes.codes.bulk_changes import CODES_AT_ONCE, Assignment, CodeChangeRequest
+from authcodes.codes.bulk_changes import CODES_AT_ONCE, MAX_LOCATION_LENGTH, MAX_POINTS, Assignment, CodeChangeRequest
 from authcodes.codes.ranges import CodeRange, full_range, resolve_range
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
@@ -67,7 +67,6 @@ KINDS = {
     "deactivate": CodeChange.Kind.DEACTIVATED,
     "reactivate": CodeChange.Kind.REACTIVATED,
 }
-MAX_POINTS = 2**31 - 1
 
 
 class BrandCodeOutput(Output):
@@ -118,8 +117,8 @@ class BrandCode(BrandView):
     @for_brand(ApiKey.Scope.READ, "authcodes.authcode")
     def get(self, _request: Request, access: BrandAccess, code: str) -> Response:
         """A code as it is now. Needs the scope `read`."""
-        rows = row_of(AuthCode.objects.filter(brand=access.brand_id), code=code)
-        return Response(BrandCodeRowOutput.serialize(rows))
+        row = row_of(AuthCode.objects.filter(brand=access.brand_id), code=code)
+        return Response(BrandCodeRowOutput.serialize(row))
 
 
 class BrandScanOutput(Output):
@@ -181,8 +180,8 @@ class BrandScan(BrandView):
     @for_brand(ApiKey.Scope.READ, "authcodes.scan")
     def get(self, _request: Request, access: BrandAccess, scan_id: UUID) -> Response:
         """An attempt to scan a code, and what it earned. Needs the scope `read`."""
-        rows = row_of(Scan.objects.filter(brand=access.brand_id), pk=scan_id)
-        return Response(BrandScanRowOutput.serialize(rows))
+        row = row_of(Scan.objects.filter(brand=access.brand_id), pk=scan_id)
+        return Response(BrandScanRowOutput.serialize(row))
 
 
 class CodeChangeInput(Input):
@@ -194,7 +193,7 @@ class CodeChangeInput(Input):
     last = serializers.CharField(required=False, max_length=64, help_text="The last code, included.")
     product_id = serializers.IntegerField(required=False, **ID)
     points_per_scan = serializers.IntegerField(required=False, min_value=0, max_value=MAX_POINTS)
-    inventory_location = serializers.CharField(required=False, max_length=120, allow_blank=True)
+    inventory_location = serializers.CharField(required=False, max_length=MAX_LOCATION_LENGTH, allow_blank=True)
     reason = serializers.CharField(max_length=500, help_text="For the history of the codes.")
 
     def validate(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -250,14 +249,14 @@ class CodeChanges(BrandView):
         batches = BatchRange.objects.select_related("brand").filter(brand=access.brand_id)
         codes = range_of(row_of(batches, pk=data["batch_id"]), data)
         context = access.audit_context()
-        order = CodeChangeRequest(
+        requested = CodeChangeRequest(
             KINDS[data["action"]], data["reason"], assignment_of(access.brand_id, data), context.key_id
         )
         if codes.size > CODES_AT_ONCE:
-            job = bulk_changes.start_change(codes=codes, order=order, by=access.user)
+            job = bulk_changes.start_change(codes=codes, requested=requested, by=access.user)
             started = {"codes": codes.size, "changed": None, "job_id": job.pk}
             return Response(ChangedCodesRowOutput.serialize(started), status=202)
-        changed = bulk_changes.change(codes=codes, order=order, by=access.user, at=context.at, waits=False)
+        changed = bulk_changes.change(codes=codes, requested=requested, by=access.user, at=context.at, waits=False)
         return Response(ChangedCodesRowOutput.serialize({"codes": codes.size, "changed": changed, "job_id": None}))
 
 

@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from authcodes.codes import products
+from authcodes.codes.bulk_changes import MAX_POINTS
 from authcodes.models.products import Product
 from brands.access.brand_access import BrandAccess, for_brand
 from brands.access.endpoints import (
@@ -77,7 +78,7 @@ class ProductChangeInput(ChangeInput):
         required=False,
         allow_null=True,
         min_value=0,
-        max_value=2**31 - 1,
+        max_value=MAX_POINTS,
         source="redeem_point_value",
         help_text=POINTS_TEXT,
     )
@@ -147,8 +148,8 @@ class BrandProduct(BrandView):
     @for_brand(ApiKey.Scope.READ, LABEL)
     def get(self, _request: Request, access: BrandAccess, product_id: int) -> Response:
         """A product as it is now. Needs the scope `read`."""
-        rows = row_of(Product.objects.filter(brand=access.brand_id), pk=product_id)
-        return Response(BrandProductRowOutput.serialize(rows))
+        row = row_of(Product.objects.filter(brand=access.brand_id), pk=product_id)
+        return Response(BrandProductRowOutput.serialize(row))
 
     @write_endpoint(
         "change_product",

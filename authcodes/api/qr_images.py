@@ -20,7 +20,7 @@ from rest_framework.views import APIView
 from authcodes.models.codes import AuthCode
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level
-from authcodes.printing.qr.verification import Unreadable, proved
+from authcodes.printing.qr.verification import Unreadable, verified
 from brands.tenants.hostnames import hostname_of
 from core.api.openapi.endpoint import PUBLIC, endpoint
 from core.errors import NotFound
@@ -106,7 +106,7 @@ class Image(APIView):
         text = printed_url(row)
         image = draw(text=text, size_mm=how["size_mm"], level=level)
         try:
-            proved(image, text, kind=self.kind, code=code)
+            verified(image, text, kind=self.kind, code=code)
         except Unreadable as error:  # nothing the caller sent is wrong: a bug, answered and logged as one
             raise AssertionError(error.message) from error
         # Another hostname of the brand makes another image, so browsers ask again after a day.

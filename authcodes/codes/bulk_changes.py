@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.codes import change_events, history, scan_value
-from authcodes.codes.assignment_limits import TAKEN
 from authcodes.codes.history import CodeChangeContext
 from authcodes.codes.ranges import CodeRange, resolve_range
 from authcodes.errors import BatchRejected
@@ -28,6 +27,9 @@ from jobs import queue, runner
 from jobs.kinds import JobKind
 from jobs.models import Job
 
+MAX_POINTS = 2**31 - 1  # that the column of points per scan holds
+MAX_LOCATION_LENGTH = 120  # characters, as the column has
+ALREADY_ASSIGNED = gettext_noop("Auth code range already assigned")  # the specification's words
 # One change of many codes at a time in a brand: two that overlap would wait for each other's rows in a circle.
 TURN = "SELECT pg_advisory_xact_lock(7216002, %s::int)"
 TURN_IF_FREE = "SELECT pg_try_advisory_xact_lock(7216002, %s::int)"
@@ -89,7 +91,7 @@ COUNT_ASSIGNED_AMONG = query_values("authcodes/codes/sql/count_assigned.sql", "a
 def change(
     *,
     codes: CodeRange,
-    order: CodeChangeRequest,
+    requested: CodeChangeRequest,
     by: User | None,
     at: datetime,
     action_id: UUID | None = None,
@@ -102,10 +104,10 @@ def change(
     product, or were scanned, and, unless it `waits`, while another change of the brand's codes goes on. With an
     `action_id` it is done once. `is_part`: whoever calls tells of the whole action.
     """
-    _check_assignment(order, by)
-    change_context = _change_context(order, by, at, action_id)
+    _check_assignment(requested, by)
+    change_context = _change_context(requested, by, at, action_id)
     where = {"batch": codes.batch.pk, "first": codes.first, "last": codes.last}
-    where["keeps_points"] = order.retains_points or _retains_points(by, [codes.batch.brand_id])
+    where["keeps_points"] = requested.retains_points or _retains_points(by, [codes.batch.brand_id])
     with transaction.atomic():
         if waits:
             with connection.cursor() as cursor:
@@ -113,8 +115,8 @@ def change(
         take_turn(codes.batch.brand_id, waits=waits)
         if action_id and history.is_noted(action_id, first=codes.first):
             return 0
-        changed = CHANGE_RANGE[order.kind].run(**_values(order, change_context.at), **where)
-        _check_whole_batches(order, COUNT_ASSIGNED_IN_RANGE, where, missing=codes.size - changed)
+        changed = CHANGE_RANGE[requested.kind].run(**_values(requested, change_context.at), **where)
+        _check_whole_batches(requested, COUNT_ASSIGNED_IN_RANGE, where, missing=codes.size - changed)
         if changed:
             run = history.note_run(change_context, batch=codes.batch, first=codes.first, last=codes.last, codes=changed)
             if not is_part:
@@ -125,30 +127,30 @@ def change(
 def change_codes(
     *,
     codes: Iterable[AuthCode],
-    order: CodeChangeRequest,
+    requested: CodeChangeRequest,
     by: User | None,
     at: datetime,
     action_id: UUID | None = None,
     waits: bool = True,
 ) -> int:
     """Do it to these codes: one UPDATE, and a line in the history for each run without a gap. As `change` otherwise."""
-    _check_assignment(order, by)
+    _check_assignment(requested, by)
     brands = {code.pk: code.brand_id for code in codes}
-    retains = order.retains_points or _retains_points(by, set(brands.values()))
+    retains = requested.retains_points or _retains_points(by, set(brands.values()))
     where = {"ids": list(brands), "keeps_points": retains}
     with transaction.atomic():
         for brand_id in sorted(set(brands.values())):
             take_turn(brand_id, waits=waits)
-        changed = CHANGE_AMONG[order.kind].all(**_values(order, at), **where)
-        _check_whole_batches(order, COUNT_ASSIGNED_AMONG, where, missing=len(brands) - len(changed))
+        changed = CHANGE_AMONG[requested.kind].all(**_values(requested, at), **where)
+        _check_whole_batches(requested, COUNT_ASSIGNED_AMONG, where, missing=len(brands) - len(changed))
         touched = AuthCode.objects.filter(pk__in=changed).select_related("batch")
-        change_events.publish(runs=history.note_codes(_change_context(order, by, at, action_id), codes=touched))
+        change_events.publish(runs=history.note_codes(_change_context(requested, by, at, action_id), codes=touched))
     return len(changed)
 
 
-def _check_assignment(order: CodeChangeRequest, by: User | None) -> None:
+def _check_assignment(requested: CodeChangeRequest, by: User | None) -> None:
     """Raises BatchRejected for a product no longer sold, and points that `by` may not set, the product's included."""
-    if stored := order.assignment:
+    if stored := requested.assignment:
         if not stored.product.is_active:
             raise BatchRejected(_("This product is no longer sold."), details={"field": "product"})
         scan_value.check_product(product=stored.product, by=by)
@@ -173,18 +175,25 @@ def take_turn(brand_id: int, *, waits: bool) -> None:
 
 
 def _change_context(
-    order: CodeChangeRequest, by: User | None, at: datetime, action_id: UUID | None
+    requested: CodeChangeRequest, by: User | None, at: datetime, action_id: UUID | None
 ) -> CodeChangeContext:
-    stored = order.assignment
+    stored = requested.assignment
     product, detail = (stored.product, stored.summary) if stored else (None, "")
     return CodeChangeContext(
-        order.kind, at, by, order.reason.strip(), detail, product, action_id or uuid4(), order.key_id
+        requested.kind,
+        at,
+        by,
+        requested.reason.strip(),
+        detail,
+        product,
+        action_id or uuid4(),
+        requested.key_id,
     )
 
 
-def _values(order: CodeChangeRequest, at: datetime) -> dict[str, Any]:
+def _values(requested: CodeChangeRequest, at: datetime) -> dict[str, Any]:
     """What the statements of CHANGES write."""
-    stored = order.assignment
+    stored = requested.assignment
     return {
         "product": stored.product.pk if stored else None,
         "location": stored.inventory_location if stored else "",
@@ -195,37 +204,37 @@ def _values(order: CodeChangeRequest, at: datetime) -> dict[str, Any]:
 
 
 def _check_whole_batches(
-    order: CodeChangeRequest, count_assigned: Query[int], where: dict[str, Any], *, missing: int
+    requested: CodeChangeRequest, count_assigned: Query[int], where: dict[str, Any], *, missing: int
 ) -> None:
     """Roll back what could be done to some of the codes only."""
-    if order.kind == Kind.ASSIGNED and missing:
+    if requested.kind == Kind.ASSIGNED and missing:
         text = _("%(number)s of the codes are assigned to another product. No codes were changed.") % {
             "number": grouped(missing)
         }
-        message = f"{_(TAKEN)}: {text}"
+        message = f"{_(ALREADY_ASSIGNED)}: {text}"
         raise BatchRejected(message)
-    if order.kind == Kind.UNASSIGNED:
+    if requested.kind == Kind.UNASSIGNED:
         scanned = count_assigned.first(**where)
         if scanned:
             message = _("%(number)s of the codes have been scanned and cannot be unassigned. No codes were changed.")
             raise BatchRejected(message % {"number": grouped(scanned)})
 
 
-def start_change(*, codes: CodeRange, order: CodeChangeRequest, by: User | None) -> Job:
+def start_change(*, codes: CodeRange, requested: CodeChangeRequest, by: User | None) -> Job:
     """Have a worker do to a range what takes too long for a page."""
-    details = {"change": order.kind.label, "number": codes.size, "range": codes.batch.range_name}
+    details = {"change": requested.kind.label, "number": codes.size, "range": codes.batch.range_name}
     with languages.in_english():
         title = gettext_noop("%(change)s: %(number)d codes of %(range)s") % details
     parameters: dict[str, Any] = {
         "batch_id": codes.batch.pk,
         "first": codes.first,
         "last": codes.last,
-        "kind": order.kind.value,
-        "reason": order.reason,
+        "kind": requested.kind.value,
+        "reason": requested.reason,
         "action_id": str(uuid4()),
-        "key_id": order.key_id,
+        "key_id": requested.key_id,
     }
-    if stored := order.assignment:
+    if stored := requested.assignment:
         parameters["assignment"] = {
             "product_id": stored.product.pk,
             "inventory_location": stored.inventory_location,
@@ -248,12 +257,12 @@ def run_change(run: runner.Run) -> None:
 
     Run again, it finds what is done and leaves it; cancelled, what is done stays done. The history says how much.
     """
-    codes, order, action_id = _request_of(run)
+    codes, requested, action_id = _request_of(run)
     done = 0
-    for code_range in codes.parts(CODES_AT_ONCE) if order.kind in SWITCHES else [codes]:
+    for code_range in codes.parts(CODES_AT_ONCE) if requested.kind in SWITCHES else [codes]:
         run.progress(done, codes.size)  # the last moment to cancel what is left
         now, by = timezone.now(), run.job.created_by
-        change(codes=code_range, order=order, by=by, at=now, action_id=action_id, is_part=True)
+        change(codes=code_range, requested=requested, by=by, at=now, action_id=action_id, is_part=True)
         done += code_range.size
     run.note_progress(done, codes.size)
     changed = history.codes_of(action_id)
@@ -284,19 +293,9 @@ def _request_of(run: runner.Run) -> tuple[CodeRange, CodeChangeRequest, UUID]:
         product = Product.objects.get(pk=stored["product_id"], brand=run.job.brand)
         changes = {name: value for name, value in stored.items() if name != "product_id"}
         assignment = Assignment(product=product, **changes)
-    order = CodeChangeRequest(Kind(parameters["kind"]), parameters["reason"], assignment, parameters.get("key_id"))
+    requested = CodeChangeRequest(Kind(parameters["kind"]), parameters["reason"], assignment, parameters.get("key_id"))
     codes = resolve_range(batch=batch, first=parameters["first"], last=parameters["last"])
-    return codes, order, UUID(parameters["action_id"])
-
-
-def deactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:
-    """Switch codes off: they scan as not valid. Returns how many were on."""
-    return change_codes(codes=codes, order=CodeChangeRequest(Kind.DEACTIVATED, reason), by=by, at=at)
-
-
-def reactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:
-    """Switch codes on again. Returns how many were off."""
-    return change_codes(codes=codes, order=CodeChangeRequest(Kind.REACTIVATED, reason), by=by, at=at)
+    return codes, requested, UUID(parameters["action_id"])
 
 
 def edit_code(*, code: AuthCode, changed: Mapping[str, Any], by: User, at: datetime) -> None:

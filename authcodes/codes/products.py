@@ -1,27 +1,19 @@
-"""Products: makes and changes them for the API, writes points that were approved, finds batches with codes of them."""
+"""Products: makes and changes them for the API, and writes points that were approved."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import OuterRef, Q, Subquery
 from django.utils.translation import gettext as _
 
-from authcodes.models.batches import BatchRange
-from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.access import rows
 from brands.audit_log import AuditContext
 from brands.models.people import User
 from brands.models.tenants import Brand
-from core.db.statements import query_values
 from core.errors import Invalid
 from core.numbers import grouped
-
-MAX_PRODUCTS = 12  # of a batch's codes that are looked for: no page names more
-
-PRODUCTS_IN_BATCHES = query_values("authcodes/codes/sql/products_in_batches.sql", "product_id")
 
 
 def create(*, brand: Brand, values: Mapping[str, Any], audit_context: AuditContext) -> Product:
@@ -68,33 +60,3 @@ def set_approved(
 ) -> None:
     """Write approved points onto a product; settings.APPROVED_POINTS names it. Call in the approval's transaction."""
     Product.objects.filter(pk=row.pk).update(**values)
-
-
-# --- Whose codes a batch has. Each batch is one look into an index, however many codes it has.
-
-
-def batch_ids(product: Product) -> list[int]:
-    """Batches of its brand that hold codes of a product: those made for it, and those whose codes were given to it."""
-    rows = BatchRange.objects.filter(brand=product.brand_id).annotate(nearest=nearest(product_id__gte=product.pk))
-    holding = rows.filter(Q(product=product) | Q(nearest=product.pk))
-    return list(holding.order_by("pk").values_list("pk", flat=True))
-
-
-def mixed_batches(ids: Sequence[int], product: Product, *, limit: int) -> list[str]:
-    """Those of the batches, by name, that have codes of other products too; the first of them."""
-    rows = BatchRange.objects.filter(pk__in=ids).annotate(
-        before=nearest(product_id__lt=product.pk), after=nearest(product_id__gt=product.pk)
-    )
-    mixed = rows.filter(Q(before__isnull=False) | Q(after__isnull=False)).order_by("range_name")
-    return list(mixed.values_list("range_name", flat=True)[:limit])
-
-
-def in_batches(ids: Sequence[int]) -> set[int]:
-    """The products of their codes, by id: MAX_PRODUCTS of each batch at most."""
-    return set(PRODUCTS_IN_BATCHES.all(batches=list(ids), limit=MAX_PRODUCTS)) if ids else set()
-
-
-def nearest(**condition: int) -> Subquery:
-    """The first product of a batch's codes that is so. Only the index of a batch's products has this order."""
-    codes = AuthCode.objects.filter(batch=OuterRef("pk"), **condition)
-    return Subquery(codes.order_by("product_id").values("product_id")[:1])

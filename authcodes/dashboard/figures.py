@@ -33,11 +33,6 @@ class Codes:
     def unscanned(self) -> int:
         return self.assigned - self.scanned
 
-    @property
-    def scanned_percent(self) -> float:
-        """Of the assigned, with one decimal."""
-        return round(100 * self.scanned / self.assigned, 1) if self.assigned else 0.0
-
 
 @dataclass(frozen=True, slots=True)
 class Day:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from authcodes.codes import scan_value
-from authcodes.codes.assignment_limits import LOCATION_LENGTH, MAX_POINTS, TAKEN
+from authcodes.codes.bulk_changes import ALREADY_ASSIGNED, MAX_LOCATION_LENGTH, MAX_POINTS
 from authcodes.models.imports import Import
 from brands.models.people import User
 from brands.scanned import MAX_CODE_LENGTH, MAX_INPUT_LENGTH, read
@@ -189,9 +189,9 @@ def _code(row: ParsedRow, column: str, cell: str) -> str:
 
 def _location(row: ParsedRow, column: str, cell: str) -> str:
     location = cell.strip()
-    if len(location) > LOCATION_LENGTH:
-        row.complain(column, gettext_noop("A location has at most %(most)d characters."), most=LOCATION_LENGTH)
-    return location[:LOCATION_LENGTH]
+    if len(location) > MAX_LOCATION_LENGTH:
+        row.complain(column, gettext_noop("A location has at most %(most)d characters."), most=MAX_LOCATION_LENGTH)
+    return location[:MAX_LOCATION_LENGTH]
 
 
 FIND_CODES = {
@@ -243,7 +243,7 @@ def check(upload: Import) -> None:
         "brand": upload.brand_id,
         "product": upload.product_id,
         "no_sku": NO_SKU,
-        "taken": TAKEN,
+        "taken": ALREADY_ASSIGNED,
         **OUR_ERRORS,
     }
     if upload.kind == Import.Kind.LIST:
@@ -291,7 +291,7 @@ def check_conflicts(upload: Import) -> int:
             "not_usable": NOT_USABLE,
         }
         return _run([MARK_OWN_CODES, MARK_NOT_USABLE], details)
-    parameters = {"upload": upload.pk, "product": upload.product_id, "taken": TAKEN}
+    parameters = {"upload": upload.pk, "product": upload.product_id, "taken": ALREADY_ASSIGNED}
     return _run([CLEAR_TAKEN, MARK_TAKEN_CODES if upload.kind == Import.Kind.LIST else MARK_TAKEN_RANGES], parameters)
 
 

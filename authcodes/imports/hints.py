@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from authcodes.codes.assignment_limits import TAKEN
+from authcodes.codes.bulk_changes import ALREADY_ASSIGNED
 from authcodes.imports.checks import NO_SKU
 from authcodes.models.imports import Import, ImportRow
 from authcodes.models.products import Product
@@ -38,7 +38,7 @@ def hints(upload: Import, rows: Iterable[ImportRow]) -> dict[int, str]:
         near = similar(upload.brand_id, {row.sku for row in unknown})
         message = _("Did you mean %(sku)s?")
         result |= {row.pk: message % {"sku": near[row.sku]} for row in unknown if row.sku in near}
-    taken = [row.pk for row in rows if row.error == TAKEN]
+    taken = [row.pk for row in rows if row.error == ALREADY_ASSIGNED]
     if taken:
         result |= owners(upload, taken)
     return result

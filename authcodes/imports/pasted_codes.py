@@ -15,7 +15,7 @@ from brands.scanned import SEPARATOR, read
 from core.db import row_guard
 from core.numbers import grouped
 
-MAX_LINES = 1000
+MAX_PASTED_CODES = 1000  # that are checked while somebody waits for the page
 E_NOTATION = re.compile(r"[0-9][.,]?[0-9]*e[+]?[0-9]+", re.IGNORECASE)
 
 
@@ -43,9 +43,9 @@ def parse_pasted(*, text: str, product: Product) -> list[PastedCode]:
     if not lines:
         message = _("Enter at least one code.")
         raise BatchRejected(message, details={"field": "codes"})
-    if len(lines) > MAX_LINES:
+    if len(lines) > MAX_PASTED_CODES:
         message = _("Enter at most %(most)s codes at once, or upload them as a CSV file.") % {
-            "most": grouped(MAX_LINES)
+            "most": grouped(MAX_PASTED_CODES)
         }
         raise BatchRejected(message, details={"field": "codes"})
     return [PastedCode(row.line, row.values[0], row.code, row.problem) for row in _checked(lines, product)]

@@ -2,37 +2,16 @@
 
 from django.db import migrations
 
-# A change passes only where an erased person's name is replaced in a reason.
-HISTORY_IS_APPEND_ONLY = """
-CREATE FUNCTION refuse_code_change_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'UPDATE' AND current_setting('codes.erasing', true) = 'on' THEN
-        IF to_jsonb(OLD) - 'reason' = to_jsonb(NEW) - 'reason' THEN
-            RETURN NEW;
-        END IF;
-    END IF;
-    RAISE EXCEPTION 'authcodes_codechange is append-only: % refused', TG_OP USING ERRCODE = 'restrict_violation';
-END $$;
+# A change passes only where an erased person's name is replaced in a reason or a note.
+HISTORIES_ARE_APPEND_ONLY = """
 CREATE TRIGGER code_change_is_append_only BEFORE UPDATE OR DELETE ON authcodes_codechange
-    FOR EACH ROW EXECUTE FUNCTION refuse_code_change_change();
+    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_append_only('codes.erasing', 'reason');
 CREATE TRIGGER code_change_not_truncated BEFORE TRUNCATE ON authcodes_codechange
-    FOR EACH STATEMENT EXECUTE FUNCTION refuse_code_change_change();
-"""
-# A change passes only where an erased person's name is replaced in a note.
-RETURNS_ARE_APPEND_ONLY = """
-CREATE FUNCTION refuse_recall_return_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'UPDATE' AND current_setting('codes.erasing', true) = 'on' THEN
-        IF to_jsonb(OLD) - 'note' = to_jsonb(NEW) - 'note' THEN
-            RETURN NEW;
-        END IF;
-    END IF;
-    RAISE EXCEPTION 'authcodes_recallreturn is append-only: % refused', TG_OP USING ERRCODE = 'restrict_violation';
-END $$;
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_append_only();
 CREATE TRIGGER recall_return_is_append_only BEFORE UPDATE OR DELETE ON authcodes_recallreturn
-    FOR EACH ROW EXECUTE FUNCTION refuse_recall_return_change();
+    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_append_only('codes.erasing', 'note');
 CREATE TRIGGER recall_return_not_truncated BEFORE TRUNCATE ON authcodes_recallreturn
-    FOR EACH STATEMENT EXECUTE FUNCTION refuse_recall_return_change();
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_append_only();
 """
 # Not the transaction's moment: many rows that one statement changes are then told apart.
 PRODUCT_CHANGES = """
@@ -203,8 +182,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RunSQL(HISTORY_IS_APPEND_ONLY, migrations.RunSQL.noop),
-        migrations.RunSQL(RETURNS_ARE_APPEND_ONLY, migrations.RunSQL.noop),
+        migrations.RunSQL(HISTORIES_ARE_APPEND_ONLY, migrations.RunSQL.noop),
         migrations.RunSQL(PRODUCT_CHANGES, migrations.RunSQL.noop),
         migrations.RunSQL(CODE_PREFIXES, migrations.RunSQL.noop),
         migrations.RunSQL(PRINTED_ELSEWHERE, migrations.RunSQL.noop),

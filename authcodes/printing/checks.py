@@ -21,7 +21,7 @@ from core.numbers import grouped
 
 MAX_SERIAL_LENGTH = 20  # characters of a GS1 serial number (AI 21)
 MIN_CODE_PT = 4  # of the code on a label of the brand's own layout
-MAX_PRODUCTS = 200  # whose titles are looked at for letters that labels cannot show
+MAX_CHECKED_PRODUCTS = 200  # whose titles are looked at for letters that labels cannot show
 
 
 def check(selection: Selection, print_request: PrintRequest, *, thorough: bool = True) -> None:
@@ -140,7 +140,7 @@ def _label_warnings(selection: Selection, print_request: PrintRequest, *, thorou
     text = [sample.text, *sample.details]
     if thorough and (print_request.title or print_request.sku):
         used = selection.codes.order_by().values("product").distinct()
-        for title, sku in Product.objects.filter(pk__in=used).values_list("title", "sku")[:MAX_PRODUCTS]:
+        for title, sku in Product.objects.filter(pk__in=used).values_list("title", "sku")[:MAX_CHECKED_PRODUCTS]:
             text += [title] if print_request.title else []
             text += [sku] if print_request.sku else []
     missing = "".join(dict.fromkeys("".join(map(text_layout.unknown, text))))

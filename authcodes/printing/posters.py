@@ -1,4 +1,4 @@
-"""The notice of a recall that shops put up: one A4 page in a customer's language. The reason is not on it."""
+"""The poster of a recall for shops: one A4 page in a language of customers. The reason is not on it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils import timezone, translation
 
-from authcodes.codes import products
+from authcodes.codes import batch_products
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.products import Product
 from authcodes.printing.documents import day_of, direction, drawn, typeset
@@ -19,11 +19,11 @@ from loyalty.models.notifications import Language
 from loyalty.notifications import catalogue, delivery
 
 TEMPLATE = "authcodes/documents/recall_poster.html"
-MAX_ROWS = 12  # that a page has room for
-MAX_PRODUCTS = 12
-MAX_LINES = 40  # of the message that begin where staff broke them
-LONG = 800  # characters of a message that is set in smaller type
-MAX_DRAWN = 24  # posters that a process keeps: each is a few hundred kilobytes
+# One A4 page has room for these: more batches are counted, more lines run on, a longer message is in smaller type.
+MAX_BATCH_ROWS = 12
+MAX_MESSAGE_LINES = 40
+MAX_LARGE_TYPE_CHARACTERS = 800
+MAX_CACHED_PDFS = 24  # of a process: each is a few hundred kilobytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def as_pdf(poster: Poster, language: str) -> bytes:
     return made(poster.brand.pk, text)  # which may be refused, in the language of whoever asks
 
 
-@lru_cache(maxsize=MAX_DRAWN)
+@lru_cache(maxsize=MAX_CACHED_PDFS)
 def made(brand_id: int, text: str) -> bytes:
     """Drawing keeps a processor busy, which all brands share."""
     rate_limits.hit("document", brand_id)
@@ -84,14 +84,14 @@ def context_of(poster: Poster, language: str) -> dict[str, Any]:
         "LANGUAGE_CODE": language,
         "recall": recall,
         "message": (message := set_lines(text_of(recall.translations, "message", recall.message, language))),
-        "is_long": len(message) > LONG,
+        "is_long": len(message) > MAX_LARGE_TYPE_CHARACTERS,
         "brand": brand,
         "products": [
             (text_of(product.translations, "title", product.title, language), product.sku)
             for product in poster.products
         ],
-        "rows": poster.rows[:MAX_ROWS],
-        "more": len(poster.rows) - MAX_ROWS if len(poster.rows) > MAX_ROWS else 0,
+        "rows": poster.rows[:MAX_BATCH_ROWS],
+        "more": max(0, len(poster.rows) - MAX_BATCH_ROWS),
         "recalled": day_of(recall.recalled_at, brand),
         "made": day_of(timezone.now(), brand),
         "dir": {
@@ -104,15 +104,15 @@ def context_of(poster: Poster, language: str) -> dict[str, Any]:
 
 
 def set_lines(text: str) -> str:
-    """All its words in few lines: one blank line at a time, and what follows MAX_LINES lines runs on."""
+    """All its words in few lines: one blank line at a time, and what follows MAX_MESSAGE_LINES lines runs on."""
     lines = [line.strip() for line in text.strip().splitlines()]
     lines = [line for before, line in zip(["", *lines], lines, strict=False) if line or before]
-    remaining = " ".join(line for line in lines[MAX_LINES - 1 :] if line)
-    return "\n".join([*lines[: MAX_LINES - 1], remaining]).strip()
+    remaining = " ".join(line for line in lines[MAX_MESSAGE_LINES - 1 :] if line)
+    return "\n".join([*lines[: MAX_MESSAGE_LINES - 1], remaining]).strip()
 
 
 def products_of(rows: Sequence[PosterRow]) -> list[Product]:
     """Those that the batches are of; of batches without one, those that their codes were given to."""
     unnamed = [row.batch.pk for row in rows if row.batch.product_id is None]
-    ids = {row.batch.product_id for row in rows if row.batch.product_id} | products.in_batches(unnamed)
-    return list(Product.objects.filter(pk__in=ids).order_by("title", "pk")[:MAX_PRODUCTS])
+    ids = {row.batch.product_id for row in rows if row.batch.product_id} | batch_products.products_in(unnamed)
+    return list(Product.objects.filter(pk__in=ids).order_by("title", "pk")[: batch_products.MAX_PRODUCTS])

@@ -212,7 +212,7 @@ def _write_archive(
         progress=progress,
         processes=PROCESSES if selection.count > ALONE else 1,
     )
-    return {"codes": made.files, "read_back": made.proved, "manifest_sha256": made.manifest_sha256}
+    return {"codes": made.files, "read_back": made.verified, "manifest_sha256": made.manifest_sha256}
 
 
 def _write_sheets(
@@ -236,7 +236,7 @@ class VerificationProgress:
         """The same labels. Raises proofs.Unreadable."""
         label, is_read = None, True
         for label in labels:
-            is_read = self.drawn < archive.ALL_PROVED or self.drawn % archive.PROVED_EVERY == 0
+            is_read = self.drawn < archive.ALL_VERIFIED or self.drawn % archive.VERIFIED_EVERY == 0
             self.drawn += 1
             if is_read:
                 self._check(label)

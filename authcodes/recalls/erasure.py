@@ -11,7 +11,7 @@ TEXTS = ("contact", "message", "translations", "reason", "withdrawal_reason")
 
 
 def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
-    """Notes on returns, the words of withdrawn recalls, and the reasons of recalls in force.
+    """Notes on returns, the texts of withdrawn recalls, and the reasons of recalls in force.
 
     What a recall in force says to customers stays: it is about safety, and its contact may be a namesake's.
     """

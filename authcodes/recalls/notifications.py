@@ -1,4 +1,4 @@
-"""Recall notices: tells every known customer who scanned a recalled code, and how many of them know by now."""
+"""Notifies every known customer who scanned a recalled code, and counts how many of them know by now."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,14 +33,14 @@ AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a recall's notices are; `job` is the newest that sent them, None where nobody asked for that."""
+    """How far a recall's notifications are; `job` is the newest that sent them, None where nobody asked for that."""
 
     figures: Figures
     job: Job | None
 
 
 def start(*, recall: Recall, by: User | None) -> Job:
-    """Have a worker tell the customers, in the caller's transaction. Who was notified already is left out."""
+    """Have a worker notify the customers, in the caller's transaction. Who was notified already is left out."""
     return queue.start(
         brand=recall.brand,
         kind=NOTIFICATION.name,
@@ -156,7 +156,7 @@ def notification_of(recall: Recall, its: Scope, reminder: str = "") -> Notificat
 def withdraw(recall: Recall, *, at: datetime) -> int:
     """Cancel the notifications that no channel has taken yet, also those that wait for another try.
 
-    Returns how many notices that spares customers.
+    Returns how many notifications that spares customers.
     """
     spared = batching.withdraw(brand_id=recall.brand_id, key=key_of(recall), at=at)
     return spared + delivery.withdraw(brand_id=recall.brand_id, key=key_of(recall), at=at)

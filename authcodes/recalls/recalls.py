@@ -72,7 +72,7 @@ def recall(
     return made
 
 
-def widen(*, recall: Recall, added: Scope, reason: str, at: datetime, by: User) -> Scope:
+def add_codes(*, recall: Recall, added: Scope, reason: str, at: datetime, by: User) -> Scope:
     """Call more codes back with a recall that is in force; what it says stays. Returns all that it has then.
 
     The recall is locked, then the batches. Raises BatchRejected without a reason, for codes that are recalled already

@@ -14,7 +14,7 @@ from authcodes.models.recalls import RecallReturn
 from brands.models.people import User
 from brands.user_mentions import Mentions, without
 
-MAX_LINES = 20
+MAX_LISTED_LINES = 20  # the newest, on the page of a recall
 # The trigger lets a note change while the transaction says that it erases a person, and nothing else ever.
 ERASING = "SELECT set_config('codes.erasing', %s, true)"
 
@@ -82,7 +82,7 @@ def pieces_of(recall: Recall) -> int:
 
 def of(recall: Recall) -> Returns:
     """Two queries."""
-    lines = RecallReturn.objects.filter(recall=recall).select_related("entered_by").order_by("-id")[:MAX_LINES]
+    lines = RecallReturn.objects.filter(recall=recall).select_related("entered_by").order_by("-id")[:MAX_LISTED_LINES]
     return Returns(pieces_of(recall), list(lines))
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from authcodes.codes import products as code_products
-from authcodes.codes import ranges
+from authcodes.codes import batch_products, ranges
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.products import Product
@@ -176,9 +175,9 @@ def reject_other_products(its: Scope, changed: Scope) -> None:
     known = {batch.pk for batch in its.batches}
     batches = [batch for batch in changed.batches if batch.pk not in known]
     made_for = {batch.product_id for batch in batches if batch.product_id}
-    ids = made_for | code_products.in_batches([batch.pk for batch in batches])
+    ids = made_for | batch_products.products_in([batch.pk for batch in batches])
     unnamed = [batch.pk for batch in its.batches if batch.product_id is None] if ids else []
-    new_products = ids - {product.pk for product in its.products} - code_products.in_batches(unnamed)
+    new_products = ids - {product.pk for product in its.products} - batch_products.products_in(unnamed)
     if new_products:
         titles = list(
             Product.objects.filter(pk__in=new_products).order_by("title", "pk").values_list("title", flat=True)

@@ -2,23 +2,22 @@
 
 from django.db import migrations
 
-# A change passes only where an erased person's name is replaced in the text. TRUNCATE fires no trigger of rows.
-AUDIT_LOG_IS_APPEND_ONLY = """
-CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
+# For every table that is append-only. A trigger's arguments say which setting an erasure switches on, and the columns in which it
+# may replace an erased person's name; without arguments no change passes. TRUNCATE fires no trigger of rows.
+APPEND_ONLY = """
+CREATE FUNCTION refuse_change_of_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP = 'UPDATE' AND current_setting('audit.erasing', true) = 'on'
-       AND (NEW.id, NEW.at, NEW.user_id, NEW.api_key_id, NEW.brand_id, NEW.kind, NEW.row_id, NEW.action, NEW.request_id)
-           IS NOT DISTINCT FROM
-           (OLD.id, OLD.at, OLD.user_id, OLD.api_key_id, OLD.brand_id, OLD.kind, OLD.row_id, OLD.action, OLD.request_id)
-    THEN
-        RETURN NEW;
+    IF TG_OP = 'UPDATE' AND current_setting(TG_ARGV[0], true) = 'on' THEN
+        IF to_jsonb(OLD) - TG_ARGV[1:] = to_jsonb(NEW) - TG_ARGV[1:] THEN
+            RETURN NEW;
+        END IF;
     END IF;
-    RAISE EXCEPTION 'brands_auditlogentry is append-only: % refused', TG_OP USING ERRCODE = 'restrict_violation';
+    RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE TRIGGER audit_trail_is_append_only BEFORE UPDATE OR DELETE ON brands_auditlogentry
-    FOR EACH ROW EXECUTE FUNCTION refuse_audit_change();
+    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_append_only('audit.erasing', 'row_name', 'reason', 'changes');
 CREATE TRIGGER audit_trail_not_truncated BEFORE TRUNCATE ON brands_auditlogentry
-    FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change();
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_append_only();
 """
 # A sandbox that became live would have test codes on real products, and customers who never heard of anything.
 SANDBOX_IS_FOR_GOOD = """
@@ -37,6 +36,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RunSQL(AUDIT_LOG_IS_APPEND_ONLY, migrations.RunSQL.noop),
+        migrations.RunSQL(APPEND_ONLY, migrations.RunSQL.noop),
         migrations.RunSQL(SANDBOX_IS_FOR_GOOD, migrations.RunSQL.noop),
     ]

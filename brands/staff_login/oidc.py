@@ -49,7 +49,7 @@ class Attempt:
     issuer: str
     token_endpoint: str
     jwks_uri: str
-    basic: bool  # how the token endpoint wants the client secret: in the header, or in the form
+    uses_basic_auth: bool  # whether the token endpoint takes the client secret in the header, else in the form
     state: str
     nonce: str
     verifier: str
@@ -120,13 +120,13 @@ def begin(provider: SignInSettings, *, redirect_uri: str, at: float) -> tuple[At
     page, token_endpoint, jwks_uri = (
         address(document.get(name)) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")
     )
-    ways = document.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    auth_methods = document.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
     attempt = Attempt(
         brand_id=provider.brand_id,
         issuer=provider.oidc_issuer,
         token_endpoint=token_endpoint,
         jwks_uri=jwks_uri,
-        basic="client_secret_basic" in ways,
+        uses_basic_auth="client_secret_basic" in auth_methods,
         state=secrets.token_urlsafe(32),
         nonce=secrets.token_urlsafe(32),
         verifier=secrets.token_urlsafe(48),
@@ -177,7 +177,7 @@ def exchange(provider: SignInSettings, attempt: Attempt, code: str) -> dict[str,
         "code_verifier": attempt.verifier,
     }
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-    if attempt.basic:  # RFC 6749 2.3.1: each part is encoded as in a form first
+    if attempt.uses_basic_auth:  # RFC 6749 2.3.1: each part is encoded as in a form first
         pair = f"{quote(provider.oidc_client_id, safe='')}:{quote(provider.oidc_client_secret, safe='')}"
         headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
     else:
@@ -255,18 +255,16 @@ def fetch(
     return document
 
 
-def address(document: Any) -> str:
+def address(value: Any) -> str:
     """A web address as it may be called or gone to. Raises Unavailable for any other."""
     schemes = {"https", "http"} if settings.OUTGOING_PRIVATE_NETWORKS else {"https"}
     try:
-        parts = (
-            urlsplit(document) if isinstance(document, str) and document.isascii() and document.isprintable() else None
-        )
+        parts = urlsplit(value) if isinstance(value, str) and value.isascii() and value.isprintable() else None
     except ValueError:
         parts = None
     if parts is None or parts.scheme not in schemes or not parts.hostname:
         raise unavailable()
-    return str(document)
+    return str(value)
 
 
 def unavailable() -> Unavailable:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
@@ -50,7 +49,7 @@ def with_rule(brand_id: int, rule: EarningRule) -> RuleSet:
     return rules.compiled([*remaining, (own, 0, rules.content_of(rule))], brand_id=brand_id)
 
 
-def try_rule(rule: EarningRule, *, user_id: int, context: ActionContext, at: datetime | None = None) -> Trial:
+def try_rule(rule: EarningRule, *, user_id: int, context: ActionContext) -> Trial:
     """Raises UserNotFound, ConditionsError and LimitsError; a rule that was never saved may be tried."""
     action = QualifyingAction(
         brand_id=rule.brand_id,
@@ -58,7 +57,7 @@ def try_rule(rule: EarningRule, *, user_id: int, context: ActionContext, at: dat
         campaign_type=TYPES.get(context.kind, "reward"),
         reasons=[AccrualReason("trial:", "", context.profile_field)],
         context=context,
-        at=at or timezone.now(),
+        at=timezone.now(),
     )
     candidate = rules.candidate_of(rule.pk or 0, 0, rules.content_of(rule), own_fields.of_rule(rule))
     now, then = (

@@ -30,7 +30,7 @@ CHUNK = 500
 # Of one brand at a time, and for how long a call works: joining by the thousand keeps nobody else's actions waiting.
 MAX_PUBLISHED = 500
 TURN_SECONDS = 30
-BIGGEST = 2**63 - 1
+MAX_ID = 2**63 - 1
 
 
 def publish_welcomes(*, at: datetime) -> int:
@@ -82,7 +82,7 @@ def _portions(brand_id: int, at: datetime) -> Iterator[list[UserPoints]]:
         enrolled_at__gte=max(since, at - LATEST),
         enrolled_at__lte=at,
     ).order_by("-pk")
-    before = BIGGEST
+    before = MAX_ID
     while portion := list(rows.filter(pk__lt=before).only("pk", "user_id", "enrolled_at")[:CHUNK]):
         before = portion[-1].pk
         yield portion

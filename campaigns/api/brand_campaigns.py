@@ -174,5 +174,5 @@ class BrandRule(BrandView):
     @for_brand(ApiKey.Scope.READ, "campaigns.earningrule")
     def get(self, _request: Request, access: BrandAccess, rule_id: int) -> Response:
         """What one kind of event earns. Needs the scope `read`."""
-        rows = row_of(EarningRule.objects.filter(brand=access.brand_id), pk=rule_id)
-        return Response(BrandRuleRowOutput.serialize(rows))
+        row = row_of(EarningRule.objects.filter(brand=access.brand_id), pk=rule_id)
+        return Response(BrandRuleRowOutput.serialize(row))

@@ -10,7 +10,7 @@ from core.db.statements import query
 from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.notifications import delivery
 
-AT_ONCE = 20  # broadcasts that one run of the task counts
+MAX_PER_RUN = 20  # broadcasts that one run of the task counts, at random: none that takes too long stops the others
 SETTLES_AFTER = timedelta(minutes=5)
 
 
@@ -56,7 +56,7 @@ def settle(*, at: datetime) -> int:
     uncounted = Broadcast.objects.filter(figures__isnull=True, started_at__isnull=False)
     ended = uncounted.filter(finished_at__lte=at - SETTLES_AFTER)
     settled = 0
-    for broadcast in ended.filter(state__in=[State.SENT, State.CANCELLED]).order_by("?")[:AT_ONCE]:
+    for broadcast in ended.filter(state__in=[State.SENT, State.CANCELLED]).order_by("?")[:MAX_PER_RUN]:
         figures = of(broadcast)
         if figures is not None and not figures.waiting:
             rows = Broadcast.objects.filter(pk=broadcast.pk, state=broadcast.state, finished_at=broadcast.finished_at)

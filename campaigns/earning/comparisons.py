@@ -21,10 +21,10 @@ from core import moments
 Test = Callable[[ActionContext], bool]
 EARTH_KM = 6371.0088
 MAX_VALUES = 200
-MAX_WORD = 200
-BIGGEST = Decimal(10) ** 12
-BIGGEST_ID = 2**63 - 1
-MAX_PLACES = 6
+MAX_WORD_LENGTH = 200
+MAX_NUMBER = Decimal(10) ** 12
+MAX_ID = 2**63 - 1
+MAX_DECIMAL_PLACES = 6
 
 
 class WrongValueError(Exception):
@@ -51,16 +51,16 @@ def _listed(value: Any, one: Callable[[Any], Any]) -> tuple[Any, ...]:
 
 
 def _id(value: Any) -> int:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= len(str(BIGGEST_ID)):
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= len(str(MAX_ID)):
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= BIGGEST_ID:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MAX_ID:
         raise WrongValueError(_("Choose from the list."))
     return value
 
 
 def _word(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > MAX_WORD or not value.isprintable():
-        raise WrongValueError(_("Write a text of at most %(most)d characters.") % {"most": MAX_WORD})
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_WORD_LENGTH or not value.isprintable():
+        raise WrongValueError(_("Write a text of at most %(most)d characters.") % {"most": MAX_WORD_LENGTH})
     return value.strip().casefold()
 
 
@@ -72,10 +72,10 @@ def number(value: Any) -> Decimal:
         result = Decimal(str(value)) if not isinstance(value, str) or value.isascii() else Decimal("NaN")
     except InvalidOperation:
         result = Decimal("NaN")
-    if not result.is_finite() or abs(result) > BIGGEST:
+    if not result.is_finite() or abs(result) > MAX_NUMBER:
         raise WrongValueError(_("Write a number, such as 49.90."))
-    if int(result.normalize().as_tuple().exponent) < -MAX_PLACES:
-        raise WrongValueError(_("Write a number with at most %(most)d decimal places.") % {"most": MAX_PLACES})
+    if int(result.normalize().as_tuple().exponent) < -MAX_DECIMAL_PLACES:
+        raise WrongValueError(_("Write a number with at most %(most)d decimal places.") % {"most": MAX_DECIMAL_PLACES})
     return result
 
 
@@ -99,7 +99,7 @@ def _switch(value: Any) -> bool:
     return value
 
 
-def _step(value: Any) -> int:
+def _positive(value: Any) -> int:
     result = count(value)
     if result < 1:
         raise WrongValueError(_("Write a whole number from 1."))
@@ -127,12 +127,14 @@ def _day(value: Any) -> date:
         raise WrongValueError(_("Write a day as YYYY-MM-DD, such as 2026-12-31.")) from None
 
 
-def pair(one: Callable[[Any], Any], *, may_turn: bool = False) -> Callable[[Any], tuple[Any, Any]]:
+def pair(one: Callable[[Any], Any], *, may_wrap: bool = False) -> Callable[[Any], tuple[Any, Any]]:
+    """Reads a first and a last value; if they `may_wrap`, the last may be smaller, as a time after midnight is."""
+
     def read(value: Any) -> tuple[Any, Any]:
         if not isinstance(value, list | tuple) or len(value) != 2:
             raise WrongValueError(_("Give a first and a last value."))
         first, last = one(value[0]), one(value[1])
-        if (first == last and may_turn) or (first > last and not may_turn):
+        if (first == last and may_wrap) or (first > last and not may_wrap):
             raise WrongValueError(_("The first value must come before the last."))
         return first, last
 
@@ -251,13 +253,20 @@ def _between(value: Any, expected: tuple[Any, Any]) -> bool:
     return bool(expected[0] <= value <= expected[1])
 
 
-def _numeric(one: Callable[[Any], Any]) -> list[Operator]:
-    simple = [Operator(name, label, one, _compared(test), "number") for name, label, test in (EQUAL, AT_LEAST, AT_MOST)]
-    return [*simple, Operator("between", gettext_lazy("is between"), pair(one), _compared(_between), "numbers")]
+def numeric(
+    one: Callable[[Any], Any], compared: Callable[[Any], Callable[[Field, Any], Test]] = _compared
+) -> list[Operator]:
+    """The operators of numbers that `one` reads; `compared` makes the test of a comparison."""
+    simple = [Operator(name, label, one, compared(test), "number") for name, label, test in (EQUAL, AT_LEAST, AT_MOST)]
+    return [*simple, Operator("between", gettext_lazy("is between"), pair(one), compared(_between), "numbers")]
 
 
 _EVERY = Operator(
-    "every", gettext_lazy("is every"), _step, _compared(lambda value, step: value > 0 and value % step == 0), "number"
+    "every",
+    gettext_lazy("is every"),
+    _positive,
+    _compared(lambda value, step: value > 0 and value % step == 0),
+    "number",
 )
 OPERATORS: dict[Type, dict[str, Operator]] = {
     type_: {operator.name: operator for operator in operators}
@@ -272,9 +281,9 @@ OPERATORS: dict[Type, dict[str, Operator]] = {
             Operator("all_of", gettext_lazy("has all of"), texts, _has_all, "words"),
             Operator("starts", gettext_lazy("begins with"), texts, _starts, "words"),
         ],
-        Type.NUMBER: _numeric(number),
-        Type.INTEGER: _numeric(_whole),
-        Type.COUNT: [*_numeric(count), _EVERY],
+        Type.NUMBER: numeric(number),
+        Type.INTEGER: numeric(_whole),
+        Type.COUNT: [*numeric(count), _EVERY],
         Type.SWITCH: [Operator(EQUAL[0], EQUAL[1], _switch, _compared(EQUAL[2]), "switch")],
         Type.FIELD_OPTION: [
             Operator("in", gettext_lazy("is one of"), texts, _in, "options"),
@@ -286,7 +295,7 @@ OPERATORS: dict[Type, dict[str, Operator]] = {
         ],
         Type.TIME: [
             Operator(
-                "between", gettext_lazy("is between"), pair(_time, may_turn=True), _compared(_time_between), "times"
+                "between", gettext_lazy("is between"), pair(_time, may_wrap=True), _compared(_time_between), "times"
             )
         ],
         Type.DAY: [

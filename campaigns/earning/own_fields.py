@@ -15,7 +15,7 @@ from campaigns.models.event_kinds import EventKindField
 PREFIX = "payload."
 FieldType = EventKindField.Type
 OwnFields = Mapping[str, Mapping[str, Field]]  # by kind and name
-NONE_AT_ALL: OwnFields = {}
+NO_FIELDS: OwnFields = {}
 
 
 def _switch(value: Any) -> bool:
@@ -73,7 +73,7 @@ def of_kinds(brand_id: int, kinds: Iterable[str]) -> OwnFields:
     """The fields of a brand's own kinds; one statement, and none where all kinds are the service's."""
     own = sorted({kind for kind in kinds if is_own_kind(kind)})
     if not own:
-        return NONE_AT_ALL
+        return NO_FIELDS
     result: defaultdict[str, dict[str, Field]] = defaultdict(dict)
     rows = EventKindField.objects.filter(kind__brand=brand_id, kind__name__in=own)
     for row in rows.select_related("kind").order_by("pk"):

@@ -12,7 +12,7 @@ from core import moments
 from core.api.inputs import Input, SwitchField, one_line
 
 MAX_TEXT = 500
-BIGGEST = 10**12
+MAX_NUMBER = 10**12
 Type = EventKindField.Type
 
 
@@ -89,9 +89,9 @@ class ProductInput(serializers.Field[int, Any, int, Any]):
 
 INPUTS: dict[str, Callable[[EventKindField, dict[str, Any]], Any]] = {
     Type.TEXT: lambda _row, options: serializers.CharField(max_length=MAX_TEXT, validators=[one_line], **options),
-    Type.WHOLE: lambda _row, options: serializers.IntegerField(min_value=-BIGGEST, max_value=BIGGEST, **options),
+    Type.WHOLE: lambda _row, options: serializers.IntegerField(min_value=-MAX_NUMBER, max_value=MAX_NUMBER, **options),
     Type.DECIMAL: lambda _row, options: serializers.DecimalField(
-        max_digits=16, decimal_places=4, min_value=-BIGGEST, max_value=BIGGEST, **options
+        max_digits=16, decimal_places=4, min_value=-MAX_NUMBER, max_value=MAX_NUMBER, **options
     ),
     Type.SWITCH: lambda _row, options: SwitchField(**options),
     Type.DATE: lambda _row, options: DayInput(**options),

@@ -138,19 +138,15 @@ BEGIN
       FROM campaigns_earningruleversion v WHERE v.brand_id = of_brand AND v.rule_id = of_rule;
     RETURN NULL;
 END $$;
-CREATE FUNCTION refuse_earning_rule_version_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE EXCEPTION 'campaigns_earningruleversion is append-only: % refused', TG_OP USING ERRCODE = 'restrict_violation';
-END $$;
 DO $$ BEGIN
     EXECUTE format('ALTER FUNCTION keep_earning_rule_version() SET search_path = %I, pg_temp', current_schema());
 END $$;
 CREATE TRIGGER earning_rule_versions AFTER INSERT OR UPDATE OR DELETE ON campaigns_earningrule
     FOR EACH ROW EXECUTE FUNCTION keep_earning_rule_version();
 CREATE TRIGGER earning_rule_versions_are_kept BEFORE UPDATE OR DELETE ON campaigns_earningruleversion
-    FOR EACH ROW EXECUTE FUNCTION refuse_earning_rule_version_change();
+    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_append_only();
 CREATE TRIGGER earning_rule_versions_not_truncated BEFORE TRUNCATE ON campaigns_earningruleversion
-    FOR EACH STATEMENT EXECUTE FUNCTION refuse_earning_rule_version_change();
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_append_only();
 """
 # What was sent or compared once can be read for ever: names and types stay, options are only added. A kind that a rule is
 # for stays too: its row is locked by who makes the rule, so neither can overlook the other.

@@ -16,7 +16,7 @@ from loyalty.errors import LoyaltyDisabled, MemberBlocked, OutOfStock, RewardNot
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes
-from loyalty.rewards.grants import grant_reward, reaching_member
+from loyalty.rewards.grants import grant_reward, locked_account
 from loyalty.rewards.returns import EVENT_ID_NAMESPACE
 
 
@@ -51,7 +51,7 @@ def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> Cl
     if milestone is None:
         raise RewardNotFound
     with transaction.atomic():
-        account = reaching_member(brand_id, user_id)
+        account = locked_account(brand_id, user_id)
         taken = advance.claim(milestone_id=milestone_id, user_id=user_id, at=at)
         row = taken or RewardClaim.objects.filter(milestone=milestone, user=user_id).order_by("-round").first()
         if row is None:
@@ -73,7 +73,7 @@ def grant(event: messages.LeasedEvent, *, at: datetime) -> None:
     milestone = Milestone.objects.get(pk=event.payload["milestone_id"], campaign__brand=event.brand_id)
     milestone_round = event.payload.get("round", 1)
     with transaction.atomic():
-        account = reaching_member(event.brand_id, event.arguments["user_id"])
+        account = locked_account(event.brand_id, event.arguments["user_id"])
         if redemption_of(milestone, account, milestone_round) is None:
             try:
                 with transaction.atomic():

@@ -1,6 +1,6 @@
-"""Operators of the types that only segments ask: they read and refuse values; the database compares."""
+"""Operators of the fields that only segments have. They check the value of a condition; the database compares."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -9,12 +9,11 @@ from django.utils.translation import gettext_lazy
 from campaigns.earning.comparisons import (
     AT_LEAST,
     AT_MOST,
-    EQUAL,
     Operator,
     Test,
     WrongValueError,
     count,
-    pair,
+    numeric,
     texts,
 )
 from campaigns.earning.fields import Field, Type
@@ -23,8 +22,8 @@ MAX_DAYS = 3650
 MAX_SCORE = 5
 
 
-def _in_the_database(_field: Field, _expected: Any) -> Test:
-    """No action is tried by these."""
+def _compared_in_sql(_field: Field, _expected: Any) -> Test:
+    """In place of a test in Python, which only the conditions of earning rules need."""
     raise NotImplementedError
 
 
@@ -51,21 +50,14 @@ def _window(value: Any) -> tuple[int, int]:
     return times, days
 
 
-def _numeric(one: Callable[[Any], Any]) -> list[Operator]:
-    simple = [
-        Operator(name, label, one, _in_the_database, "number") for name, label, _compare in (EQUAL, AT_LEAST, AT_MOST)
-    ]
-    return [*simple, Operator("between", gettext_lazy("is between"), pair(one), _in_the_database, "numbers")]
-
-
 MEMBER_OPERATORS = {
-    Type.AGE: _numeric(_days),
-    Type.SCORE: _numeric(_score),
+    Type.AGE: numeric(_days, lambda _compare: _compared_in_sql),
+    Type.SCORE: numeric(_score, lambda _compare: _compared_in_sql),
     Type.WINDOW: [
-        Operator(name, label, _window, _in_the_database, "window") for name, label, _compare in (AT_LEAST, AT_MOST)
+        Operator(name, label, _window, _compared_in_sql, "window") for name, label, _compare in (AT_LEAST, AT_MOST)
     ],
     Type.LABELLED: [
-        Operator("in", gettext_lazy("is one of"), texts, _in_the_database, "labels"),
-        Operator("not_in", gettext_lazy("is none of"), texts, _in_the_database, "labels"),
+        Operator("in", gettext_lazy("is one of"), texts, _compared_in_sql, "labels"),
+        Operator("not_in", gettext_lazy("is none of"), texts, _compared_in_sql, "labels"),
     ],
 }

@@ -38,7 +38,7 @@ def set_primary_hostname(hostname: str, *, plan: Plan, brand: Brand) -> None:
     name = current.partition(":")[0]
     if current == hostname or not (name == plan.hostnames[0] or address_in_network(name)):
         return
-    remaining = BrandHostname.objects.filter(hostname=hostname).exclude(brand=brand)
-    check_not_taken(remaining.exists(), f"The hostname {hostname}")
+    of_other_brands = BrandHostname.objects.filter(hostname=hostname).exclude(brand=brand)
+    check_not_taken(of_other_brands.exists(), f"The hostname {hostname}")
     BrandHostname.objects.filter(brand=brand, is_primary=True).update(is_primary=False)
     BrandHostname.objects.update_or_create(hostname=hostname, defaults={"brand": brand, "is_primary": True})

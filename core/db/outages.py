@@ -3,7 +3,6 @@
 import logging
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, connections
@@ -17,7 +16,7 @@ logger = logging.getLogger(__name__)
 SERVER_AWAY = ("08", "53300", "57P")
 PAUSE_SECONDS = 0.5
 # What PostgreSQL needs to read its log after a crash, and some more.
-PATIENCE = timedelta(seconds=60)
+PATIENCE_SECONDS = 60
 
 
 def drop_dead_connections() -> None:
@@ -38,12 +37,12 @@ def is_outage(error: BaseException) -> bool:
     return state is None or state.startswith(SERVER_AWAY)
 
 
-def through_outages(work: Callable[[], T], *, patience: timedelta = PATIENCE) -> T:
+def through_outages(work: Callable[[], T]) -> T:
     """Do `work`, again and again while the database is away. It must bear being done twice.
 
-    Raises what the last attempt raised once `patience` is over.
+    Raises what the last attempt raised once PATIENCE_SECONDS are over.
     """
-    deadline = time.monotonic() + patience.total_seconds()
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
             return work()

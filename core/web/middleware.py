@@ -79,9 +79,10 @@ def callers_id(headers: Mapping[str, str]) -> str:
 
 
 def rejection(request: HttpRequest) -> HttpResponse | None:
-    """PostgreSQL has no NUL character: what holds one names nothing, and asking would be an error.
+    """The answer to a request that goes no further; None for one that does.
 
-    A call of our own that somebody led back here would cause itself again and again.
+    There may be no thread for it. PostgreSQL has no NUL character: what holds one names nothing, and asking would be an
+    error. A call of our own that somebody led back here would cause itself again and again.
     """
     if text := request.META.get(TURNED_AWAY):
         return handler503(request, text)

@@ -31,14 +31,8 @@ class IdConverter:
         return str(value)
 
 
-class GtinConverter:
+class GtinConverter(ScannedConverter):
     regex = r"[0-9]{8,14}"
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
 
 
 def register() -> None:

@@ -58,7 +58,6 @@ class LedgerAdmin(ExportingAdmin):
     sidebar = SidebarEntry(CUSTOMERS, 3, "receipt_long")
     list_name = _("points ledger")
     export_kind = "export-ledger"
-    brand_path = "brand"
     customer_path = "user_point__user"
     pages_by_key = True
     list_display = ("when", "customer", "kind", "points", "reason_id", "note_text")

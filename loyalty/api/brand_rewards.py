@@ -48,7 +48,7 @@ REWARD = {
     "created_at": WHEN,
 }
 WRITTEN = {"name": "Enamel mug", "cost": 250, "stock": 17}
-INT = 2**31 - 1
+MAX_INTEGER = 2**31 - 1
 
 
 class BrandLevelOutput(Output):
@@ -84,8 +84,8 @@ class BrandLevelView(BrandView):
     @for_brand(ApiKey.Scope.READ, "loyalty.brandlevel")
     def get(self, _request: Request, access: BrandAccess, level_id: int) -> Response:
         """From how many points a member is in it, and what its scans earn. Needs the scope `read`."""
-        rows = row_of(BrandLevel.objects.filter(brand=access.brand_id), pk=level_id)
-        return Response(BrandLevelRowOutput.serialize(rows))
+        row = row_of(BrandLevel.objects.filter(brand=access.brand_id), pk=level_id)
+        return Response(BrandLevelRowOutput.serialize(row))
 
 
 class BrandRewardOutput(Output):
@@ -121,8 +121,8 @@ class RewardChangeInput(ChangeInput):
     name = serializers.CharField(required=False, max_length=120)
     description = serializers.CharField(required=False, max_length=2000, allow_blank=True)
     cost = serializers.DecimalField(required=False, allow_null=True, max_digits=10, decimal_places=2, min_value=0)
-    stock = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=INT)
-    limit_per_member = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=INT)
+    stock = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=MAX_INTEGER)
+    limit_per_member = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MAX_INTEGER)
     valid_from = MomentInput(required=False, allow_null=True)
     valid_until = MomentInput(required=False, allow_null=True)
     minimum_level_id = serializers.IntegerField(required=False, allow_null=True, **ID)
@@ -181,8 +181,8 @@ class BrandReward(BrandView):
     @for_brand(ApiKey.Scope.READ, "loyalty.reward")
     def get(self, _request: Request, access: BrandAccess, reward_id: int) -> Response:
         """A reward as it is now. Needs the scope `read`."""
-        rows = row_of(Reward.objects.filter(brand=access.brand_id), pk=reward_id)
-        return Response(BrandRewardRowOutput.serialize(rows))
+        row = row_of(Reward.objects.filter(brand=access.brand_id), pk=reward_id)
+        return Response(BrandRewardRowOutput.serialize(row))
 
     @write_endpoint(
         "change_reward",

@@ -119,8 +119,8 @@ def decision_of(system: ExternalSystem, delivery: LeasedEvent, question: Approva
             None, _("It failed several times. Requests are paused."), cooldown=timedelta(seconds=cooldown)
         )
     max_slots = MAX_SLOW if breaker.is_slow() and not delivery.is_inline else None
-    with worker_signals.acquire_slot(lane=f"external:{system.brand_id}", count=max_slots) as seated:
-        if not seated:  # another brand's is not to wait for this one's
+    with worker_signals.acquire_slot(lane=f"external:{system.brand_id}", count=max_slots) as slot:
+        if not slot:  # another brand's is not to wait for this one's
             raise RetryLater(_("Held: the external loyalty system is slow."), after=messages.pause(delivery.attempts))
         decision = ask(system, message_id=str(question.event_id), kind="accrual.requested", data=asdict(question))
     note(breaker, decision)

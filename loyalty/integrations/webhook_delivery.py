@@ -85,8 +85,8 @@ def concurrency_slot(delivery: LeasedEvent, message: WebhookDelivery) -> Iterato
             _("The receiver is paused after repeated failures."),
         )
     max_slots = MAX_SLOW if message.endpoint.failing_since or breaker.is_slow() else None
-    with worker_signals.acquire_slot(lane=f"webhook:{message.endpoint_id}", count=max_slots) as seated:
-        if not seated:
+    with worker_signals.acquire_slot(lane=f"webhook:{message.endpoint_id}", count=max_slots) as slot:
+        if not slot:
             postpone(delivery, message, backlog_pause(delivery), _("The receiver is slow. Other deliveries go first."))
         yield
 

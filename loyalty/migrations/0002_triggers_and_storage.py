@@ -4,24 +4,10 @@ from django.db import migrations
 
 # A wrong entry is corrected by another one. A change passes only where an erased person's name is replaced in a note.
 LEDGER_IS_APPEND_ONLY = """
-CREATE FUNCTION refuse_ledger_change() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    before jsonb;
-    after jsonb;
-BEGIN
-    IF TG_OP = 'UPDATE' AND current_setting('ledger.erasing', true) = 'on' THEN
-        before := to_jsonb(OLD) - 'note';
-        after := to_jsonb(NEW) - 'note';
-        IF before = after THEN
-            RETURN NEW;
-        END IF;
-    END IF;
-    RAISE EXCEPTION 'loyalty_transaction is append-only: % refused', TG_OP USING ERRCODE = 'restrict_violation';
-END $$;
 CREATE TRIGGER ledger_is_append_only BEFORE UPDATE OR DELETE ON loyalty_transaction
-    FOR EACH ROW EXECUTE FUNCTION refuse_ledger_change();
+    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_append_only('ledger.erasing', 'note');
 CREATE TRIGGER ledger_not_truncated BEFORE TRUNCATE ON loyalty_transaction
-    FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_append_only();
 """
 # Accruals, which are most of the entries, name the brand of the account that they have locked.
 BRAND_OF_ENTRY = """

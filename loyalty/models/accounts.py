@@ -213,6 +213,11 @@ class UserPoints(models.Model):
         return first, last
 
     @property
+    def display_name(self) -> str:
+        """The name, or the address of a member without one."""
+        return " ".join(self.names).strip() or self.user.email
+
+    @property
     def lifetime(self) -> Decimal:
         """What was earned in all, and what levels count: without what came back, which was earned before, without
         what other members gave, and without what returned orders had earned."""

@@ -220,8 +220,8 @@ def attempt(delivery: LeasedEvent, row: NotificationDelivery) -> str:
     """What the channel calls the message. Raises as it does; RetryLater while enough senders wait for the brand's."""
     breaker = breaker_of(row)
     max_slots = MAX_SLOW if breaker.is_slow() else None
-    with worker_signals.acquire_slot(lane=breaker.name, count=max_slots) as seated:
-        if not seated:
+    with worker_signals.acquire_slot(lane=breaker.name, count=max_slots) as slot:
+        if not slot:
             raise RetryLater(SERVICE_SLOW, after=messages.pause(min(delivery.attempts, 6)))
         wait_for_quota(delivery, row)
         NotificationDelivery.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)

@@ -233,7 +233,7 @@ def read_link(purpose: str, token: str, *, max_age: timedelta | None = None) -> 
     return result
 
 
-def sample(brand: Brand, template: str, channel: str, language: str, *, customer_name: str = "Ada") -> MessageRequest:
+def sample(brand: Brand, template: str, channel: str, language: str) -> MessageRequest:
     """Made-up facts, for previews and tests."""
     values = {name: example for name, (_description, example) in KINDS[template].slots.items() if example is not None}
-    return MessageRequest(brand, template, channel, language, values, customer_name)
+    return MessageRequest(brand, template, channel, language, values, "Ada")

@@ -9,13 +9,13 @@ from loyalty.models.programme.referrals import CODE_LENGTH, ReferralCode
 
 # Letters and digits that nobody takes for one another: 24 of them, eight times, are 110 thousand million codes.
 ALPHABET = "ACDEFGHJKMNPQRTVWXY34679"
-MAX_TYPED = 40
-TRIES = 10
+MAX_TYPED_LENGTH = 40  # characters, with spaces and hyphens
+MAX_DRAWS = 10
 
 
 def code_of(account: UserPoints) -> str:
     """The member's code, drawn now if there is none. Two who ask at once get the same one."""
-    for _try in range(TRIES):
+    for _draw in range(MAX_DRAWS):
         known = ReferralCode.objects.filter(account=account).values_list("code", flat=True).first()
         if known is not None:
             return known
@@ -32,7 +32,7 @@ def display(code: str) -> str:
 
 def normalised(text: str) -> str:
     """The code in what somebody typed: without spaces and hyphens, in capital letters."""
-    plain = unicodedata.normalize("NFKC", text[:MAX_TYPED])
+    plain = unicodedata.normalize("NFKC", text[:MAX_TYPED_LENGTH])
     digits = {sign: str(unicodedata.digit(sign)) for sign in set(plain) if unicodedata.category(sign) == "Nd"}
     return "".join(digits.get(sign, sign) for sign in plain.upper() if sign.isalnum())
 

@@ -13,11 +13,8 @@ from loyalty.points import accounts
 from loyalty.rewards import codes
 from loyalty.rewards.returns import EVENT_ID_NAMESPACE, ZERO
 
-# A thing that is not in the catalogue has nothing that says when its code ends: it stays good.
-WON_THINGS_EXPIRE = None
 
-
-def reaching_member(brand_id: int, user_id: int) -> UserPoints:
+def locked_account(brand_id: int, user_id: int) -> UserPoints:
     """The customer's account, locked. Raises DomainError where it cannot be given anything."""
     rows = UserPoints.objects.filter(brand_id=brand_id, user_id=user_id).select_related("brand")
     account = rows.select_for_update(of=("self",), no_key=True).first()
@@ -57,7 +54,8 @@ def grant_reward(
         code=codes.new(),
         request_key=uuid.uuid5(EVENT_ID_NAMESPACE, cause),
         created_at=at,
-        expires_at=at + timedelta(days=reward.code_days) if reward and reward.code_days else WON_THINGS_EXPIRE,
+        # Nothing says when the code of a thing ends that is not in the catalogue: it stays good.
+        expires_at=at + timedelta(days=reward.code_days) if reward and reward.code_days else None,
     )
     if reward:
         _take_one(reward, made, at)

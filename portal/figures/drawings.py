@@ -10,7 +10,8 @@ from html import escape
 
 Number = int | float | Decimal
 
-LINE_WIDTH, LINE_HEIGHT = 100.0, 28.0
+LINE_WIDTH, LINE_HEIGHT, LINE_MARGIN = 100.0, 28.0, 2.0
+CELL_SIZE = 24
 CHART_WIDTH, CHART_HEIGHT, GAP = 720.0, 200.0, 0.25
 
 
@@ -46,20 +47,20 @@ class Chart:
     height: str = f"{CHART_HEIGHT:.0f}"
 
 
-def line(values: Sequence[Number], *, width: float = LINE_WIDTH, height: float = LINE_HEIGHT, margin: float = 2) -> str:
+def line(values: Sequence[Number]) -> str:
     """The points of a polyline from left to right; a single value is a level line."""
     numbers = [float(value) for value in values] or [0.0]
     numbers = numbers * 2 if len(numbers) == 1 else numbers
     low, high = min(0.0, *numbers), max(0.0, *numbers)
-    scale = (height - 2 * margin) / ((high - low) or 1)
-    step = (width - 2 * margin) / (len(numbers) - 1)
+    scale = (LINE_HEIGHT - 2 * LINE_MARGIN) / ((high - low) or 1)
+    step = (LINE_WIDTH - 2 * LINE_MARGIN) / (len(numbers) - 1)
     return " ".join(
-        f"{margin + place * step:.1f},{height - margin - (number - low) * scale:.1f}"
+        f"{LINE_MARGIN + place * step:.1f},{LINE_HEIGHT - LINE_MARGIN - (number - low) * scale:.1f}"
         for place, number in enumerate(numbers)
     )
 
 
-def steps(values: Sequence[tuple[Number, Number]], *, width: float = LINE_WIDTH, height: float = LINE_HEIGHT) -> str:
+def steps(values: Sequence[tuple[Number, Number]], *, width: float, height: float) -> str:
     """The points of a polyline of (place, value), by place: each value stays until the next. From 0 up."""
     places = [float(place) for place, _value in values]
     highest = max(float(value) for _place, value in values)
@@ -81,7 +82,6 @@ def bars(
     series: Sequence[tuple[str, Sequence[Number]]],
     *,
     over: Sequence[Number] = (),
-    number: str = "{:,.0f}",
     max_labels: int = 4,
     are_parts: bool = True,
 ) -> Chart:
@@ -104,8 +104,8 @@ def bars(
             boxes.append(Box(f"{left:.1f}", f"{base:.1f}", f"{width:.1f}", f"{height:.1f}", kind, title))
     count = min(max_labels, len(names))
     labels = [names[round(place * (len(names) - 1) / max(count - 1, 1))] for place in range(count)]
-    line_top = number.format(max(over)) if over else ""
-    return Chart(tuple(boxes), _line_over(over, slot), tuple(labels), number.format(highest), line_top)
+    line_top = f"{max(over):,.0f}" if over else ""
+    return Chart(tuple(boxes), _line_over(over, slot), tuple(labels), f"{highest:,.0f}", line_top)
 
 
 def _line_over(values: Sequence[Number], slot: float) -> str:
@@ -117,15 +117,15 @@ def _line_over(values: Sequence[Number], slot: float) -> str:
     )
 
 
-def cells(values: Sequence[Sequence[int]], titles: Sequence[Sequence[str]], *, size: float = 24) -> tuple[Box, ...]:
+def cells(values: Sequence[Sequence[int]], titles: Sequence[Sequence[str]]) -> tuple[Box, ...]:
     """A square for each number, the denser the higher it is among all."""
     highest = max((value for row in values for value in row), default=0) or 1
     return tuple(
         Box(
-            f"{column * size:.0f}",
-            f"{place * size:.0f}",
-            f"{size - 2:.0f}",
-            f"{size - 2:.0f}",
+            f"{column * CELL_SIZE}",
+            f"{place * CELL_SIZE}",
+            f"{CELL_SIZE - 2}",
+            f"{CELL_SIZE - 2}",
             "cell" if value else "cell-empty",
             titles[place][column],
             f"{0.15 + 0.85 * value / highest:.2f}" if value else "1",

@@ -18,7 +18,7 @@ from core.errors import DomainError, Invalid
 from portal.base.audit_mixin import audit_context
 from portal.shell import login
 from portal.staff_login.forms import JoinForm, NewPasswordForm
-from portal.staff_login.pages import private, render_page, tried
+from portal.staff_login.pages import private, render_page
 
 
 @private
@@ -40,18 +40,21 @@ def accept_invitation(request: HttpRequest, token: str) -> HttpResponse:
 def by_newcomer(request: HttpRequest, invitation: Invitation, user: User | None) -> HttpResponse:
     sent = request.POST or None
     form = NewPasswordForm(user, sent) if user else JoinForm(User(email=invitation.email), sent)
-    joined: list[User] = []
-    if form.is_valid() and tried(form, lambda: join(request, invitation, form, joined), ""):
-        [newcomer] = joined
-        index = reverse("admin:index")
-        step = steps.after_password(request, newcomer, next_address=index)
-        messages.success(request, _("Welcome. You now work for %(brand)s.") % {"brand": invitation.brand})
-        return redirect(step) if step else login.succeeded(request, redirect(index), newcomer)
+    if form.is_valid():
+        try:
+            newcomer = join(request, invitation, form)
+        except DomainError as error:
+            form.add_error(None, error.message)
+        else:
+            index = reverse("admin:index")
+            step = steps.after_password(request, newcomer, next_address=index)
+            messages.success(request, _("Welcome. You now work for %(brand)s.") % {"brand": invitation.brand})
+            return redirect(step) if step else login.succeeded(request, redirect(index), newcomer)
     return page(request, "join", invitation, form=form, is_customer=user is not None)
 
 
 @sensitive_variables()
-def join(request: HttpRequest, invitation: Invitation, form: NewPasswordForm, joined: list[User]) -> bool:
+def join(request: HttpRequest, invitation: Invitation, form: NewPasswordForm) -> User:
     cleaned = form.cleaned_data
     user, _staff_role = joining.join(
         invitation,
@@ -62,8 +65,7 @@ def join(request: HttpRequest, invitation: Invitation, form: NewPasswordForm, jo
         audit_context=audit_context(request),
     )
     user.refresh_from_db()
-    joined.append(user)
-    return True
+    return user
 
 
 def by_colleague(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:

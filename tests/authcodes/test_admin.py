@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from authcodes.admin.batches.forms import NewBatchForm
-from authcodes.codes import batches, bulk_changes
+from authcodes.codes import batches
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode
 from authcodes.recalls import recalls
@@ -193,7 +193,7 @@ def test_progress_of_generation_is_shown(client: Client, brand: Brand) -> None:
 def one_code_of_each(brand: Brand) -> dict[str, AuthCode]:
     codes = {name: factories.code(brand) for name in ("scanned", "unscanned", "deactivated", "recalled")}
     scanning.scan(scanned=codes["scanned"].code, about=ScanContext(at=timezone.now()))
-    bulk_changes.deactivate(codes=[codes["deactivated"]], at=timezone.now())
+    factories.deactivate(codes=[codes["deactivated"]], at=timezone.now())
     recall(codes["recalled"].batch)
     return {**codes, "expired": factories.expired_code(brand)}
 

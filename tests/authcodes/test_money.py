@@ -92,9 +92,9 @@ def test_no_change_of_codes_by_a_printer_sets_points(brand, printer):
     now = timezone.now()
 
     with pytest.raises(BatchRejected, match="Only managers and owners"):
-        bulk_changes.change(codes=full_range(batch), order=order, by=printer, at=now)
+        bulk_changes.change(codes=full_range(batch), requested=order, by=printer, at=now)
     with pytest.raises(BatchRejected, match="Only managers and owners"):
-        bulk_changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
+        bulk_changes.change_codes(codes=batch.codes.all(), requested=order, by=printer, at=now)
 
 
 def test_printer_who_unassigns_codes_leaves_their_points(brand, printer, owner):
@@ -102,8 +102,8 @@ def test_printer_who_unassigns_codes_leaves_their_points(brand, printer, owner):
     AuthCode.objects.update(points_per_scan=3)
     undo = CodeChangeRequest(CodeChange.Kind.UNASSIGNED, "wrong")
 
-    bulk_changes.change_codes(codes=batch.codes.all()[:1], order=undo, by=printer, at=timezone.now())
-    bulk_changes.change_codes(codes=batch.codes.all()[1:], order=undo, by=owner, at=timezone.now())
+    bulk_changes.change_codes(codes=batch.codes.all()[:1], requested=undo, by=printer, at=timezone.now())
+    bulk_changes.change_codes(codes=batch.codes.all()[1:], requested=undo, by=owner, at=timezone.now())
 
     assert sorted(AuthCode.objects.values_list("product", "points_per_scan"), key=str) == [(None, 3), (None, None)]
 
@@ -152,11 +152,11 @@ def test_printer_assigns_no_codes_to_a_product_above_the_ceiling(brand, printer,
     order, now = CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=dear)), timezone.now()
 
     with pytest.raises(BatchRejected, match="Only managers and owners"):
-        bulk_changes.change(codes=full_range(batch), order=order, by=printer, at=now)
+        bulk_changes.change(codes=full_range(batch), requested=order, by=printer, at=now)
     with pytest.raises(BatchRejected, match="Only managers and owners"):
-        bulk_changes.change_codes(codes=batch.codes.all(), order=order, by=printer, at=now)
+        bulk_changes.change_codes(codes=batch.codes.all(), requested=order, by=printer, at=now)
 
-    assert bulk_changes.change(codes=full_range(batch), order=order, by=owner, at=now) == 3
+    assert bulk_changes.change(codes=full_range(batch), requested=order, by=owner, at=now) == 3
 
 
 @pytest.mark.parametrize(("role", "column"), [("printer", "product_sku"), ("manager", "")])

@@ -304,10 +304,10 @@ def test_codes_that_are_switched_off_stand_in_the_history_of_their_batch(
     codes = list(batch.codes.order_by("code"))
 
     if one_by_one:
-        bulk_changes.change_codes(codes=codes[:2], order=order, by=owner, at=timezone.now())
+        bulk_changes.change_codes(codes=codes[:2], requested=order, by=owner, at=timezone.now())
     else:
         stretch = CodeRange(batch, codes[0].code, codes[1].code, 2)
-        bulk_changes.change(codes=stretch, order=order, by=owner, at=timezone.now())
+        bulk_changes.change(codes=stretch, requested=order, by=owner, at=timezone.now())
 
     entry = AuditLogEntry.objects.get()
     assert (entry.kind, entry.row_id) == ("authcodes.batchrange", str(batch.pk))

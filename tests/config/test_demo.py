@@ -9,7 +9,6 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from authcodes.codes import bulk_changes
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
@@ -113,7 +112,7 @@ def test_scanned_codes_are_not_given_out_again(ask: Ask) -> None:
 def test_codes_that_run_out_are_followed_by_more(ask: Ask) -> None:
     brand = Brand.objects.get(pk=ask()["brand_id"])
     fresh = AuthCode.objects.filter(brand=brand, batch__range_name__startswith="Demo codes")
-    bulk_changes.deactivate(codes=fresh[FRESH_AT_LEAST - 1 :], at=timezone.now())
+    factories.deactivate(codes=fresh[FRESH_AT_LEAST - 1 :], at=timezone.now())
     factories.batch(brand, prefix="AUR-", starting_number=501, number_width=8, quantity=100)
 
     found = ask()

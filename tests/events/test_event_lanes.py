@@ -115,9 +115,9 @@ def test_only_so_many_deliver_a_slow_lane_at_once():
     everybody = Barrier(8)
 
     def sit(_number):
-        with worker_signals.acquire_slot(lane="letters", count=3) as seated:
+        with worker_signals.acquire_slot(lane="letters", count=3) as slot:
             everybody.wait(timeout=10)
-            return bool(seated)
+            return bool(slot)
 
     assert sorted(at_once(sit, range(8), threads=8)) == [False] * 5 + [True] * 3
     assert worker.drain_slow(lane="letters") == 1
@@ -134,13 +134,13 @@ def test_with_no_seat_left_those_who_sit_there_do_the_work():
     assert tasks.deliver_due(lane="letters") == 1
 
 
-def test_a_seat_outlives_its_worker_by_seconds_and_is_kept_while_at_work():
+def test_a_slot_outlives_its_worker_by_seconds_and_is_kept_while_at_work():
     redis, name = client.client(), f"{worker_signals.SLOT}:letters:0"
 
-    with worker_signals.acquire_slot(lane="letters", count=1) as seated:
+    with worker_signals.acquire_slot(lane="letters", count=1) as slot:
         given = redis.pttl(name)
         redis.pexpire(name, 1_000)
-        seated.stay()
+        slot.renew()
 
         assert given <= 8_000 < redis.pttl(name) + 2_000
     assert not redis.exists(name)
@@ -150,13 +150,13 @@ left: list[int] = []
 
 
 def take_long(delivery: messages.LeasedEvent) -> None:
-    seat = f"{worker_signals.SLOT}:letters:0"
-    left.append(client.client().pttl(seat))
-    client.client().pexpire(seat, 1_000)
+    name = f"{worker_signals.SLOT}:letters:0"
+    left.append(client.client().pttl(name))
+    client.client().pexpire(name, 1_000)
     leases.finish(delivery)
 
 
-def test_each_delivery_of_a_slow_lane_keeps_the_seat(settings):
+def test_each_delivery_of_a_slow_lane_renews_the_slot(settings):
     settings.EVENT_HANDLERS = {"letter": f"{__name__}.take_long"}
     left.clear()
     for _ in range(3):
@@ -166,15 +166,15 @@ def test_each_delivery_of_a_slow_lane_keeps_the_seat(settings):
     assert (len(left), min(left) > 6_000) == (3, True)
 
 
-def test_who_lost_a_seat_leaves_it_to_its_new_worker():
+def test_who_lost_a_slot_leaves_it_to_its_new_worker():
     redis, name = client.client(), f"{worker_signals.SLOT}:letters:0"
 
     with worker_signals.acquire_slot(lane="letters", count=1) as slow:
         redis.delete(name)
         with worker_signals.acquire_slot(lane="letters", count=1):
             theirs = redis.get(name)
-            slow.stay()
-            slow.leave()
+            slow.renew()
+            slow.release()
 
             assert redis.get(name) == theirs
 

@@ -111,9 +111,9 @@ def test_a_brand_has_a_part_of_all_lanes_together(settings):
     brand = factories.brand()
     publish(brand)
 
-    with ExitStack() as seated:
+    with ExitStack() as acquired:
         for number in range(2):
-            seated.enter_context(worker_signals.acquire_slot(lane=f"brand:{brand.pk}", count=2))
+            acquired.enter_context(worker_signals.acquire_slot(lane=f"brand:{brand.pk}", count=2))
             with turns.turn(lane=LANE, workers=4) as found:
                 assert bool(found) is (number == 0)
 
@@ -143,7 +143,7 @@ def test_a_long_turn_ends_early_and_gives_the_rest_back(monkeypatch):
     monkeypatch.setattr(leases, "TURN_SECONDS", 0.1)
     taken = leases.claim_of(brand_id=brand.pk, limit=4, lane=LANE)
 
-    assert delivery.deliver_turn(taken, stay=lambda: None) == 1
+    assert delivery.deliver_turn(taken, renew_slots=lambda: None) == 1
     assert sorted(Event.objects.values_list("status", "attempts")) == [("done", 1), *[("pending", 0)] * 3]
     assert len(leases.claim_of(brand_id=brand.pk, limit=4, lane=LANE)) == 3
 
@@ -156,7 +156,7 @@ def test_what_another_took_over_is_not_put_back(monkeypatch):
     taken = leases.claim_of(brand_id=brand.pk, limit=2, lane=LANE)
     Event.objects.update(attempts=2)
 
-    delivery.deliver_turn(taken, stay=lambda: None)
+    delivery.deliver_turn(taken, renew_slots=lambda: None)
 
     assert list(Event.objects.values_list("attempts", flat=True)) == [2, 2]
 

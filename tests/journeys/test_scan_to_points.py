@@ -7,7 +7,6 @@ import httpx
 import pytest
 from django.utils import timezone
 
-from authcodes.codes import bulk_changes
 from authcodes.models.scans import Scan
 from authcodes.printing.qr import images
 from authcodes.recalls import recalls
@@ -129,7 +128,7 @@ def _code_that_is(reason, brand):
     if reason == "unassigned":
         return factories.code(brand, assigned=False)
     code = factories.code(brand)
-    bulk_changes.deactivate(codes=[code], at=timezone.now())
+    factories.deactivate(codes=[code], at=timezone.now())
     return code
 
 

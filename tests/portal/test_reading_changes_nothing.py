@@ -85,7 +85,7 @@ def addresses(rows: dict[str, Any]) -> Iterator[str]:
 
 def about(route: str, row: Any, rows: dict[str, Any]) -> Any:
     """Some addresses of a page are about a row of another one."""
-    for piece, label in (("printrun/batch/", "authcodes.batchrange"), ("printrun/recall/", "authcodes.recall")):
+    for piece, label in (("printrun/batch/", "authcodes.batchrange"), ("printrun/poster/", "authcodes.recall")):
         if piece in route:
             return rows[label]
     return row

@@ -1,6 +1,7 @@
 """Makes the rows that tests begin with; every argument has a sensible default."""
 
-from datetime import timedelta
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import count
 from typing import Any
@@ -8,8 +9,9 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from authcodes.codes import batches
+from authcodes.codes import batches, bulk_changes
 from authcodes.codes.batches import BatchSettings
+from authcodes.codes.bulk_changes import CodeChangeRequest, Kind
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
@@ -216,3 +218,14 @@ def redemption(customer: User, reward: Reward, *, at: Any = None) -> Redemption:
     """A reward that the customer took, with points that they have."""
     wish = RedemptionRequest(reward.brand_id, customer.pk, reward.pk, uuid4(), at or timezone.now())
     return redeem.redeem(wish)
+
+
+def deactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:
+    """Switch codes off. Returns how many were on."""
+    order = CodeChangeRequest(Kind.DEACTIVATED, reason)
+    return bulk_changes.change_codes(codes=codes, requested=order, by=by, at=at)
+
+
+def reactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "") -> int:
+    """Switch codes on again. Returns how many were off."""
+    return bulk_changes.change_codes(codes=codes, requested=CodeChangeRequest(Kind.REACTIVATED, reason), by=None, at=at)

@@ -121,7 +121,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
             "undeliver": ("<id:pk>/undeliver/", self.undeliver),
         }
         for kind, (name, _icon) in CODE_CHANGE_ACTIONS.items():
-            views[name] = (f"<id:pk>/{name}/", partial(self.order, kind=kind))
+            views[name] = (f"<id:pk>/{name}/", partial(self.change_codes, kind=kind))
         return [*page_urls(self, views), *super().get_urls()]
 
     def is_changing(self, batch: BatchRange) -> bool:
@@ -203,7 +203,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         job = batches.generations_of(batch.pk).filter(brand=batch.brand_id).first() if self.is_changing(batch) else None
         return job_context(job) if job and job.is_unfinished else None
 
-    def order(self, request: HttpRequest, pk: int, kind: CodeChange.Kind) -> HttpResponse:
+    def change_codes(self, request: HttpRequest, pk: int, kind: CodeChange.Kind) -> HttpResponse:
         return bulk_actions.of_batch(self, request, self.get_object(request, str(pk)), kind)
 
     def finish(self, request: HttpRequest, pk: int) -> HttpResponse:

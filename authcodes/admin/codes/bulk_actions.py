@@ -19,8 +19,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from authcodes.admin.codes.bulk_forms import AssignRangeForm, ChangeRangeForm, ReasonForm, TypedForm
 from authcodes.admin.codes.undo import OPPOSITES
 from authcodes.codes import bulk_changes, scan_value
-from authcodes.codes.assignment_limits import TAKEN
-from authcodes.codes.bulk_changes import Assignment, CodeChangeRequest
+from authcodes.codes.bulk_changes import ALREADY_ASSIGNED, Assignment, CodeChangeRequest
 from authcodes.codes.ranges import ChangePreview, CodeRange, preview_change, resolve_range
 from authcodes.errors import BatchRejected
 from authcodes.imports import pasted_codes
@@ -101,7 +100,7 @@ def render(page: TenantAdmin, request: HttpRequest, kind: CodeChange.Kind, **mor
         "title": TEXTS[kind].title,
         "words": TEXTS[kind],
         "assigns": kind == Kind.ASSIGNED,
-        "taken_words": _(TAKEN),
+        "taken_words": _(ALREADY_ASSIGNED),
         **more,
     }
     return TemplateResponse(request, "admin/authcodes/code_change/page.html", context)
@@ -117,11 +116,11 @@ def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: C
     if request.method == "POST" and form.is_valid():
         try:
             codes = resolve_range(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"])
-            order = _order_of(form, kind)
+            requested = _requested_change(form, kind)
             if step(request) == "confirm":
-                return _carried_out(page, request, codes, order)
+                return _carried_out(page, request, codes, requested)
             if step(request) == "preview":
-                page_context |= _preview_of(codes, order)
+                page_context |= _preview_of(codes, requested)
         except BatchRejected as error:
             form.add_domain_error(error)
     return render(page, request, kind, **page_context)
@@ -148,19 +147,19 @@ def _range_form(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind
     return form
 
 
-def _order_of(form: Any, kind: CodeChange.Kind) -> CodeChangeRequest:
+def _requested_change(form: Any, kind: CodeChange.Kind) -> CodeChangeRequest:
     if kind == Kind.ASSIGNED:
         return CodeChangeRequest(kind, assignment=form.assignment)
     return CodeChangeRequest(kind, reason=form.cleaned_data["reason"])
 
 
-def _preview_of(codes: CodeRange, order: CodeChangeRequest) -> dict[str, Any]:
-    result = preview_change(codes.codes, order.assignment.product if order.assignment else None)
-    many, problem = _changes(order.kind, result)
+def _preview_of(codes: CodeRange, requested: CodeChangeRequest) -> dict[str, Any]:
+    result = preview_change(codes.codes, requested.assignment.product if requested.assignment else None)
+    many, problem = _changes(requested.kind, result)
     return {
         "preview": result,
         "codes": codes,
-        "order": order,
+        "requested": requested,
         "changes": many,
         "obstacle": problem or ("" if many else _("None of these codes would change.")),
         "as_job": codes.size > bulk_changes.CODES_AT_ONCE,
@@ -178,33 +177,35 @@ def _changes(kind: CodeChange.Kind, preview: ChangePreview) -> tuple[int, str]:
     return (preview.codes - preview.deactivated if kind == Kind.DEACTIVATED else preview.deactivated), ""
 
 
-def _carried_out(page: TenantAdmin, request: HttpRequest, codes: CodeRange, order: CodeChangeRequest) -> HttpResponse:
+def _carried_out(
+    page: TenantAdmin, request: HttpRequest, codes: CodeRange, requested: CodeChangeRequest
+) -> HttpResponse:
     """Do it, at once or as a job, and tell."""
-    texts = TEXTS[order.kind]
+    texts = TEXTS[requested.kind]
     if codes.size > bulk_changes.CODES_AT_ONCE:
-        job = bulk_changes.start_change(codes=codes, order=order, by=staff_user(request))
+        job = bulk_changes.start_change(codes=codes, requested=requested, by=staff_user(request))
         return redirect("admin:jobs_job_change", job.pk)
     batch, by, action = codes.batch, staff_user(request), uuid4()
     with transaction.atomic():
         bulk_changes.take_turn(batch.brand_id, waits=False)
-        is_undoable = can_be_undone(order, codes.codes)
+        is_undoable = can_be_undone(requested, codes.codes)
         now = timezone.now()
-        changed = bulk_changes.change(codes=codes, order=order, by=by, at=now, action_id=action, waits=False)
+        changed = bulk_changes.change(codes=codes, requested=requested, by=by, at=now, action_id=action, waits=False)
     text = count_text(texts.done, changed)
     if is_undoable and changed == codes.size:
         what = {"batch": batch.pk, "first": codes.first, "last": codes.last}
-        what |= {"kind": order.kind.value, "action": str(action)}
+        what |= {"kind": requested.kind.value, "action": str(action)}
         offers.done(request, text, "code-range", brand_id=batch.brand_id, arguments=what)
     else:
         page.message_user(request, text)
     return redirect("admin:authcodes_batchrange_change", codes.batch.pk)
 
 
-def can_be_undone(order: CodeChangeRequest, codes: QuerySet[AuthCode]) -> bool:
+def can_be_undone(requested: CodeChangeRequest, codes: QuerySet[AuthCode]) -> bool:
     """Whether undoing it would leave each of the codes as it is now, if all of them change."""
-    if order.assignment:
-        return not order.assignment.summary and not codes.filter(product__isnull=False).exists()
-    return order.kind in OPPOSITES
+    if requested.assignment:
+        return not requested.assignment.summary and not codes.filter(product__isnull=False).exists()
+    return requested.kind in OPPOSITES
 
 
 def count_text(done: Any, count: int) -> str:
@@ -247,7 +248,7 @@ def _typed_preview(
     return {
         "lines": lines,
         "preview": preview_change(_named(lines, assignment.product), assignment.product),
-        "order": CodeChangeRequest(Kind.ASSIGNED, assignment=assignment),
+        "requested": CodeChangeRequest(Kind.ASSIGNED, assignment=assignment),
         "changes": len(lines) - len(wrong),
         "obstacle": problem,
     }
@@ -257,12 +258,14 @@ def _typed_done(
     page: TenantAdmin, request: HttpRequest, lines: list[pasted_codes.PastedCode], assignment: Assignment
 ) -> HttpResponse:
     named, by, action = _named(lines, assignment.product), staff_user(request), uuid4()
-    order = CodeChangeRequest(Kind.ASSIGNED, assignment=assignment)
+    requested = CodeChangeRequest(Kind.ASSIGNED, assignment=assignment)
     with transaction.atomic():
         bulk_changes.take_turn(assignment.product.brand_id, waits=False)
-        codes, is_undoable, now = list(named), can_be_undone(order, named), timezone.now()
-        changed = bulk_changes.change_codes(codes=codes, order=order, by=by, at=now, action_id=action, waits=False)
-    _report_change(page, request, codes, order.kind, changed, action if is_undoable else None)
+        codes, is_undoable, now = list(named), can_be_undone(requested, named), timezone.now()
+        changed = bulk_changes.change_codes(
+            codes=codes, requested=requested, by=by, at=now, action_id=action, waits=False
+        )
+    _report_change(page, request, codes, requested.kind, changed, action if is_undoable else None)
     if len(codes) == 1:
         return redirect("admin:authcodes_authcode_change", codes[0].pk)
     return redirect("admin:authcodes_authcode_changelist")
@@ -340,7 +343,7 @@ def _confirmed(
 
 def _switch(request: HttpRequest, codes: list[AuthCode], kind: CodeChange.Kind, reason: str) -> tuple[int, UUID]:
     """Returns how many changed, and the action in their history."""
-    order, action = CodeChangeRequest(kind, reason=reason), uuid4()
+    requested, action = CodeChangeRequest(kind, reason=reason), uuid4()
     by, now = staff_user(request), timezone.now()
-    changed = bulk_changes.change_codes(codes=codes, order=order, by=by, at=now, action_id=action, waits=False)
+    changed = bulk_changes.change_codes(codes=codes, requested=requested, by=by, at=now, action_id=action, waits=False)
     return changed, action

@@ -6,8 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy
 
 from authcodes.admin.product_lookup import SoldLookup
-from authcodes.codes.assignment_limits import LOCATION_LENGTH, MAX_POINTS
-from authcodes.codes.bulk_changes import Assignment
+from authcodes.codes.bulk_changes import MAX_LOCATION_LENGTH, MAX_POINTS, Assignment
 from authcodes.errors import BatchRejected
 from authcodes.imports import pasted_codes
 from authcodes.models.codes import AuthCode
@@ -47,7 +46,7 @@ class DetailsForm(DomainErrorFormMixin):
     inventory_location = forms.CharField(
         label=gettext_lazy("Inventory location"),
         required=False,
-        max_length=LOCATION_LENGTH,
+        max_length=MAX_LOCATION_LENGTH,
         widget=TextWidget,
         help_text=gettext_lazy("Where the items are stored. Leave empty to keep the current value."),
     )
@@ -95,7 +94,7 @@ class TypedForm(DetailsForm):
 
     codes = forms.CharField(
         label=gettext_lazy("Codes"),
-        max_length=pasted_codes.MAX_LINES * 200,
+        max_length=pasted_codes.MAX_PASTED_CODES * 200,
         widget=TextareaWidget(attrs={"rows": 8}),
         help_text=gettext_lazy("One code per line, as printed or scanned. Leading zeros can be omitted."),
     )

@@ -167,10 +167,10 @@ def summary_of(request: HttpRequest, code: AuthCode) -> dict[str, Any]:
     if bulk_actions.may_act(request, code.brand_id):
         assign = f"{reverse('admin:authcodes_authcode_assign')}?{urlencode({'codes': code.code})}"
         switch = reverse(f"admin:authcodes_authcode_{SWITCHES[kind]}", args=[code.pk])
-        names = {Kind.DEACTIVATED: _("Deactivate this code"), Kind.REACTIVATED: _("Reactivate this code")}
+        labels = {Kind.DEACTIVATED: _("Deactivate this code"), Kind.REACTIVATED: _("Reactivate this code")}
         actions = [
             {"label": _("Assign"), "icon": "sell", "address": assign},
-            {"label": names[kind], "icon": "block" if kind == Kind.DEACTIVATED else "check_circle", "address": switch},
+            {"label": labels[kind], "icon": "block" if kind == Kind.DEACTIVATED else "check_circle", "address": switch},
         ]
     return {
         "batch": code.batch,

@@ -30,8 +30,8 @@ OPPOSITES = {
 }
 
 
-def order_of(offer: UndoOffer) -> CodeChangeRequest:
-    """What takes it back, in the turn of the brand's codes. Raises DomainError where somebody changed some of them."""
+def reversed_change(offer: UndoOffer) -> CodeChangeRequest:
+    """The change back, in the turn of the brand's codes. Raises DomainError where somebody changed some of them."""
     bulk_changes.take_turn(offer.brand_id, waits=False)
     if history.is_changed_since(UUID(offer.arguments["action"])):
         raise offers.changed_since_error()
@@ -43,7 +43,7 @@ def change_back(request: HttpRequest, offer: UndoOffer) -> None:
     """Of single codes."""
     codes = AuthCode.objects.filter(pk__in=offer.arguments["codes"], brand=offer.brand_id)
     bulk_changes.change_codes(
-        codes=codes, order=order_of(offer), by=staff_user(request), at=timezone.now(), waits=False
+        codes=codes, requested=reversed_change(offer), by=staff_user(request), at=timezone.now(), waits=False
     )
 
 
@@ -51,7 +51,7 @@ def change_range_back(request: HttpRequest, offer: UndoOffer) -> None:
     batch = BatchRange.objects.get(pk=offer.arguments["batch"], brand=offer.brand_id)
     codes = resolve_range(batch=batch, first=offer.arguments["first"], last=offer.arguments["last"])
     by, at = staff_user(request), timezone.now()
-    bulk_changes.change(codes=codes, order=order_of(offer), by=by, at=at, waits=False)
+    bulk_changes.change(codes=codes, requested=reversed_change(offer), by=by, at=at, waits=False)
 
 
 def undo_import(request: HttpRequest, offer: UndoOffer) -> None:

@@ -43,7 +43,7 @@ from loyalty.programme import home as programme
 from portal.figures.cards import Card, number, share
 
 
-def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+def home(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """What settings.UNFOLD["DASHBOARD_CALLBACK"] calls: the context of Home."""
     visible = brands_within(roles.brand_scope(request.user, VIEW, CODES))
     form = FilterForm(request.GET, brands=visible)

@@ -90,7 +90,7 @@ class LayoutForm(DomainErrorFormMixin):
 
     def offer_layouts(self, brands: Any) -> None:
         self.saved = {str(row.pk): row for row in LabelLayout.objects.filter(brand__in=brands).select_related("brand")}
-        named = [(key, name_of(row)) for key, row in self.saved.items()]
+        named = [(key, name_with_size(row)) for key, row in self.saved.items()]
         field: Any = self.fields["layout"]
         field.choices = [(AUTOMATIC, _("Automatic")), *named, (BY_HAND, _("Placed by hand"))]
 
@@ -133,7 +133,7 @@ class LayoutForm(DomainErrorFormMixin):
             cleaned["parts"] = content.parts
         visible = [name for name in PartName if self.shows(name, cleaned)]
         self.drop_errors(name for name in PartName if chosen != BY_HAND or name not in visible)
-        cleaned.setdefault("parts", self._own(visible, cleaned) if chosen == BY_HAND else None)
+        cleaned.setdefault("parts", self._placed_by_hand(visible, cleaned) if chosen == BY_HAND else None)
         if cleaned["parts"] and size:
             for problem in problems(cleaned["parts"], width=size[0], height=size[1]):
                 self.add_error(problem.field, problem.message)
@@ -144,7 +144,7 @@ class LayoutForm(DomainErrorFormMixin):
             for length in LENGTHS:
                 self.errors.pop(f"{name}_{length}", None)
 
-    def _own(self, visible: list[PartName], cleaned: dict[str, Any]) -> Parts | None:
+    def _placed_by_hand(self, visible: list[PartName], cleaned: dict[str, Any]) -> Parts | None:
         parts = {}
         for name in visible:
             lengths = {length: cleaned.get(f"{name}_{length}") for length in lengths_of(name)}
@@ -156,11 +156,8 @@ class LayoutForm(DomainErrorFormMixin):
                 parts[str(name)] = Part(**lengths, centred=bool(cleaned.get(f"{name}_centred")))  # type: ignore[arg-type] # none is None
         return parts if len(parts) == len(visible) else None
 
-    def part_rows(self, parts: Parts) -> list[Row]:
+    def part_rows(self, parts: Parts) -> Iterator[Row]:
         """The parts as the page shows them; `parts` has the boxes of those that nobody placed by hand."""
-        return list(self._part_rows(parts))
-
-    def _part_rows(self, parts: Parts) -> Iterator[Row]:
         is_own = self["layout"].value() == BY_HAND
         for name in PartName:
             part = parts.get(name)
@@ -190,8 +187,8 @@ class LayoutForm(DomainErrorFormMixin):
             )
 
 
-def name_of(layout: LabelLayout) -> str:
-    """With the size of label that it is made for."""
+def name_with_size(layout: LabelLayout) -> str:
+    """The name, with the size of label that it is made for."""
     size = f"{plain(layout.label_width)} x {plain(layout.label_height)} mm"
     text = _("%(name)s (%(size)s)") % {"name": layout.name, "size": size}
     return _("%(layout)s, default") % {"layout": text} if layout.is_default else text

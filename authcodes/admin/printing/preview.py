@@ -19,7 +19,7 @@ from authcodes.printing.labels.parts import Part, PartName
 from authcodes.printing.labels.presets import Sheet
 from authcodes.printing.labels.sheet_pdf import write
 from authcodes.printing.qr import images
-from authcodes.printing.qr.verification import proved
+from authcodes.printing.qr.verification import verified
 from authcodes.printing.request import PrintRequest
 from authcodes.printing.selection import TEST_MARK, Selection, design_of, label_of, payload_of
 from brands.tenants.hostnames import hostname_of
@@ -165,7 +165,7 @@ def page_context(selection: Selection, print_request: PrintRequest) -> dict[str,
         size = {"page_size": f"{width} x {height} mm", "page_width": width, "page_height": height}
         return {"sample": text, "qr_mm": checks.plain(design.qr_mm), "picture": picture, **size}
     image = images.png(text=text, size_mm=print_request.image_mm, level=print_request.level_of(code.batch))
-    picture = in_page(proved(image, text, kind="png", code=code.code), "png")
+    picture = in_page(verified(image, text, kind="png", code=code.code), "png")
     return {"sample": text, "qr_mm": checks.plain(print_request.image_mm), "picture": picture}
 
 
@@ -187,7 +187,7 @@ def trial_print(selection: Selection, print_request: PrintRequest) -> HttpRespon
     text = payload_of(code, print_request, hostname_of(selection.brand.pk))
     image = draw(text=text, size_mm=print_request.image_mm, level=print_request.level_of(code.batch))
     kind = "image/svg+xml" if print_request.what == PrintRun.What.SVG else "image/png"
-    return offered(proved(image, text, kind=print_request.what, code=code.code), f"code-1.{print_request.what}", kind)
+    return offered(verified(image, text, kind=print_request.what, code=code.code), f"code-1.{print_request.what}", kind)
 
 
 def pdf(content: bytes, name: str) -> HttpResponse:

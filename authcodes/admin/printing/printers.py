@@ -1,4 +1,4 @@
-"""Page: a brand's printers, each with what makes up for it."""
+"""Page: a brand's printers, each with the offset and scale that correct what it prints."""
 
 from typing import Any, ClassVar
 from urllib.parse import urlencode

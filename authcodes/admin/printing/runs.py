@@ -118,7 +118,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
             "done": ("<id:pk>/done/", self.mark_done),
             "open": ("<id:pk>/open/", self.mark_open),
             "cover": ("<id:pk>/cover/", self.cover),
-            "notice": ("recall/<id:pk>/", self.warning),
+            "poster": ("poster/<id:pk>/", self.poster),
         }
         return [*page_urls(self, views), *super().get_urls()]
 
@@ -276,8 +276,8 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
             return back
         return self.document(request, back, lambda: documents.cover_sheet(run), f"cover-sheet-{run.pk}.pdf")
 
-    def warning(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """A recall's poster in the language asked for, for those who may see the recall."""
+    def poster(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The poster of the recall `pk`, in the language asked for, for those who may see the recall."""
         recall = self.admin_site.get_model_admin(Recall).get_object(request, str(pk))
         back = redirect("admin:authcodes_recall_change", recall.pk)
         language = posters.language_of(recall.brand_id, request.GET.get("language", ""))

@@ -175,7 +175,7 @@ class StudioAdmin(TenantAdmin):
     def render_preview(self, request: HttpRequest, form: Any, select: Select) -> HttpResponse:
         """What the page shows, while it is being filled in."""
         context: dict[str, Any] = {"form": form, **preview_context(form, select)}
-        context |= {"rows": form.part_rows(context["all_boxes"]), "wrong": form.complaints}
+        context |= {"rows": list(form.part_rows(context["all_boxes"])), "wrong": form.complaints}
         context["calibration"] = calibration_address(request.GET)
         return TemplateResponse(request, "admin/authcodes/print/live.html", context)
 
@@ -228,7 +228,7 @@ class StudioAdmin(TenantAdmin):
             "page_token": str(page_token_of(request) or uuid4()),
             "must_check": is_new,
             "must_confirm": is_printing and not is_new and not form.errors,
-            "rows": form.part_rows(preview["all_boxes"]),
+            "rows": list(form.part_rows(preview["all_boxes"])),
             **preview,
             **page_context,
         }

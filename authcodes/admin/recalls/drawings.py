@@ -1,4 +1,4 @@
-"""What shops and phones will show of a recall, drawn for the page on which its words are typed."""
+"""What shops and phones will show of a recall, drawn for the page on which its message is typed."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def drawings(recall: Recall, its: Scope) -> list[dict[str, Any]]:
 
 
 def phone(recall: Recall, its: Scope, language: str) -> str:
-    """The page behind one of the codes, in the words of that page."""
+    """The page behind one of the codes, as that page says it."""
     product = its.products[0] if its.products else None
     name = text_of(product.translations, "title", product.title, language) if product else ""
     message = text_of(recall.translations, "message", recall.message, language)

@@ -1,4 +1,4 @@
-"""Forms of recalls: what is called back, and with which words. Nothing is sent that nobody has looked at."""
+"""Forms of recalls: what is called back, and with which message. Nothing is sent that nobody has looked at."""
 
 import re
 import uuid
@@ -26,7 +26,7 @@ LENGTHS = {"recall_id": 64, "contact": 200, "message": 5000, **dict.fromkeys(TRA
 
 
 def unsaved_recall(its: Scope, sent: Mapping[str, str]) -> Recall:
-    """A recall with these words, stored nowhere; what is too long is cut."""
+    """A recall with these texts, stored nowhere; what is too long is cut."""
     texts = {name: sent.get(name, "").strip()[:length] for name, length in LENGTHS.items()}
     translations = {
         language: {"message": text} for language in TRANSLATION_LANGUAGES if (text := texts.pop(f"message_{language}"))
@@ -148,7 +148,7 @@ class ConfirmedForm(AsciiDigits):
 
 
 class MessageForm(ConfirmedForm, forms.ModelForm):  # type: ignore[type-arg] # generic in the stubs alone
-    """The words of a recall of `its`, what they look like to customers, and the number that confirms them."""
+    """The message of a recall of `its`, what it looks like to customers, and the number that confirms it."""
 
     notify_customers = notify_field()
     confirmation = confirmation_field()

@@ -21,8 +21,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from authcodes.admin.recalls import summary
+from authcodes.admin.recalls.add_codes import AddCodesWizard
 from authcodes.admin.recalls.forms import RecallMailForm, ReturnForm, WithdrawForm, unconfirmed
-from authcodes.admin.recalls.widening import RecallWidening
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.scans import Scan
@@ -59,7 +59,7 @@ def in_force(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 @admin.register(Recall)
-class RecallAdmin(RecallWidening):
+class RecallAdmin(AddCodesWizard):
     role_permissions: ClassVar = {"owner": "view add act", "manager": "view add", "printer": "view", "support": "view"}
     sidebar = SidebarEntry(SCANS_AND_SAFETY, 2, "report")
     live_columns = ("notified",)
@@ -154,9 +154,9 @@ class RecallAdmin(RecallWidening):
             "facts": summary.of_scope(its),
             "recalled_scans": since.filter(reason=Scan.Reason.RECALLED).count(),
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{urlencode(query)}",
-            "widen_address": self.address("widen", recall) if may_add else "",
+            "add_codes_address": self.address("add-codes", recall) if may_add else "",
             "withdraw_address": self.address("withdraw", recall) if self.may(request, ACT, recall) else "",
-            "notice_address": reverse("admin:authcodes_printrun_notice", args=[recall.pk]),
+            "poster_address": reverse("admin:authcodes_printrun_poster", args=[recall.pk]),
             "languages": [(each.value, each.label) for each in Language],
             "progress": progress,
             "notified": drawn(recall, progress),

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes.admin.recalls import summary
-from authcodes.codes import products as code_products
+from authcodes.codes import batch_products
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode
@@ -65,7 +65,7 @@ class WhatForm(AsciiDigits, forms.Form):
     scope: Scope | None = None
     whole: Scope | None = None  # of the recall that codes are added to, once they are
     left_out: Sequence[BatchRange] = ()  # of what was asked for, recalled already
-    mixed: Sequence[str] = ()
+    mixed: Sequence[str] = ()  # batches, by name, that have codes of other products too
     is_known = False  # whether the recall has these codes already
 
     def __init__(
@@ -127,7 +127,7 @@ class WhatForm(AsciiDigits, forms.Form):
         if product is None:
             raise BatchRejected(_("Choose the product to recall."), details={"field": "product"})
         rows: Any = self.fields["batches"]
-        its = list(rows.queryset.filter(pk__in=code_products.batch_ids(product)).order_by("pk"))
+        its = list(rows.queryset.filter(pk__in=batch_products.batch_ids(product)).order_by("pk"))
         self.left_out = [batch for batch in its if self.is_taken(batch)]
         free = [batch for batch in its if not self.is_taken(batch)]
         if not free:
@@ -135,7 +135,7 @@ class WhatForm(AsciiDigits, forms.Form):
             details = {"field": "product", "is_known": self.is_all_known(its)}
             raise BatchRejected(" ".join([str(text), self.partly_recalled]).strip(), details=details)
         result = scope.of_batches(free)
-        self.mixed = code_products.mixed_batches(result.whole_ids, product, limit=summary.MAX_NAMED)
+        self.mixed = batch_products.mixed_batches(result.whole_ids, product, limit=summary.MAX_NAMED)
         return result
 
     @property

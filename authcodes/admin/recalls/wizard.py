@@ -1,4 +1,4 @@
-"""The steps of a new recall: what is called back, with which words, and the number that confirms it."""
+"""The steps of a new recall: what is called back, with which message, and the number that confirms it."""
 
 from dataclasses import replace
 from typing import Any
@@ -91,7 +91,7 @@ class RecallWizard(LiveAdmin):
             recall=recall,
         )
 
-    # --- Step 2: words, and step 3: the number
+    # --- Step 2: the message, and step 3: the number
 
     def message_page(self, request: HttpRequest, what: WhatForm, form: MessageForm) -> HttpResponse:
         assert what.scope is not None  # noqa: S101 - the caller asked
@@ -107,14 +107,14 @@ class RecallWizard(LiveAdmin):
             "poster_address": f"{reverse('admin:authcodes_recall_poster')}?{query}",
             "back": f"{reverse('admin:authcodes_recall_add')}?{query}&again=1",
         }
-        return self.page(request, "admin/authcodes/recall/words.html", context)
+        return self.page(request, "admin/authcodes/recall/message.html", context)
 
     def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
         shared = {**self.admin_site.each_context(request), "opts": self.opts, "title": _("New recall")}
         return TemplateResponse(request, template, {**shared, **context}).render()
 
     def requested(self, request: HttpRequest) -> tuple[Scope, Recall]:
-        """What is called back, and the words as they are typed so far. Raises PermissionDenied or BatchRejected."""
+        """What is called back, and the message as it is typed so far. Raises PermissionDenied or BatchRejected."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         what = self.what_form(request)
@@ -123,7 +123,7 @@ class RecallWizard(LiveAdmin):
         return what.scope, unsaved_recall(what.scope, request.POST.dict())
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """What customers would get, while the words are typed. Nobody is counted again: the page says who."""
+        """What customers would get, while the message is typed. Nobody is counted again: the page says who."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
@@ -146,7 +146,7 @@ class RecallWizard(LiveAdmin):
         return TemplateResponse(request, "admin/authcodes/recall/preview.html", context).render()
 
     def poster_view(self, request: HttpRequest) -> HttpResponse:
-        """The poster with the words as they are typed so far."""
+        """The poster with the message as it is typed so far."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:

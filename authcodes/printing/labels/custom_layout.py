@@ -23,7 +23,7 @@ LINE = 1.08  # a line's height in sizes of its text, from above its capitals to 
 CAPITALS = 0.84  # of a size, from the upper edge of a line to its baseline
 MAX_TITLE_PT, MIN_PT = 14.0, 4.5
 SMALLER = 0.92  # what is tried where text does not fit whole
-MAX_LINES = 99
+MAX_WRAPPED_LINES = 99  # of a text: it is too high for any label long before
 
 
 class Arrangement:
@@ -133,5 +133,5 @@ def _fits(text: str, area: Area, size: float) -> bool:
     ems = area.width * POINTS_PER_MM / size
     if any(measure(word) > ems for word in text.split()):
         return False
-    lines = len(text_layout.wrapped(text, width=ems, most_lines=MAX_LINES, measure=measure))
+    lines = len(text_layout.wrapped(text, width=ems, most_lines=MAX_WRAPPED_LINES, measure=measure))
     return size * (LINE + (lines - 1) * LEADING) <= area.height * POINTS_PER_MM

@@ -16,7 +16,7 @@ from authcodes.printing.labels.layout import MARK_GREY, POINTS_PER_MM, Area, Lin
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import symbol
 
-MAX_DRAWN = 60  # labels; the others of a page are frames
+MAX_DRAWN_LABELS = 60  # the others of a page are frames
 RULER = "#999"
 Places = Placement | Arrangement
 
@@ -41,7 +41,7 @@ def preview(labels: list[Label], design: Design) -> bytes:
     place = placement_of(design)
     if place.logo and design.logo:
         parts.append(f"<defs>{_logo(place, place.logo, design.logo)}</defs>")
-    for index, label in enumerate(labels[:MAX_DRAWN], design.start - 1):
+    for index, label in enumerate(labels[:MAX_DRAWN_LABELS], design.start - 1):
         x, y = sheet.place(index, by_column=design.by_column)
         parts += [f'<g transform="translate({x} {y})">', *_label(label, place), "</g>"]
     return "".join([*parts, "</g></svg>"]).encode()

@@ -1,4 +1,4 @@
-"""Archives: ZIP files of QR images with a manifest, written as a stream, each image proved before it goes in."""
+"""Archives: ZIP files of QR images with a manifest, written as a stream, each image verified before it goes in."""
 
 import csv
 import hashlib
@@ -23,8 +23,8 @@ Kind = Literal["png", "svg"]
 MANIFEST = "manifest.csv"
 COLUMNS = ["code", "file", "sha256", "payload"]
 CHUNK = 100  # images that a process makes at a time
-ALL_PROVED = 10_000  # so many from the first on are all proved
-PROVED_EVERY = 100  # beyond them, and the last
+ALL_VERIFIED = 10_000  # images from the first on; of the others one of so many, and the last:
+VERIFIED_EVERY = 100
 
 _UNSAFE = re.compile(r"[^0-9A-Z_.-]|^[.-]")
 _MAX_NAME_LENGTH = 100
@@ -45,7 +45,7 @@ class Archived:
 
     files: int
     sha256: str
-    proved: int
+    verified: int
     checked_share: float  # of the images, 0 to 1
     manifest_sha256: str
 
@@ -56,7 +56,7 @@ class _Made:
     name: str
     data: bytes
     sha256: str
-    proved: bool
+    verified: bool
 
 
 def safe_name(code: str, kind: str) -> str:
@@ -83,26 +83,26 @@ def write(
 ) -> Archived:
     """Write a ZIP of `images`, in their order, and last a manifest. `progress` hears how many there are, and may raise.
 
-    Memory does not grow with their number. Raises proofs.Unreadable for an image that does not say its payload.
+    Memory does not grow with their number. Raises Unreadable for an image that does not say its payload.
     """
     hashed = _Hashed(file)
     make = partial(_make, kind=kind, size_mm=size_mm)
-    proved, last = 0, None
+    verified, last = 0, None
     with Writer(cast("BinaryIO", hashed)) as archive, _Manifest() as manifest:
         for chunk in spread(make, _numbered(images), processes=processes):
             for last in chunk:
                 archive.add(last.name, last.data)
                 manifest.add(last)
-                proved += last.proved
+                verified += last.verified
             if progress is not None:
                 progress(archive.entries)
-        if last is not None and not last.proved:
-            verification.proved(last.data, last.image.payload, kind=kind, code=last.image.code)
-            proved += 1
+        if last is not None and not last.verified:
+            verification.verified(last.data, last.image.payload, kind=kind, code=last.image.code)
+            verified += 1
         files = archive.entries
         archive.add_file(MANIFEST, manifest.content(), size=manifest.size, crc=manifest.crc)
-    share = proved / files if files else 1.0
-    return Archived(files, hashed.sha256.hexdigest(), proved, share, manifest.sha256.hexdigest())
+    share = verified / files if files else 1.0
+    return Archived(files, hashed.sha256.hexdigest(), verified, share, manifest.sha256.hexdigest())
 
 
 def _numbered(images: Iterable[Image]) -> Iterator[tuple[int, list[Image]]]:
@@ -119,12 +119,12 @@ def _make(numbered: tuple[int, list[Image]], *, kind: Kind, size_mm: Decimal) ->
     for number, image in enumerate(chunk, first):
         draw = images.svg if kind == "svg" else images.png
         data = draw(text=image.payload, size_mm=size_mm, level=image.level)
-        proved = number < ALL_PROVED or number % PROVED_EVERY == 0
-        if proved:
-            verification.proved(data, image.payload, kind=kind, code=image.code)
-        if kind == "png" and number % PROVED_EVERY == 0:
+        verified = number < ALL_VERIFIED or number % VERIFIED_EVERY == 0
+        if verified:
+            verification.verified(data, image.payload, kind=kind, code=image.code)
+        if kind == "png" and number % VERIFIED_EVERY == 0:
             verification.expect(verification.read_png_by_pillow(data), image.payload, image.code)
-        made.append(_Made(image, safe_name(image.code, kind), data, hashlib.sha256(data).hexdigest(), proved))
+        made.append(_Made(image, safe_name(image.code, kind), data, hashlib.sha256(data).hexdigest(), verified))
     return made
 
 

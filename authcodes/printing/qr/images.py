@@ -54,7 +54,6 @@ class Raster:
 
     side: int
     scale: int
-    dpi: int
 
     @property
     def pixels(self) -> int:
@@ -62,11 +61,11 @@ class Raster:
 
 
 @cache
-def raster(side: int, size_mm: Decimal, dpi: int = DPI) -> Raster:
+def raster(side: int, size_mm: Decimal) -> Raster:
     """The smallest whole scale at which the image is at least `size_mm` wide, quiet zone included."""
     modules = side + 2 * QUIET_ZONE
-    pixels = int(size_mm * dpi / MILLIMETRES_PER_INCH)
-    return Raster(side, max(1, -(-pixels // modules)), dpi)
+    pixels = int(size_mm * DPI / MILLIMETRES_PER_INCH)
+    return Raster(side, max(1, -(-pixels // modules)))
 
 
 def png(*, text: str, size_mm: Decimal = DEFAULT_SIZE_MM, level: Level = Level.M) -> bytes:
@@ -92,7 +91,7 @@ def draw_png(drawn: Symbol, how: Raster) -> bytes:
             row, at = row >> 8, at + 8 * how.scale
         rows.append(b"\x00" + (white ^ dark).to_bytes(width) + repeated)
     header = struct.pack(">IIBBBBB", how.pixels, how.pixels, 1, 0, 0, 0, 0)
-    per_metre = round(how.dpi / 0.0254)
+    per_metre = round(DPI / 0.0254)
     return b"".join(
         (
             b"\x89PNG\r\n\x1a\n",

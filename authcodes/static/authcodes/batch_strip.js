@@ -1,6 +1,6 @@
 // The strip of a batch's page: whoever drags over it chooses codes, which the fields name; what is typed there is drawn.
 // In a field the arrows go from code to code, and Page Up and Page Down by a hundredth of what is shown.
-import { LOCALE } from "../portal/asking.js";
+import { LOCALE } from "../portal/locale.js";
 
 const number = (code, strip) => {
   const { prefix, digits } = strip.dataset;

@@ -1,5 +1,5 @@
 // Offers places while somebody types a part of one, in each input that has `data-suggestions`: the address to ask.
-import { later, latest } from "../portal/asking.js";
+import { debounce, latestOnly } from "../portal/requests.js";
 
 const PAUSE = 200;
 
@@ -14,7 +14,7 @@ const listOf = (input) => {
 };
 
 // Without an answer the place can be typed in full.
-const offer = latest(async (signal, input) => {
+const offer = latestOnly(async (signal, input) => {
   const address = new URL(input.dataset.suggestions, window.location.href);
   address.searchParams.set("q", input.value);
   const answer = await fetch(address, { redirect: "error", signal });
@@ -23,7 +23,7 @@ const offer = latest(async (signal, input) => {
   const options = places.map((place) => Object.assign(document.createElement("option"), { value: place }));
   listOf(input).replaceChildren(...options);
 });
-const offerSoon = later(offer, PAUSE);
+const offerSoon = debounce(offer, PAUSE);
 
 document.addEventListener("input", ({ target }) => {
   if (target.matches?.("input[data-suggestions]") && target.value.trim()) offerSoon(target);

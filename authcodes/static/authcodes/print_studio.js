@@ -1,6 +1,6 @@
 // The print studio: parts of the label that are dragged or moved by arrow keys, the first free label by a click, and all
 // that follows from a change asked for and shown piece by piece. Without this file the same values are fields.
-import { later, latest } from "../portal/asking.js";
+import { debounce, latestOnly } from "../portal/requests.js";
 import { sheetOf } from "./print_sheet.js";
 
 const PAUSE = 300;
@@ -275,7 +275,7 @@ const tellErrors = (answer) => {
 
 const stale = form.querySelector("[data-stale]");
 
-const loadPreview = latest(async (signal) => {
+const loadPreview = latestOnly(async (signal) => {
   schedulePreview.stop();
   const address = new URL(form.dataset.live, window.location.href);
   for (const [name, value] of new FormData(form)) {
@@ -286,7 +286,7 @@ const loadPreview = latest(async (signal) => {
   show(await answer.text());
   stale.textContent = "";
 }, () => { stale.textContent = says.saysStale; });
-const schedulePreview = later(loadPreview, PAUSE);
+const schedulePreview = debounce(loadPreview, PAUSE);
 
 const { describeSheet } = sheetOf(form, schedulePreview);
 

@@ -1,5 +1,7 @@
-// A new recall. Step 1 shows the fields that its choice uses; step 2 keeps the preview as the words are typed. What was
-// shown last is what the number confirms: the page sends its fingerprint along.
+// A new recall. Step 1 shows the fields that its choice uses; step 2 previews the message while it is typed. What was shown
+// last is what the number confirms: the page sends its fingerprint along.
+import { debounce, latestOnly } from "../portal/requests.js";
+
 const PAUSE = 400;
 
 const what = document.querySelector("[data-recall-what]");
@@ -15,12 +17,10 @@ if (what) {
   show();
 }
 
-const words = document.querySelector("[data-recall-words]");
-if (words) {
-  const place = words.querySelector("[data-recall-preview]");
-  const previewed = words.querySelector("[name=previewed]");
-  let timer = 0;
-  let asked = null;
+const form = document.querySelector("[data-recall-message]");
+if (form) {
+  const place = form.querySelector("[data-recall-preview]");
+  const previewed = form.querySelector("[name=previewed]");
 
   const replace = (html) => {
     const open = new Set([...place.querySelectorAll("details[open]")].map((part) => part.dataset.drawing));
@@ -31,28 +31,20 @@ if (words) {
     previewed.value = place.querySelector("[data-fingerprint]").dataset.fingerprint;
   };
 
-  const refresh = async () => {
-    asked?.abort();
-    asked = new AbortController();
+  const ended = () => place.removeAttribute("aria-busy");
+  // Without an answer the page's own button shows the preview.
+  const refresh = latestOnly(async (signal) => {
     place.setAttribute("aria-busy", "true");
-    try {
-      const answer = await fetch(words.dataset.recallWords, {
-        method: "POST",
-        body: new FormData(words),
-        redirect: "error",
-        signal: asked.signal,
-      });
-      if (answer.ok) replace(await answer.text());
-    } catch {
-      // The page's own button shows the preview too.
-    }
-    place.removeAttribute("aria-busy");
-  };
+    const data = new FormData(form);
+    const answer = await fetch(form.dataset.recallMessage, { method: "POST", body: data, redirect: "error", signal });
+    if (answer.ok) replace(await answer.text());
+    ended();
+  }, ended);
+  const refreshSoon = debounce(refresh, PAUSE);
 
-  words.addEventListener("input", (event) => {
+  form.addEventListener("input", (event) => {
     if (!/^(recall_id|contact|message(_[a-z]+)?)$/.test(event.target.name)) return;
     previewed.value = ""; // until what is typed has been shown
-    clearTimeout(timer);
-    timer = setTimeout(refresh, PAUSE);
+    refreshSoon();
   });
 }

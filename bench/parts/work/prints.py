@@ -49,7 +49,7 @@ def some(quantity: int, *, start: int = 0) -> Iterator[Image]:
 
 def images(rounds: int, scale: Scale) -> list[Figure]:
     quantity = scale.pick(100_000, 50_000, 100)
-    proved_of, plain_of = min(archive.ALL_PROVED // 4, quantity), min(PLAIN_CODES, quantity)
+    proved_of, plain_of = min(archive.ALL_VERIFIED // 4, quantity), min(PLAIN_CODES, quantity)
     ways: dict[str, Callable[[], float]] = {
         "archive": partial(archived, quantity, CORES),
         "archive, every image proved": partial(archived, proved_of, CORES),

@@ -11,15 +11,17 @@ from portal.figures import drawings
 from portal.figures.drawings import Chart
 from portal.lists.local_time import day_and_month
 
-MAX_DAYS = 31  # bars of a day each; of more days, each bar is a week or more
+MAX_BARS = 31  # of more days, each bar is of several
 DAY = timedelta(days=1)
 
 
 def chart_of(days: Mapping[date, DayResults], *, first: date, last: date) -> Chart:
-    """Of the days from `first` to `last`, in at most MAX_DAYS places of equally many days."""
+    """Of the days from `first` to `last`, in at most MAX_BARS places of equally many days."""
     span = max(1, (last - first).days + 1)
-    each = -(-span // MAX_DAYS)
-    periods = [(first + DAY * at, min(last, first + DAY * (at + each - 1))) for at in range(0, span, each)]
+    days_per_bar = -(-span // MAX_BARS)
+    periods = [
+        (first + DAY * at, min(last, first + DAY * (at + days_per_bar - 1))) for at in range(0, span, days_per_bar)
+    ]
     sums = [_sum(days, *period) for period in periods]
     names = [date_format(begins, "SHORT_DATE_FORMAT") for begins, _ends in periods]
     names[-1] = date_format(last, "SHORT_DATE_FORMAT")

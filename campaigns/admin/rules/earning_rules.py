@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ADD, CHANGE, VIEW
 from brands.models.tenants import Brand
-from campaigns.admin.prefilled import PREFILLED
+from campaigns.admin.campaign_templates import CAMPAIGN_TEMPLATES
 from campaigns.admin.replays.replays import RuleReplays
 from campaigns.admin.rules import rule_bench, value_choices
 from campaigns.admin.rules.earning_rule_resource import EarningRuleResource
@@ -161,14 +161,14 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         )
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """A card of the campaigns' wizard that is a rule fills the form."""
+        """A campaign template that is a rule fills the form."""
         initial = super().get_changeform_initial_data(request)
-        card = PREFILLED.get(request.GET.get("template", ""))
+        template = CAMPAIGN_TEMPLATES.get(request.GET.get("template", ""))
         brands = {str(brand.pk): brand for brand in self.brands_seen(request)}
         brand = brands.get(str(initial.get("brand", ""))) or next(iter(brands.values()), None)
-        if card is None or not card.is_rule or brand is None:
+        if template is None or not template.is_rule or brand is None:
             return initial
-        return {**initial, **card.initial(timezone.now(), brand.zone)}
+        return {**initial, **template.initial(timezone.now(), brand.zone)}
 
     def bench_of(self, request: HttpRequest, row: EarningRule | None) -> dict[str, Any]:
         """Where the page's script asks; nothing for who may not change rules."""

@@ -24,7 +24,7 @@ from brands.models.tenants import Brand
 from campaigns.admin.campaign_form import problems_of
 from campaigns.admin.campaign_page.acts import CampaignActs, page_address, plan_address
 from campaigns.admin.campaign_page.trials import trial_context
-from campaigns.admin.prefilled import PREFILLED, Prefilled
+from campaigns.admin.campaign_templates import CAMPAIGN_TEMPLATES, CampaignTemplate
 from campaigns.admin.wizard import preview
 from campaigns.admin.wizard.form import WizardForm, initial_of
 from campaigns.models.campaigns import Campaign, Milestone
@@ -44,9 +44,9 @@ FIELD_NAMES = {"conditions": "audience", "campaign_name": "name", "starts_at": "
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A card with where it leads."""
+    """A template with where its card leads."""
 
-    card: Prefilled
+    template: CampaignTemplate
     address: str
 
 
@@ -112,18 +112,20 @@ class CampaignWizard(CampaignActs):
         """The cards that lead to a page where the person may make what they promise."""
         may_add_rules = brand.pk in roles.brand_scope(request.user, ADD, RULE)
         return [
-            Choice(card, card_address(card, brand)) for card in PREFILLED.values() if not card.is_rule or may_add_rules
+            Choice(template, template_address(template, brand))
+            for template in CAMPAIGN_TEMPLATES.values()
+            if not template.is_rule or may_add_rules
         ]
 
     # --- The form
 
     def new(self, request: HttpRequest) -> HttpResponse:
         brand = self.brand_chosen(request)
-        card = PREFILLED.get(request.GET.get("template", "collect"))
-        if card is None or card.is_rule:
+        template = CAMPAIGN_TEMPLATES.get(request.GET.get("template", "collect"))
+        if template is None or template.is_rule:
             raise Http404
-        initial = card.initial(timezone.now(), brand.zone)
-        return self.answered(request, Campaign(brand=brand, is_active=False), initial, kind=str(card.title))
+        initial = template.initial(timezone.now(), brand.zone)
+        return self.answered(request, Campaign(brand=brand, is_active=False), initial, kind=str(template.title))
 
     def plan(self, request: HttpRequest, pk: int) -> HttpResponse:
         """A campaign that was saved for later; one that has begun has its page and its form."""
@@ -251,9 +253,9 @@ class CampaignWizard(CampaignActs):
         return redirect(page_address(made.pk))
 
 
-def card_address(card: Prefilled, brand: Brand) -> str:
-    name = "admin:campaigns_earningrule_add" if card.is_rule else "admin:campaigns_campaign_new"
-    return f"{reverse(name)}?{urlencode({'template': card.name, 'brand': str(brand.pk)})}"
+def template_address(template: CampaignTemplate, brand: Brand) -> str:
+    name = "admin:campaigns_earningrule_add" if template.is_rule else "admin:campaigns_campaign_new"
+    return f"{reverse(name)}?{urlencode({'template': template.name, 'brand': str(brand.pk)})}"
 
 
 def may_be_planned(campaign: Campaign) -> bool:

@@ -1,5 +1,5 @@
 // Beside the form of a broadcast: how many members get it by which channel, and how it reads, while it is written.
-import { later, latest, posted } from "../portal/asking.js";
+import { debounce, latestOnly, postForm } from "../portal/requests.js";
 
 const PAUSE = 400;
 const panel = document.querySelector("[data-broadcast]");
@@ -40,15 +40,15 @@ function start() {
     showDraft(answer.draft);
   };
 
-  const ask = latest(async (signal) => {
+  const ask = latestOnly(async (signal) => {
     const data = new FormData(form);
     if (!data.get("brand")) data.set("brand", panel.dataset.brand || "");
     data.set("shown_language", language);
     if (!data.get("brand")) return;
-    const answer = await posted(panel.dataset.broadcast, data, signal);
+    const answer = await postForm(panel.dataset.broadcast, data, signal);
     if (answer) show(answer);
   }, () => { part("total").textContent = ""; });
-  const soon = later(ask, PAUSE);
+  const soon = debounce(ask, PAUSE);
 
   const changed = (event) => {
     const written = event.target.name?.match(/^(?:subject|body|short_text)_(\w+)$/);

@@ -1,6 +1,6 @@
 // The wizard of campaigns: fields that matter alone, the line of milestones and the phone as they are typed. Its steps are
 // those of every wizard; without scripts the form is one long page that says the same.
-import { LOCALE } from "../portal/asking.js";
+import { LOCALE } from "../portal/locale.js";
 import { inSteps } from "../portal/wizard.js";
 
 const form = document.querySelector(".campaign-wizard");

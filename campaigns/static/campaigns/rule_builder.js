@@ -1,7 +1,7 @@
 // The builder of earning rules and segments: rows for conditions and limits, what they say as a sentence, what a rule
 // would earn, and how many members a segment has.
 // What the rows say is carried by two hidden fields of the form; nobody sees how.
-import { later, latest, posted } from "../portal/asking.js";
+import { debounce, latestOnly, postForm } from "../portal/requests.js";
 import { choice, editorsOf, element, labelled } from "./rule_values.js";
 
 const vocabulary = JSON.parse(document.getElementById("rule-vocabulary")?.textContent || "null");
@@ -33,7 +33,7 @@ if (vocabulary && form) {
   let limits = parts.limits ? read("limits", []) : [];
   if (!Object.keys(conditions).length) conditions = { all: [] };
 
-  const readSoon = later(() => readBack(), PAUSE);
+  const readSoon = debounce(() => readBack(), PAUSE);
   const changed = () => {
     const key = Object.keys(conditions)[0];
     parts.conditions.value = JSON.stringify(conditions[key].length ? conditions : {});
@@ -173,13 +173,13 @@ if (vocabulary && form) {
   // --- The sentence and the trial
 
   // Each question is asked with what the form holds, and answers nothing where it was asked again before its answer came.
-  const question = (address, more = () => ({})) => latest((signal) => {
+  const question = (address, more = () => ({})) => latestOnly((signal) => {
     const data = new FormData(form);
     if (bench.dataset.rule) data.set("rule", bench.dataset.rule);
     if (!data.get("brand")) data.set("brand", bench.dataset.brand || "");
     if (!data.get("kind")) data.set("kind", kind());
     for (const [name, value] of Object.entries(more())) data.set(`trial_${name}`, value);
-    return posted(address, data, signal);
+    return postForm(address, data, signal);
   });
   const part = (name) => bench?.querySelector(`[data-part=${name}]`);
   const readSentence = bench && question(bench.dataset.read);

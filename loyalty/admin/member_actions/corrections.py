@@ -64,7 +64,7 @@ class Corrections(TenantAdmin):
             page=self,
             request=request,
             row=member,
-            title=_("Correct the name of %(member)s") % {"member": name_of(member)},
+            title=_("Correct the name of %(member)s") % {"member": member.display_name},
             paragraphs=[_("Your brand, its e-mails and wallet passes will use this name until the member changes it.")],
             form=partial(NameForm, initial={"first_name": first, "last_name": last}),
             button=_("Correct the name"),
@@ -91,7 +91,7 @@ class Corrections(TenantAdmin):
             page=self,
             request=request,
             row=member,
-            title=_("Change the e-mail address of %(member)s") % {"member": name_of(member)},
+            title=_("Change the e-mail address of %(member)s") % {"member": member.display_name},
             paragraphs=text,
             form=AddressForm,
             button=_("Send the link"),
@@ -116,7 +116,3 @@ class Corrections(TenantAdmin):
             "A link is being sent to %(email)s. The address changes once the member confirms it with their password."
         )
         self.message_user(request, text % {"email": answers["email"].lower()}, messages.SUCCESS)
-
-
-def name_of(member: UserPoints) -> str:
-    return " ".join(member.names).strip() or member.user.email

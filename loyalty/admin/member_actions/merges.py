@@ -20,7 +20,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ACT
-from loyalty.admin.member_actions.corrections import name_of
 from loyalty.members import numbers
 from loyalty.merges import merge, undo
 from loyalty.merges.eligibility import merge_error
@@ -98,7 +97,9 @@ class Merging(TenantAdmin):
         text = _("Merged: the account of %(member)s went into this one.") if is_target else _("Merged into %(member)s.")
         may = self.may(request, ACT, member)
         until = undo.undo_until(made, timezone.now()) if may else None
-        return MergeLine(text % {"member": name_of(other)}, page_of(other), page_of(made.source, "undo_merge"), until)
+        return MergeLine(
+            text % {"member": other.display_name}, page_of(other), page_of(made.source, "undo_merge"), until
+        )
 
     @action(description=gettext_lazy("Merge with…"), url_path="merge", icon="merge", permissions=["merge"])
     def merge(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -135,7 +136,7 @@ class Merging(TenantAdmin):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "original": target,  # for the breadcrumb
-            "title": _("Merge an account into %(member)s") % {"member": name_of(target)},
+            "title": _("Merge an account into %(member)s") % {"member": target.display_name},
             "form": form,
             "back": page_of(target),
         }
@@ -149,13 +150,15 @@ class Merging(TenantAdmin):
             page=self,
             request=request,
             row=target,
-            title=_("Merge an account into %(member)s") % {"member": name_of(target)},
+            title=_("Merge an account into %(member)s") % {"member": target.display_name},
             form=partial(MergeForm, initial={"key": uuid4()}),
             button=_("Yes, merge accounts"),
             dangerous=True,
             template="admin/loyalty/merge.html",
             context={
-                "accounts": [(title, account, name_of(account), figures_of(account)) for title, account in accounts],
+                "accounts": [
+                    (title, account, account.display_name, figures_of(account)) for title, account in accounts
+                ],
                 "result": [
                     (_("Balance"), format_number(seen.balance)),
                     (_("Lifetime points"), format_number(seen.lifetime)),
@@ -193,10 +196,10 @@ class Merging(TenantAdmin):
             page=self,
             request=request,
             row=source,
-            title=_("Undo the merge of %(member)s") % {"member": name_of(source)},
+            title=_("Undo the merge of %(member)s") % {"member": source.display_name},
             paragraphs=[
                 _("Both accounts get back what they had. What came since stays with %(member)s.")
-                % {"member": name_of(made.target)}
+                % {"member": made.target.display_name}
             ],
             consequences=[_("Goes back: %(points)s") % {"points": format_points(made.points)}],
             form=ReasonForm,

@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.db import statements
-from loyalty.admin.member_actions.corrections import name_of
 from loyalty.admin.notifications.deliveries import COLOURS as MESSAGE_COLOURS
 from loyalty.admin.notifications.deliveries import displayed_address
 from loyalty.admin.programme import referrals
@@ -102,7 +101,7 @@ def merge_line(subject: Subject, row: AccountMerge) -> Line:
     return Line(
         when=local_time.display_moment(row.created_at, subject.brand.zone),
         icon="merge",
-        title=text % {"member": name_of(other)},
+        title=text % {"member": other.display_name},
         address=address_of(other),
         details=details,
     )

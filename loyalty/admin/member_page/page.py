@@ -15,7 +15,6 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from brands.identity.roles import VIEW, brand_scope
-from loyalty.admin.member_actions.corrections import name_of
 from loyalty.admin.member_actions.merges import Merging
 from loyalty.admin.member_page.balance_chart import HEIGHT, WIDTH, chart_of, last_entries
 from loyalty.admin.member_page.header import header_of
@@ -88,7 +87,7 @@ class MemberView(RewardsOfMember, Notes, Merging):
         sees_ledger = any(source.label == LEDGER for source in kinds)
         entries = last_entries(subject.accounts) if sees_ledger else []
         return {
-            "header": header_of(member, name=name_of(member)),
+            "header": header_of(member, name=member.display_name),
             "zone": member.brand.zone,
             **timeline_of(request, member, subject, kinds),
             "chart": chart_of(entries, balance=member.points, zone=member.brand.zone),

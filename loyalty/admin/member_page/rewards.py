@@ -19,7 +19,6 @@ from brands import audit_log
 from brands.audit_log import AuditedChange
 from brands.identity.roles import ACT, USE, VIEW, brand_scope
 from core.errors import DomainError
-from loyalty.admin.member_actions.corrections import name_of
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.rewards import codes, redeem, till
@@ -90,7 +89,7 @@ class RewardsOfMember(TenantAdmin):
             page=self,
             request=request,
             row=member,
-            title=_("Give %(member)s a reward") % {"member": name_of(member)},
+            title=_("Give %(member)s a reward") % {"member": member.display_name},
             paragraphs=[
                 _("The reward is paid from the balance, which is %(balance)s. The member gets a code for the till.")
                 % {"balance": format_points(member.points)},

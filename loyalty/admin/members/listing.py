@@ -41,7 +41,7 @@ class MemberList(ChoosesColumns):
 
     @display(description=gettext_lazy("name"), ordering="listing__name")
     def name(self, member: UserPoints) -> str:
-        return " ".join(member.names).strip() or member.user.email
+        return member.display_name
 
     @display(description=gettext_lazy("e-mail address"), ordering="listing__email")
     def email(self, member: UserPoints) -> str:

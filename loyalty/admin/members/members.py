@@ -85,7 +85,7 @@ class AdjustmentForm(AsciiDigits, forms.Form):
         self.data = {**self.data.dict(), "confirmed": str(self.points)}  # type: ignore[attr-defined] # a QueryDict
 
 
-def name_of(member: UserPoints) -> str:
+def name_and_email(member: UserPoints) -> str:
     """Name and e-mail address, for staff who may see members."""
     name = " ".join(member.names).strip()
     return f"{name}, {member.user.email}" if name else member.user.email
@@ -96,7 +96,7 @@ def switch_title(accounts: list[UserPoints], *, blocks: bool) -> str:
     if len(accounts) > 1:
         return _("Block members") if blocks else _("Unblock members")
     title = _("Block %(member)s") if blocks else _("Unblock %(member)s")
-    return title % {"member": name_of(accounts[0])}
+    return title % {"member": name_and_email(accounts[0])}
 
 
 @admin.register(UserPoints)
@@ -206,7 +206,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
                 if blocks
                 else _("These members can earn and redeem points and use their reward codes again.")
             ],
-            consequences=[f"{name_of(account)} · {format_points(account.points)}" for account in accounts],
+            consequences=[f"{name_and_email(account)} · {format_points(account.points)}" for account in accounts],
             button=_("Block") if blocks else _("Unblock"),
             dangerous=blocks,
             resent=chosen if name else (),
@@ -246,10 +246,10 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "title": _("Adjust the points of %(member)s") % {"member": name_of(member)},
+            "title": _("Adjust the points of %(member)s") % {"member": name_and_email(member)},
             "original": member,  # for the breadcrumb
             "member": member,
-            "name": name_of(member),
+            "name": name_and_email(member),
             "form": form,
             "asks": asks,
             "amount": format_points(abs(form.points)) if asks else "",

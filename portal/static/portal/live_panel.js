@@ -1,6 +1,6 @@
 // Shows in a panel what a form would make, while it is being filled in: the answer of `data-live`, which is asked with
 // the fields of the form whose id is `data-live-form`.
-import { later, latest } from "./asking.js";
+import { debounce, latestOnly } from "./requests.js";
 
 const PAUSE = 400;
 const panel = document.querySelector("[data-live]");
@@ -11,7 +11,7 @@ function start() {
   let asked = "";
   const ended = () => panel.setAttribute("aria-busy", "false");
 
-  const load = latest(
+  const load = latestOnly(
     async (signal, address) => {
       const answer = await fetch(address, { redirect: "error", signal });
       if (!answer.ok) throw new Error(answer.statusText);
@@ -33,7 +33,7 @@ function start() {
     panel.setAttribute("aria-busy", "true");
     load(address);
   };
-  const soon = later(ask, PAUSE);
+  const soon = debounce(ask, PAUSE);
 
   // The calendar and the look-ups tell of a choice in ways of their own, but all move the focus.
   for (const kind of ["input", "change", "focusin", "focusout"]) form.addEventListener(kind, soon);

@@ -1,6 +1,6 @@
 // Beside the words of a notice: how they read, while they are written, and which names the chosen notice knows.
 // Words that nobody has touched follow the choice of notice, channel and language.
-import { later, latest, posted } from "./asking.js";
+import { debounce, latestOnly, postForm } from "./requests.js";
 
 const PAUSE = 400;
 const panel = document.querySelector("[data-notice-draft]");
@@ -44,10 +44,10 @@ function start() {
     text.dir = title.dir = draft.direction;
   };
 
-  const ask = latest(async (signal, follows) => {
+  const ask = latestOnly(async (signal, follows) => {
     const data = new FormData(form);
     for (const [name, value] of Object.entries(panel.dataset)) if (!data.get(name)) data.set(name, value);
-    const draft = await posted(panel.dataset.noticeDraft, data, signal);
+    const draft = await postForm(panel.dataset.noticeDraft, data, signal);
     if (!draft) return;
     listNames(draft.names);
     const replaces = follows && isUntouched();
@@ -59,7 +59,7 @@ function start() {
       show(draft);
     }
   }, () => { problem.hidden = true; });
-  const soon = later(ask, PAUSE);
+  const soon = debounce(ask, PAUSE);
 
   form.addEventListener("input", () => soon(false));
   for (const name of ["brand", "template", "channel", "language"]) {

@@ -1,5 +1,5 @@
 // The search of Ctrl K: a combobox (the field) with its listbox (what the server found), in a dialog.
-import { later, latest } from "./asking.js";
+import { debounce, latestOnly } from "./requests.js";
 
 const PAUSE_MS = 120; // after the last key, so that a word is asked for once
 
@@ -32,7 +32,7 @@ function start() {
     isChosenEarly = false;
   };
 
-  const search = latest(async (signal) => {
+  const search = latestOnly(async (signal) => {
     const address = new URL(dialog.dataset.palette, window.location.href);
     address.searchParams.set("s", field.value);
     const answer = await fetch(address, { signal, headers: { Accept: "text/html" } });
@@ -41,7 +41,7 @@ function start() {
     const found = new DOMParser().parseFromString(await answer.text(), "text/html");
     show(found.querySelector("[data-results]"), found.querySelector("[data-note]")?.textContent.trim() ?? "");
   }, () => show(null, dialog.dataset.failed));
-  const searchSoon = later(search, PAUSE_MS);
+  const searchSoon = debounce(search, PAUSE_MS);
 
   const open = () => {
     if (dialog.open) return field.select();

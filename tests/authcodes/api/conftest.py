@@ -3,7 +3,6 @@
 import pytest
 from django.utils import timezone
 
-from authcodes.codes import bulk_changes
 from authcodes.recalls import recalls
 from tests.support import factories
 
@@ -47,7 +46,7 @@ def wrong_code(brand, reason):
     code = factories.code(brand)
     if reason == "bad_tag":
         return f"{code}.0000"
-    bulk_changes.deactivate(codes=[code], at=timezone.now())
+    factories.deactivate(codes=[code], at=timezone.now())
     return code
 
 

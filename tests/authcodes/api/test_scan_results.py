@@ -5,7 +5,6 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from authcodes.codes import bulk_changes
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
 from brands.models.people import StaffRole
@@ -120,7 +119,7 @@ def test_an_earlier_scan_says_a_recall_that_began_since_of_any_genuine_code(mine
         owner = factories.brand() if reason == "other_brand" else brand
         code = factories.code(owner, assigned=reason != "unassigned", signed=reason == "bad_tag")
     if reason == "deactivated":
-        bulk_changes.deactivate(codes=[code], at=timezone.now())
+        factories.deactivate(codes=[code], at=timezone.now())
     mine.verify(code.code)
     made = Scan.objects.get()
     assert (made.reason, made.outcome) == (reason, "error")

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from authcodes.codes import bulk_changes, signed_tags
+from authcodes.codes import signed_tags
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.scanning import locate
@@ -150,7 +150,7 @@ def test_code_at_its_limit_is_a_warning_with_its_first_scan(api, mine, brand):
 
 def test_recall_beats_everything(api, brand):
     code = factories.code(brand)
-    bulk_changes.deactivate(codes=[code], at=timezone.now())
+    factories.deactivate(codes=[code], at=timezone.now())
     recall(code)
 
     response = scan(api, code)

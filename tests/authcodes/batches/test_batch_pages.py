@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes.codes import batches, bulk_changes
+from authcodes.codes import batches
 from authcodes.codes.batches import BatchSettings
 from authcodes.models.codes import AuthCode
 from authcodes.recalls import recalls
@@ -41,7 +41,7 @@ def test_batch_page_counts_its_codes_and_leads_to_them(client, brand, batch):
     codes = list(batch.codes.order_by("code"))
     AuthCode.objects.filter(pk__in=[code.pk for code in codes[:7]]).update(product=factories.product(brand))
     scan.scan(scanned=codes[0].code, about=ScanContext(at=timezone.now()))
-    bulk_changes.deactivate(codes=codes[8:], at=timezone.now())
+    factories.deactivate(codes=codes[8:], at=timezone.now())
     factories.batch(brand, quantity=3)
 
     facts = page(client, batch).context["batch_facts"]
@@ -183,7 +183,7 @@ def test_batch_page_tells_who_did_what_when_and_why(client, brand, owner, batch)
     brand.time_zone = "Asia/Kolkata"
     brand.save()
     at = timezone.now().replace(hour=20, minute=0)
-    bulk_changes.deactivate(codes=list(batch.codes.all()), at=at, reason="a pallet was <stolen>", by=owner)
+    factories.deactivate(codes=list(batch.codes.all()), at=at, reason="a pallet was <stolen>", by=owner)
 
     shown = text(page(client, batch, tab="history"))
 
@@ -202,7 +202,7 @@ def test_history_of_a_batch_is_capped_and_costs_the_same(client, batch):
     page(client, batch, tab="history")
     first = asked()
     for number in range(30):
-        switch = bulk_changes.reactivate if number % 2 else bulk_changes.deactivate
+        switch = factories.reactivate if number % 2 else factories.deactivate
         switch(codes=[batch.codes.first()], at=timezone.now(), reason=str(number))
 
     assert asked() == first
@@ -222,7 +222,7 @@ def test_settings_that_change_are_in_the_history(client, owner, batch):
 
 def test_code_changes_are_listed_and_filtered(client, batch):
     code = batch.codes.order_by("code").first()
-    bulk_changes.deactivate(codes=[code], at=timezone.now(), reason="stolen")
+    factories.deactivate(codes=[code], at=timezone.now(), reason="stolen")
     page = address("authcodes.codechange")
 
     found = client.get(page, {"kind__exact": "deactivated"}).context["cl"].result_list

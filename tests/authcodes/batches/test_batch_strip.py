@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone, translation
 
 from authcodes.admin.batches.strip import percent_text, span_boxes
-from authcodes.codes import bulk_changes, samples, spans
+from authcodes.codes import samples, spans
 from authcodes.codes.spans import Span
 from authcodes.models.codes import AuthCode
 from authcodes.recalls import recalls, scope
@@ -26,7 +26,7 @@ def test_a_small_batch_is_read_code_by_code(client, batch):
     codes = list(batch.codes.order_by("code"))
     AuthCode.objects.filter(pk__in=[code.pk for code in codes[:5]]).update(product=factories.product(batch.brand))
     scanning.scan(scanned=codes[1].code, about=ScanContext(at=timezone.now()))
-    bulk_changes.deactivate(codes=codes[9:], at=timezone.now())
+    factories.deactivate(codes=codes[9:], at=timezone.now())
     deliver(batch, 101, 102)
 
     strip = page(client, batch).context["batch_facts"]["strip"]

@@ -20,7 +20,9 @@ def batch(brand):
 def change(batch, kind, first=1, last=10, *, by=None, reason="", **given):
     assignment = Assignment(**given) if given else None
     codes = resolve_range(batch=batch, first=str(first), last=str(last))
-    return bulk_changes.change(codes=codes, order=CodeChangeRequest(kind, reason, assignment), by=by, at=timezone.now())
+    return bulk_changes.change(
+        codes=codes, requested=CodeChangeRequest(kind, reason, assignment), by=by, at=timezone.now()
+    )
 
 
 def assign(batch, first=1, last=10, **given):

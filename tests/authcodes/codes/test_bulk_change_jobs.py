@@ -15,7 +15,7 @@ from tests.support import factories
 def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
     product = factories.product(batch.brand)
     order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(product, "Shelf 4", 7, "note"))
-    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="2", last="9"), order=order, by=owner)
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="2", last="9"), requested=order, by=owner)
 
     runner.run(job.pk)
     Job.objects.update(status="queued")
@@ -35,7 +35,7 @@ def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
 def test_a_job_cancelled_before_it_begins_changes_nothing(batch, owner):
     job = bulk_changes.start_change(
         codes=resolve_range(batch=batch, first="1", last="10"),
-        order=CodeChangeRequest(Kind.DEACTIVATED, "stolen"),
+        requested=CodeChangeRequest(Kind.DEACTIVATED, "stolen"),
         by=owner,
     )
     Job.objects.update(cancel_requested=True)
@@ -58,7 +58,7 @@ class Cancelling(runner.Run):
 def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, owner, monkeypatch):
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
     whole = resolve_range(batch=batch, first="1", last="10")
-    job = bulk_changes.start_change(codes=whole, order=CodeChangeRequest(Kind.DEACTIVATED, "stolen"), by=owner)
+    job = bulk_changes.start_change(codes=whole, requested=CodeChangeRequest(Kind.DEACTIVATED, "stolen"), by=owner)
 
     Job.objects.update(status="running", attempts=1)
     with pytest.raises(runner.JobCancelledError):
@@ -81,7 +81,7 @@ def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, ow
 def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
     order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
-    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), order=order, by=owner)
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), requested=order, by=owner)
 
     runner.run(job.pk)
 
@@ -90,7 +90,7 @@ def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
 
 def test_a_job_that_meets_assigned_codes_fails_and_changes_nothing(batch, owner):
     order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
-    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), order=order, by=owner)
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), requested=order, by=owner)
     assign(batch, 10, 10)
 
     runner.run(job.pk)

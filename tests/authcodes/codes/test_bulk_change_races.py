@@ -28,7 +28,7 @@ def race_of_assignments():
     def take(product):
         order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(product))
         together.wait()
-        return bulk_changes.change(codes=codes, order=order, by=None, at=timezone.now())
+        return bulk_changes.change(codes=codes, requested=order, by=None, at=timezone.now())
 
     results = at_once(take, products)
     return results, set(batch.codes.values_list("product", flat=True)), batch

@@ -20,9 +20,9 @@ from tests.support import factories
 def test_switching_codes_off_and_on_counts_what_changed(brand):
     codes = list(factories.batch(brand, quantity=3).codes.all())
 
-    assert bulk_changes.deactivate(codes=codes[:2], at=timezone.now()) == 2
-    assert bulk_changes.deactivate(codes=codes, at=timezone.now()) == 1
-    assert bulk_changes.reactivate(codes=codes[:1], at=timezone.now()) == 1
+    assert factories.deactivate(codes=codes[:2], at=timezone.now()) == 2
+    assert factories.deactivate(codes=codes, at=timezone.now()) == 1
+    assert factories.reactivate(codes=codes[:1], at=timezone.now()) == 1
     assert AuthCode.objects.deactivated().count() == 2
 
 
@@ -71,7 +71,8 @@ def test_an_action_with_an_id_is_done_once(batch):
     codes, action_id = resolve_range(batch=batch, first="1", last="10"), uuid4()
 
     done = [
-        bulk_changes.change(codes=codes, order=order, by=None, at=timezone.now(), action_id=action_id) for _ in range(2)
+        bulk_changes.change(codes=codes, requested=order, by=None, at=timezone.now(), action_id=action_id)
+        for _ in range(2)
     ]
 
     assert done == [10, 0]
@@ -117,7 +118,7 @@ def test_chosen_codes_share_an_action_and_have_a_line_for_each_run(brand, batch,
     other = factories.batch(brand, prefix="CD-", quantity=2)
     codes = [*batch.codes.filter(code__in=["AB-0001", "AB-0002", "AB-0009"]), *other.codes.all()]
 
-    assert bulk_changes.deactivate(codes=codes, at=timezone.now(), reason="stolen", by=owner) == 5
+    assert factories.deactivate(codes=codes, at=timezone.now(), reason="stolen", by=owner) == 5
 
     lines = CodeChange.objects.filter(kind="deactivated").order_by("first_code")
     assert [(line.first_code, line.last_code, line.codes) for line in lines] == [
@@ -135,8 +136,8 @@ def test_chosen_codes_are_assigned_all_or_none(batch):
     assign(batch, 10, 10)
 
     with pytest.raises(BatchRejected, match="Auth code range already assigned"):
-        bulk_changes.change_codes(codes=codes, order=order, by=None, at=timezone.now())
-    assert bulk_changes.change_codes(codes=codes[:0:-1], order=order, by=None, at=timezone.now()) == 9
+        bulk_changes.change_codes(codes=codes, requested=order, by=None, at=timezone.now())
+    assert bulk_changes.change_codes(codes=codes[:0:-1], requested=order, by=None, at=timezone.now()) == 9
 
 
 @pytest.mark.parametrize("many", [10, 1000])
@@ -144,7 +145,7 @@ def test_chosen_codes_cost_the_same_statements_however_many(brand, django_assert
     codes = list(factories.batch(brand, prefix="AB-", quantity=many).codes.all())
 
     with django_assert_num_queries(8):  # savepoint, turn, update, codes, history, audit log, webhooks, release
-        bulk_changes.deactivate(codes=codes, at=timezone.now(), reason="stolen")
+        factories.deactivate(codes=codes, at=timezone.now(), reason="stolen")
 
 
 def test_edited_code_is_noted(batch, owner):
@@ -174,6 +175,6 @@ def test_product_no_longer_sold_is_given_to_no_codes(brand):
     order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(brand, is_active=False)))
 
     with pytest.raises(BatchRejected, match="This product is no longer sold"):
-        bulk_changes.change_codes(codes=list(batch.codes.all()), order=order, by=None, at=timezone.now())
+        bulk_changes.change_codes(codes=list(batch.codes.all()), requested=order, by=None, at=timezone.now())
 
     assert not AuthCode.objects.filter(product__isnull=False).exists()

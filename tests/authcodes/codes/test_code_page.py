@@ -9,7 +9,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from authcodes.codes import bulk_changes
 from authcodes.imports import commit, uploads
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
@@ -43,7 +42,7 @@ def test_scans_and_changes_stand_in_one_line_newest_first(client, owner, custome
     now = timezone.now()
     scanning.scan(scanned=code.code, about=ScanContext(at=now - timedelta(hours=2), user_id=customer.pk, place=place))
     deliver()
-    bulk_changes.deactivate(codes=[code], at=now - timedelta(hours=1), reason="stolen", by=owner)
+    factories.deactivate(codes=[code], at=now - timedelta(hours=1), reason="stolen", by=owner)
     scanning.scan(scanned=code.code, about=ScanContext(at=now))
 
     answer = page(client, code)
@@ -64,7 +63,7 @@ def test_times_are_the_brands(client, brand, code):
 
 def test_only_what_was_done_to_this_code_is_told(client, code):
     others = list(code.batch.codes.exclude(pk=code.pk))
-    bulk_changes.deactivate(codes=others, at=timezone.now(), reason="the others")
+    factories.deactivate(codes=others, at=timezone.now(), reason="the others")
     scan(others[0])
 
     assert life(client, code) == ["generated"]
@@ -133,7 +132,7 @@ def test_page_offers_what_the_code_may_become(client, code):
 
     assign = address("authcodes.authcode", "assign") + "?codes=AB-0003"
     assert offered() == {assign, address("authcodes.authcode", "deactivate", code.pk)}
-    bulk_changes.deactivate(codes=[code], at=timezone.now(), reason="stolen")
+    factories.deactivate(codes=[code], at=timezone.now(), reason="stolen")
     assert offered() == {assign, address("authcodes.authcode", "reactivate", code.pk)}
 
 

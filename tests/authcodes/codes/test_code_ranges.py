@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from authcodes.codes import batches, bulk_changes, ranges
+from authcodes.codes import batches, ranges
 from authcodes.codes.batches import BatchSettings
 from authcodes.errors import BatchRejected
 from authcodes.models.codes import AuthCode
@@ -52,7 +52,7 @@ def test_outlook_counts_and_names_what_is_in_the_way(brand, batch):
     codes = list(batch.codes.order_by("code"))
     AuthCode.objects.filter(pk__in=[code.pk for code in codes[:7]]).update(product=product)
     scan.scan(scanned=codes[0].code, about=ScanContext(at=timezone.now()))
-    bulk_changes.deactivate(codes=codes[8:], at=timezone.now())
+    factories.deactivate(codes=codes[8:], at=timezone.now())
 
     found = ranges.preview_change(batch.codes.all(), factories.product(brand))
 

@@ -88,11 +88,10 @@ def test_delivery_counts_the_brands_own_pending_and_dead_events() -> None:
     assert found == figures.Delivery(pending=2, oldest_at=oldest.created_at, dead=1)
 
 
-def test_percentages_are_of_the_assigned_and_make_a_hundred() -> None:
+def test_assigned_codes_are_scanned_or_not() -> None:
     found = figures.Codes(assigned=3, scanned=1)
 
-    assert (found.unscanned, found.scanned_percent) == (2, 33.3)
-    assert figures.Codes().scanned_percent == 0.0
+    assert found.unscanned == 2
 
 
 def assigned_codes() -> int:

@@ -213,7 +213,7 @@ def test_pasted_codes_say_what_is_wrong_in_the_readers_language(brand: Brand, pr
 
 @pytest.mark.parametrize("language", ["de", "ar"])
 def test_every_error_of_a_row_is_translated(language: str) -> None:
-    known = [*OUR_ERRORS.values(), checks.CELLS, checks.NO_SKU, checks.NO_CELL, checks.TAKEN]
+    known = [*OUR_ERRORS.values(), checks.CELLS, checks.NO_SKU, checks.NO_CELL, checks.ALREADY_ASSIGNED]
 
     with translation.override(language):
         assert [each for each in known if translation.gettext(each) == each] == []

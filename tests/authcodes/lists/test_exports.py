@@ -8,7 +8,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from authcodes.codes import bulk_changes
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.reports import columns
@@ -84,7 +83,7 @@ def test_unscanned_codes_have_the_columns_and_rows_of_the_specification():
     fresh = factories.code(brand, at=NOON, expiration_date=date(2099, 12, 31))
     expired = factories.expired_code(brand)
     off, recalled, scanned = (factories.code(brand) for _ in range(3))
-    bulk_changes.deactivate(codes=[off], at=NOON)
+    factories.deactivate(codes=[off], at=NOON)
     recall(recalled.batch)
     AuthCode.objects.filter(pk=scanned.pk).update(scan_count=1)
     AuthCode.objects.update(created_at=NOON)

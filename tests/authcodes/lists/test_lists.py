@@ -11,7 +11,6 @@ from django.contrib.messages.storage.cookie import CookieStorage
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from authcodes.codes import bulk_changes
 from authcodes.dashboard import figures as dashboard
 from authcodes.dashboard.filters import Filters, Status
 from authcodes.models.codes import AuthCode
@@ -46,7 +45,7 @@ def test_scans_are_filtered_by_their_codes_status_now(client: Client, brand: Bra
         "deactivated": first_scanned(factories.code(brand), NOON),
         "recalled": first_scanned(factories.code(brand), NOON),
     }
-    bulk_changes.deactivate(codes=[codes["deactivated"]], at=NOON)
+    factories.deactivate(codes=[codes["deactivated"]], at=NOON)
     told = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
     recalls.recall_batch(batch=codes["recalled"].batch, at=NOON, **told)
     scans = {name: scan(code) for name, code in codes.items()}

@@ -83,7 +83,7 @@ def recall_of(brand, **words):
     return recalls.recall_batch(batch=batch, at=timezone.now(), **{**said, **words})
 
 
-def notice_of(recall, language="en"):
+def poster_of(recall, language="en"):
     return posters.as_pdf(posters.of_recall(recall), language)
 
 
@@ -108,8 +108,8 @@ def test_specimen_is_no_code_and_has_as_many_modules(brand, payload):
     assert read(text).code == "SPECIME"
 
 
-def test_recall_notice_tells_customers_and_not_the_reason(brand):
-    said = terms_of(notice_of(recall_of(brand)))
+def test_a_poster_tells_customers_and_not_the_reason(brand):
+    said = terms_of(poster_of(recall_of(brand)))
 
     for words in ("R-77", "call 0800", "Do not drink it.", "Tea", "RC-0001", brand.support_email):
         assert words in said
@@ -118,7 +118,7 @@ def test_recall_notice_tells_customers_and_not_the_reason(brand):
 
 @pytest.mark.parametrize("title", ["Čaj žlutý", "Зелёный чай", "Πράσινο τσάι", "شاي أخضر", "תה ירוק"])
 def test_other_scripts_are_drawn_with_the_projects_font(brand, title):
-    reader = PdfReader(io.BytesIO(notice_of(recall_of(brand, title=title, message=title))))
+    reader = PdfReader(io.BytesIO(poster_of(recall_of(brand, title=title, message=title))))
 
     fonts = {str(font["/BaseFont"]) for page in reader.pages for font in map(dict, fonts_of(page))}
     assert {name.partition("+")[2].replace("-", "") for name in fonts} <= {
@@ -143,13 +143,13 @@ def test_direction_is_that_of_the_first_letter_with_one(text, way):
 
 @pytest.mark.parametrize("text", FETCHING)
 def test_nothing_that_is_written_in_a_document_is_fetched(brand, text, no_socket):
-    notice = notice_of(recall_of(brand, title=text, message=text, contact=text))
+    poster = poster_of(recall_of(brand, title=text, message=text, contact=text))
     cover = documents.cover_sheet(run_of(brand, product=factories.product(brand, title=text)))
 
-    assert packed(text) in packed(terms_of(notice))
+    assert packed(text) in packed(terms_of(poster))
     assert packed(text) in packed(terms_of(cover))
-    assert "root:" not in terms_of(notice) + terms_of(cover)
-    assert not PdfReader(io.BytesIO(notice)).attachments
+    assert "root:" not in terms_of(poster) + terms_of(cover)
+    assert not PdfReader(io.BytesIO(poster)).attachments
     assert no_socket == []
 
 
@@ -184,7 +184,7 @@ def test_server_without_the_libraries_says_what_to_install(brand, monkeypatch):
     monkeypatch.setitem(sys.modules, "weasyprint", None)
 
     with pytest.raises(LibrariesMissing, match="libpango"):
-        notice_of(recall)
+        poster_of(recall)
 
 
 # --- A poster keeps a processor busy, which all brands share
@@ -194,7 +194,7 @@ def test_a_message_of_many_lines_is_on_few_pages_with_all_its_words(brand):
     lines = [f"line{number}" for number in range(600)]
     recall = recall_of(brand, message="\n\n\n".join(lines))
 
-    made = notice_of(recall)
+    made = poster_of(recall)
 
     assert len(PdfReader(io.BytesIO(made)).pages) <= 4
     assert not set(lines) - set(terms_of(made).split())
@@ -205,7 +205,7 @@ def test_a_poster_is_drawn_once_for_as_long_as_it_says_the_same(brand, monkeypat
     calls, real = [], posters.drawn
     monkeypatch.setattr(posters, "drawn", lambda text: calls.append(text) or real(text))
     recall, client = recall_of(brand), browser(staff(brand))
-    where = address("authcodes.printrun", "notice", recall.pk)
+    where = address("authcodes.printrun", "poster", recall.pk)
 
     files = {content_of(client.get(where)) for _time in range(3)}
     assert (len(files), len(calls)) == (1, 1)
@@ -222,7 +222,7 @@ def test_a_brand_that_has_too_many_posters_drawn_waits_and_no_other_does(brand, 
     recall, foreign = recall_of(brand), recall_of(factories.brand(), prefix="XY-")
 
     def answer(of, language):
-        return browser(staff(of.brand)).get(f"{address('authcodes.printrun', 'notice', of.pk)}?language={language}")
+        return browser(staff(of.brand)).get(f"{address('authcodes.printrun', 'poster', of.pk)}?language={language}")
 
     assert [answer(recall, language)["Content-Type"] for language in ("de", "de")] == ["application/pdf"] * 2
     refused = answer(recall, "en")
@@ -231,7 +231,7 @@ def test_a_brand_that_has_too_many_posters_drawn_waits_and_no_other_does(brand, 
     assert answer(foreign, "en")["Content-Type"] == "application/pdf"
 
 
-@pytest.mark.parametrize("name", ["notice", "poster", "cover"])
+@pytest.mark.parametrize("name", ["poster", "draft", "cover"])
 def test_why_no_document_is_made_is_said_in_the_language_of_whoever_asks(brand, monkeypatch, name):
     def missing():
         raise LibrariesMissing
@@ -240,8 +240,8 @@ def test_why_no_document_is_made_is_said_in_the_language_of_whoever_asks(brand, 
     posters.made.cache_clear()
     client = browser(staff(brand))
     client.cookies[languages.PORTAL_COOKIE] = "de"
-    if name == "notice":
-        answer = client.get(f"{address('authcodes.printrun', 'notice', recall_of(brand).pk)}?language=ar")
+    if name == "poster":
+        answer = client.get(f"{address('authcodes.printrun', 'poster', recall_of(brand).pk)}?language=ar")
     elif name == "cover":
         answer = client.get(address("authcodes.printrun", "cover", run_of(brand).pk))
     else:

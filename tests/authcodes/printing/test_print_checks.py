@@ -7,7 +7,7 @@ import pytest
 from django.db.models import Count, Max, Min
 from django.utils import timezone
 
-from authcodes.codes import bulk_changes, ranges
+from authcodes.codes import ranges
 from authcodes.codes.ranges import full_range
 from authcodes.models.codes import AuthCode
 from authcodes.models.prints import PrintRun
@@ -73,7 +73,7 @@ def test_recall_before_the_worker_comes_stops_it(brand):
 
 def test_deactivated_codes_are_told_of(brand):
     batch = factories.batch(brand, quantity=3)
-    bulk_changes.deactivate(codes=[batch.codes.first()], at=timezone.now())
+    factories.deactivate(codes=[batch.codes.first()], at=timezone.now())
 
     assert checks.warnings(selection_of(batch), PrintRequest()) == [
         "1 of these codes are deactivated. They will be printed but scan as not valid."

@@ -8,7 +8,6 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from authcodes.admin.printing import preview, studio
-from authcodes.codes import bulk_changes
 from authcodes.models.prints import PrintRun
 from tests.authcodes.printing.print_pages import GOOD, errors, send, where
 from tests.support import factories
@@ -44,7 +43,7 @@ def test_codes_of_another_brand_are_not_in_a_list_to_print(client, brand):
 
 def test_codes_of_a_filtered_list_are_printed(client, brand, batch):
     other = factories.batch(brand, prefix="CD-", quantity=2, product=batch.product)
-    bulk_changes.deactivate(codes=list(other.codes.all()), at=timezone.now())
+    factories.deactivate(codes=list(other.codes.all()), at=timezone.now())
     factories.batch(brand, prefix="EF-", quantity=2)
     listed = address("authcodes.printrun", "codes") + f"?product__id__exact={batch.product_id}&status=deactivated"
 
@@ -80,7 +79,7 @@ def few(monkeypatch):
 
 
 def test_long_list_is_counted_once_print_is_pressed_and_printed_by_the_second_press(client, brand, batch, few):
-    bulk_changes.deactivate(codes=list(batch.codes.all()[:2]), at=timezone.now())
+    factories.deactivate(codes=list(batch.codes.all()[:2]), at=timezone.now())
     where, common = address("authcodes.printrun", "codes"), {"brand": brand.pk, "payload": "code"}
 
     for fields in (
@@ -131,7 +130,7 @@ def test_list_that_grew_since_its_number_was_shown_is_shown_again(client, brand,
 
 def test_what_is_to_say_of_a_large_batch_is_said_before_it_is_printed(client, batch, few):
     assert "number" in client.get(where(batch)).context
-    bulk_changes.deactivate(codes=list(batch.codes.all()[:2]), at=timezone.now())
+    factories.deactivate(codes=list(batch.codes.all()[:2]), at=timezone.now())
 
     first = send(client, batch, "confirm")
 
@@ -147,7 +146,7 @@ def test_large_batch_of_which_there_is_nothing_to_say_is_printed_at_once(client,
 
 @pytest.mark.parametrize("shown", ["x", ":", "-1:", "9" * 400, "10:x"])
 def test_what_no_page_of_ours_has_shown_prints_no_long_list(client, brand, batch, few, shown):
-    bulk_changes.deactivate(codes=list(batch.codes.all()[:2]), at=timezone.now())
+    factories.deactivate(codes=list(batch.codes.all()[:2]), at=timezone.now())
     sent = {**GOOD, "brand": brand.pk, "confirm": "1", "shown": shown}
 
     assert client.post(address("authcodes.printrun", "codes"), sent).status_code == 200

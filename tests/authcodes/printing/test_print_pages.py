@@ -268,12 +268,12 @@ def test_cover_sheet_and_the_posters_of_a_recall_are_offered(client, brand, batc
     run = finished(printed(batch, what="png"))
     words = {"recall_id": "R-77", "contact": "x", "message": "x", "reason": "x"}
     recall = recalls.recall_batch(batch=factories.batch(brand), at=timezone.now(), **words)
-    notice = address("authcodes.printrun", "notice", recall.pk)
+    poster = address("authcodes.printrun", "poster", recall.pk)
 
     assert run.first_code in text(client.get(address("authcodes.printrun", "cover", run.pk)))
-    posters = {f"{notice}?language={language}" for language in ("ar", "de", "en")}
+    posters = {f"{poster}?language={language}" for language in ("ar", "de", "en")}
     assert posters <= set(links(text(client.get(address("authcodes.recall", "change", recall.pk)))))
-    assert "R-77" in text(client.get(notice))
+    assert "R-77" in text(client.get(poster))
 
 
 def test_run_without_a_file_has_no_cover_sheet(client, batch):

@@ -55,7 +55,7 @@ def test_another_brands_batch_run_and_recall_do_not_exist(client, batch):
         address("authcodes.printrun", "open", run.pk),
         address("authcodes.printrun", "change", run.pk),
         address("authcodes.printrun", "cover", run.pk),
-        address("authcodes.printrun", "notice", recall.pk),
+        address("authcodes.printrun", "poster", recall.pk),
         address("jobs.job", "download", run.job_id),
     ):
         assert client.get(asked).status_code == 404, asked

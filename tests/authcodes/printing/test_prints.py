@@ -206,8 +206,8 @@ def test_cancelled_job_leaves_no_file(brand):
 
 
 def test_last_of_many_labels_is_read_again_too(monkeypatch):
-    monkeypatch.setattr(archive, "ALL_PROVED", 3)
-    monkeypatch.setattr(archive, "PROVED_EVERY", 10)
+    monkeypatch.setattr(archive, "ALL_VERIFIED", 3)
+    monkeypatch.setattr(archive, "VERIFIED_EVERY", 10)
     proof = prints.VerificationProgress()
 
     texts = [f"CODE-{number:03d}" for number in range(25)]

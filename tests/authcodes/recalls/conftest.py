@@ -12,7 +12,7 @@ from tests.support.portal import scan
 __all__ = ["box", "work"]
 
 
-WORDS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
+TEXTS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def scanned(batch, *customers):
 
 
 def recall_it(batch):
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
     tell(recall)
     return recall
 

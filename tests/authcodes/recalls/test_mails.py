@@ -15,7 +15,7 @@ from jobs import runner
 from jobs.models import Job
 from loyalty.models.notifications import Language
 from loyalty.notifications import catalogue
-from tests.authcodes.recalls.conftest import WORDS, scanned, tell
+from tests.authcodes.recalls.conftest import TEXTS, scanned, tell
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
@@ -40,7 +40,7 @@ def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(
     scanned(batch, *customers)
     scan(batch.codes.first())  # a guest
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **WORDS, "notify_customers": "on"}
+    told = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
 
     first, shown = form(its, **told)
     wrong, _form = form(its, **told, previewed=shown.data["previewed"], confirmation="2")
@@ -62,7 +62,7 @@ def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(
 def test_words_that_changed_after_the_look_are_shown_again(brand, customer, batch, form):
     scanned(batch, customer)
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **WORDS, "notify_customers": "on"}
+    told = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
     _answer, shown = form(its, **told)
 
     again, _form = form(its, **{**told, "message": "Burn it."}, previewed=shown.data["previewed"], confirmation="1")
@@ -74,14 +74,14 @@ def test_words_that_changed_after_the_look_are_shown_again(brand, customer, batc
 def test_a_recall_that_tells_nobody_asks_for_no_number(brand, customer, batch, form):
     scanned(batch, customer)
 
-    form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **WORDS)
+    form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **TEXTS)
 
     assert Recall.objects.exists()
 
 
 def test_telling_later_is_confirmed_too_and_leads_to_the_recall(brand, customer, batch, form):
     scanned(batch, customer)
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
     its = address("authcodes.recall", "tell", recall.pk)
     first, shown = form(its)
     assert not Job.objects.exists()
@@ -113,7 +113,7 @@ def test_the_contact_is_a_link(contact, link):
 
 def test_the_mails_contact_is_a_link(brand, customer, batch, box, work):
     scanned(batch, customer)
-    tell(recalls.recall_batch(batch=batch, at=timezone.now(), **{**WORDS, "contact": "+41 800 000 000"}))
+    tell(recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "contact": "+41 800 000 000"}))
     work()
 
     plain, html = (part.get_content() for part in box.mails[0].iter_parts())
@@ -131,7 +131,7 @@ def test_the_preview_shows_what_each_customer_reads_in_their_language(brand, cus
     scanned(batch, customer)
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
 
-    answer, shown = form(its, batch=batch.pk, **WORDS, notify_customers="on")
+    answer, shown = form(its, batch=batch.pk, **TEXTS, notify_customers="on")
 
     subjects = {each.language: each.mail.subject for each in shown.preview.languages}
     assert subjects["en"] == f"Product recall: {batch.product.title}"
@@ -143,7 +143,7 @@ def test_the_preview_shows_what_each_customer_reads_in_their_language(brand, cus
 def test_a_test_goes_to_whoever_writes_the_recall_and_recalls_nothing(brand, customer, batch, form, box, work):
     scanned(batch, customer)
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **WORDS, "notify_customers": "on"}
+    told = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
     _first, shown = form(its, **told)
 
     sure = {"previewed": shown.data["previewed"], "confirmation": "1"}
@@ -159,7 +159,7 @@ def test_a_test_goes_to_whoever_writes_the_recall_and_recalls_nothing(brand, cus
 
 
 def test_a_test_of_a_recall_that_nobody_hears_of_goes_to_its_writer_and_recalls_nothing(batch, form, box, work):
-    form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **WORDS, send_test="en")
+    form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **TEXTS, send_test="en")
 
     work()
     [mail] = box.mails
@@ -171,7 +171,7 @@ def test_somebody_who_tries_too_often_must_wait(customer, batch, form, settings)
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "test_message": "1/hour"}
     scanned(batch, customer)
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **WORDS, "notify_customers": "on", "send_test": "en"}
+    told = {"batch": batch.pk, **TEXTS, "notify_customers": "on", "send_test": "en"}
 
     answers = [text(form(its, **told)[0]) for _time in range(2)]
 
@@ -184,7 +184,7 @@ LONG = " ".join(f"word{number}" for number in range(700))[:4999] + "."
 def test_a_mail_has_all_of_a_long_message(brand, customer, batch, box, work):
     assert len(LONG) == 5000
     scanned(batch, customer)
-    tell(recalls.recall_batch(batch=batch, at=timezone.now(), **{**WORDS, "message": LONG}))
+    tell(recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "message": LONG}))
     work()
 
     plain, rich = (part.get_content() for part in box.mails[0].iter_parts())
@@ -195,7 +195,7 @@ def test_a_mail_has_all_of_a_long_message(brand, customer, batch, box, work):
 @pytest.mark.parametrize("language", Language.values)
 @pytest.mark.parametrize("channel", ["sms", "push"])
 def test_shorter_messages_end_after_a_word_and_lead_to_the_rest(brand, batch, channel, language):
-    recall = Recall(brand=brand, **{**WORDS, "message": LONG})
+    recall = Recall(brand=brand, **{**TEXTS, "message": LONG})
     its = scope.of_batches([batch])
 
     text = recall_preview.composed(brand, channel, language, notifications.notification_of(recall, its).values).text
@@ -204,6 +204,6 @@ def test_shorter_messages_end_after_a_word_and_lead_to_the_rest(brand, batch, ch
     assert cut.removesuffix("\u2026").split()[-1] in LONG.split()
     assert text.count("/notices/acknowledge/") == 1
     assert len(text) < 800
-    short = Recall(brand=brand, **WORDS)
+    short = Recall(brand=brand, **TEXTS)
     values = notifications.notification_of(short, its).values
     assert "\u2026" not in recall_preview.composed(brand, channel, language, values).text

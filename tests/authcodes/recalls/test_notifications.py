@@ -15,7 +15,7 @@ from jobs import runner
 from jobs.models import Job
 from loyalty.models.notifications import Notification, NotificationDelivery, NotificationSettings
 from loyalty.notifications import batching, preferences
-from tests.authcodes.recalls.conftest import WORDS, figures, recall_it, scanned, tell
+from tests.authcodes.recalls.conftest import TEXTS, figures, recall_it, scanned, tell
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
@@ -99,7 +99,7 @@ def test_telling_again_reaches_only_who_was_not_told(brand, customer, batch, box
 def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypatch):
     customers = [factories.customer(brand) for _ in range(7)]
     scanned(batch, *customers)
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
     monkeypatch.setattr(notifications, "AT_ONCE", 3)
     batching.notify_many(  # what a worker did before it was killed
         brand_id=brand.pk,
@@ -117,7 +117,7 @@ def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypat
 
 def test_a_job_that_is_cancelled_when_all_are_told_is_done(brand, customer, batch, box, work):
     scanned(batch, customer)
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
 
     def cancelling(execute, sql, *rest):
         if "INSERT" in sql:
@@ -163,7 +163,7 @@ def test_the_form_tells_customers_unless_told_not_to(brand, customer, batch):
     client, its = browser(staff(brand)), f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
     assert 'name="notify_customers"' in text(client.get(its))
 
-    client.post(its, {"batch": batch.pk, **WORDS, "notify_customers": "on"})
+    client.post(its, {"batch": batch.pk, **TEXTS, "notify_customers": "on"})
 
     assert Job.objects.get(kind="notify-recall").parameters == {"recall": Recall.objects.get().pk}
 
@@ -182,7 +182,7 @@ def test_the_recalls_page_shows_how_many_know(brand, customer, batch, box, work)
 
 
 def test_only_who_may_recall_may_tell(brand, customer, batch):
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
     its = f"/admin/authcodes/recall/{recall.pk}/tell/"
 
     assert browser(staff(brand, role="support")).post(its).status_code == 403

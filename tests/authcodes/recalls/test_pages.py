@@ -17,7 +17,7 @@ from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db
-WORDS = {"recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass"}
+TEXTS = {"recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass"}
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def batch(brand):
 
 @pytest.fixture
 def recall(batch):
-    return recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    return recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
 
 
 def reason_now(code):
@@ -96,18 +96,18 @@ def test_batch_that_cannot_be_is_asked_for_anew(client, nonsense):
 
 
 def test_recall_takes_hold_and_is_noted_in_the_batchs_history(client, owner, batch):
-    answer = client.post(address("authcodes.recall", "add") + f"?batch={batch.pk}", {**WORDS, "batch": batch.pk})
+    answer = client.post(address("authcodes.recall", "add") + f"?batch={batch.pk}", {**TEXTS, "batch": batch.pk})
 
     recall = Recall.objects.get()
     assert answer.status_code == 302
-    assert {name: getattr(recall, name) for name in WORDS} == WORDS
+    assert {name: getattr(recall, name) for name in TEXTS} == TEXTS
     assert (recall.batches.get(), recall.recalled_by) == (batch, owner)
     assert reason_now(batch.codes.first()) == "recalled"
     assert "Recalled: R-1" in text(client.get(address("authcodes.batchrange", "history", batch.pk)))
 
 
-def test_words_without_what_they_are_about_recall_nothing(client):
-    answer = client.post(address("authcodes.recall", "add"), WORDS)
+def test_texts_without_what_they_are_about_recall_nothing(client):
+    answer = client.post(address("authcodes.recall", "add"), TEXTS)
 
     assert [str(message) for message in answer.context["messages"]] == [
         "Nothing has been recalled yet. Choose what to recall first."
@@ -115,11 +115,11 @@ def test_words_without_what_they_are_about_recall_nothing(client):
     assert not Recall.objects.exists()
 
 
-@pytest.mark.parametrize("missing", list(WORDS))
-def test_recall_needs_all_its_words(client, batch, missing):
+@pytest.mark.parametrize("missing", list(TEXTS))
+def test_recall_needs_all_its_texts(client, batch, missing):
     its = address("authcodes.recall", "add") + f"?batch={batch.pk}"
 
-    answer = client.post(its, {**WORDS, "batch": batch.pk, missing: ""})
+    answer = client.post(its, {**TEXTS, "batch": batch.pk, missing: ""})
 
     assert list(answer.context["form"].errors) == [missing]
     assert not Recall.objects.exists()
@@ -149,7 +149,7 @@ def test_owner_withdraws_a_recall_and_what_was_said_is_kept(client, owner, batch
     kept = WithdrawnRecall.objects.get()
     assert facts(page)[0] == batch
     assert not Recall.objects.exists()
-    assert {name: getattr(kept, name) for name in WORDS} == WORDS
+    assert {name: getattr(kept, name) for name in TEXTS} == TEXTS
     assert (kept.batches.get().batch, kept.withdrawn_by, kept.withdrawal_reason) == (batch, owner, "Wrong batch")
     assert kept.recalled_at == recall.recalled_at
     assert reason_now(batch.codes.first()) == "accepted"
@@ -159,7 +159,7 @@ def test_owner_withdraws_a_recall_and_what_was_said_is_kept(client, owner, batch
 def test_batch_whose_recall_was_withdrawn_can_be_recalled_again(client, batch, recall):
     withdraw(client, recall)
 
-    again = recalls.recall_batch(batch=batch, at=timezone.now(), **{**WORDS, "recall_id": "R-2"})
+    again = recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "recall_id": "R-2"})
 
     assert (again.recall_id, WithdrawnRecall.objects.count()) == ("R-2", 1)
 
@@ -199,7 +199,7 @@ def test_owner_elsewhere_does_not_withdraw_here(recall, brand):
 
 def test_another_brands_recall_and_batch_do_not_exist(client):
     zebra = factories.batch(factories.brand(), range_name="zebra")
-    recall = recalls.recall_batch(batch=zebra, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=zebra, at=timezone.now(), **TEXTS)
     free = factories.batch(zebra.brand, range_name="zebra too")
 
     posted = [address("authcodes.recall", what, recall.pk) for what in ("withdraw", "affected")]
@@ -231,9 +231,9 @@ def test_looking_at_the_export_of_affected_customers_starts_none(client, recall)
 def test_refusal_is_shown_when_somebody_was_faster(client, owner, recall, monkeypatch):
     check = recalls.withdraw_recall
 
-    def lose(**words):
-        check(**{**words, "reason": "faster"})
-        return check(**words)
+    def lose(**texts):
+        check(**{**texts, "reason": "faster"})
+        return check(**texts)
 
     monkeypatch.setattr(recalls, "withdraw_recall", lose)
 
@@ -252,7 +252,7 @@ def test_withdrawn_recalls_are_listed_with_what_was_said(client, owner, batch, r
     page = text(client.get(address("authcodes.withdrawnrecall", "change", kept.pk)))
 
     assert shown == kept
-    assert all(words in page for words in (*WORDS.values(), "Wrong batch", owner.email))
+    assert all(words in page for words in (*TEXTS.values(), "Wrong batch", owner.email))
 
 
 def test_withdrawn_recalls_are_for_reading(client, recall):

@@ -18,7 +18,7 @@ from tests.support.portal import address, browser, staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
 THE_BATCH = "SELECT 1 FROM authcodes_batchrange WHERE id = %s FOR UPDATE"
-WORDS = {"contact": "call us", "message": "Stop.", "reason": "Glass"}
+TEXTS = {"contact": "call us", "message": "Stop.", "reason": "Glass"}
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def recall_all(batches):
 
     def work(number):
         parts = tuple(Part(BatchRange.objects.get(pk=batch.pk)) for batch in (batches[number % 2 * 2], batches[1]))
-        return recalls.recall(its=Scope(parts), recall_id=f"R-{number}", at=timezone.now(), **WORDS)
+        return recalls.recall(its=Scope(parts), recall_id=f"R-{number}", at=timezone.now(), **TEXTS)
 
     return work
 
@@ -65,7 +65,7 @@ def test_a_button_that_is_pressed_twice_recalls_once(brand, batches):
     owner = staff(brand)
     where = address("authcodes.recall", "add") + "?" + "&".join(f"batches={batch.pk}" for batch in batches)
 
-    answers = at_once(lambda _n: browser(owner).post(where, {**WORDS, "recall_id": "R-1"}), range(3))
+    answers = at_once(lambda _n: browser(owner).post(where, {**TEXTS, "recall_id": "R-1"}), range(3))
 
     recall = Recall.objects.get()
     assert {answer["Location"] for answer in answers} == {address("authcodes.recall", "change", recall.pk)}
@@ -73,7 +73,7 @@ def test_a_button_that_is_pressed_twice_recalls_once(brand, batches):
 
 
 def test_a_return_that_is_sent_many_times_at_once_is_one_line(brand, batches):
-    made = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **WORDS)
+    made = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **TEXTS)
     day, form_id, owner = timezone.now().astimezone(brand.zone).date(), uuid.uuid4(), staff(brand)
 
     def enter(_number):
@@ -86,7 +86,7 @@ def test_a_return_that_is_sent_many_times_at_once_is_one_line(brand, batches):
 
 
 def test_corrections_at_once_take_off_no_more_than_there_is(brand, batches):
-    made = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **WORDS)
+    made = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **TEXTS)
     day, owner = timezone.now().astimezone(brand.zone).date(), staff(brand)
 
     def enter(pieces):
@@ -104,13 +104,13 @@ THE_RECALL = "SELECT 1 FROM authcodes_recall WHERE id = %s FOR UPDATE"
 
 
 def test_of_a_withdrawal_and_an_addition_at_once_nothing_stays_half_recalled(brand, batches):
-    made, owner = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **WORDS), staff(brand)
+    made, owner = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **TEXTS), staff(brand)
 
     def work(number):
         if number % 2:
             return recalls.withdraw_recall(recall=made, reason="Safe", at=timezone.now(), by=owner)
         added = Scope((Part(BatchRange.objects.get(pk=batches[1].pk)),))
-        return recalls.widen(recall=made, added=added, reason="More", at=timezone.now(), by=owner)
+        return recalls.add_codes(recall=made, added=added, reason="More", at=timezone.now(), by=owner)
 
     results = at_once_behind(THE_RECALL, [made.pk], work, range(4))
 
@@ -121,11 +121,11 @@ def test_of_a_withdrawal_and_an_addition_at_once_nothing_stays_half_recalled(bra
 
 
 def test_codes_that_are_added_many_times_at_once_are_added_once(brand, batches):
-    made, owner = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **WORDS), staff(brand)
+    made, owner = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **TEXTS), staff(brand)
 
     def work(_number):
         added = Scope((Part(BatchRange.objects.get(pk=batches[1].pk)),))
-        return recalls.widen(recall=made, added=added, reason="More", at=timezone.now(), by=owner)
+        return recalls.add_codes(recall=made, added=added, reason="More", at=timezone.now(), by=owner)
 
     results = at_once_behind(THE_RECALL, [made.pk], work, range(4))
 
@@ -140,7 +140,7 @@ def erase(person, brand):
 def named(brand, batches):
     """Two customers, and a recall whose reason names both."""
     people = [factories.customer(brand, email=f"{name}@example.com") for name in ("wilma", "fred")]
-    made = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **WORDS)
+    made = recalls.recall_batch(batch=batches[0], recall_id="R-1", at=timezone.now(), **TEXTS)
     made.reason = "Say wilma@example.com and fred@example.com"  # in no code's history, where erasures would meet first
     made.save()
     return people, made

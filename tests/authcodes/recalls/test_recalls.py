@@ -24,8 +24,8 @@ def test_a_batch_is_recalled_once(brand):
 
 def test_recall_and_its_lifting_are_noted(brand):
     batch, owner = factories.batch(brand), staff(brand)
-    words = {"recall_id": "R-1", "contact": "x", "message": "y", "reason": "glass"}
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), by=owner, **words)
+    texts = {"recall_id": "R-1", "contact": "x", "message": "y", "reason": "glass"}
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), by=owner, **texts)
     recalls.withdraw_recall(recall=recall, reason="no glass", at=timezone.now(), by=owner)
 
     lines = batch.changes.exclude(kind="generated").order_by("id")
@@ -49,8 +49,8 @@ def scanned(brand):
 
 def recall_some(code, first, last):
     its = scope.of_range(batch=code.batch, first=first, last=last)
-    words = {"recall_id": "R-1", "contact": "x@example.com", "message": "Stop.", "reason": "Glass"}
-    return recalls.recall(its=its, at=timezone.now(), translations={"de": {"message": "Halt."}}, **words)
+    texts = {"recall_id": "R-1", "contact": "x@example.com", "message": "Stop.", "reason": "Glass"}
+    return recalls.recall(its=its, at=timezone.now(), translations={"de": {"message": "Halt."}}, **texts)
 
 
 def test_the_state_of_an_earlier_scan_says_the_recall_of_its_code_and_no_other(brand, scanned):

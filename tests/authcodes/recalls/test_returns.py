@@ -25,8 +25,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def recall(brand):
-    words = {"recall_id": "R-7", "contact": "call us", "message": "Stop.", "reason": "Glass"}
-    return recalls.recall_batch(batch=factories.batch(brand), at=timezone.now() - timedelta(days=3), **words)
+    texts = {"recall_id": "R-7", "contact": "call us", "message": "Stop.", "reason": "Glass"}
+    return recalls.recall_batch(batch=factories.batch(brand), at=timezone.now() - timedelta(days=3), **texts)
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_an_erased_person_is_no_longer_named_in_a_note(brand, recall):
     assert "wilma" not in RecallReturn.objects.get().note
 
 
-def test_an_erased_person_is_no_longer_named_in_the_words_of_a_withdrawn_recall(brand):
+def test_an_erased_person_is_no_longer_named_in_the_texts_of_a_withdrawn_recall(brand):
     customer = factories.customer(brand, email="wilma@example.com", first_name="Wilma", last_name="Flint")
     named = "Wilma Flint, wilma@example.com"
     made = recalls.recall_batch(

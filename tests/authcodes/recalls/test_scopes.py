@@ -21,11 +21,11 @@ from tests.support import factories
 from tests.support.portal import scan, staff
 
 pytestmark = pytest.mark.django_db
-WORDS = {"recall_id": "R-7", "contact": "call us", "message": "Stop.", "reason": "Glass"}
+TEXTS = {"recall_id": "R-7", "contact": "call us", "message": "Stop.", "reason": "Glass"}
 
 
 def recall(*parts):
-    return recalls.recall(its=Scope(parts), at=timezone.now(), **WORDS)
+    return recalls.recall(its=Scope(parts), at=timezone.now(), **TEXTS)
 
 
 def scanned(code, customer=None):

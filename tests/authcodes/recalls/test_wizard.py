@@ -1,4 +1,4 @@
-"""The steps of a new recall in the portal: what, with which words, and the number that confirms it."""
+"""The steps of a new recall in the portal: what, with which message, and the number that confirms it."""
 
 import re
 
@@ -15,7 +15,7 @@ from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db
-WORDS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
+TEXTS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
 ADD = "authcodes.recall"
 
 
@@ -59,7 +59,7 @@ def test_a_product_is_all_its_batches_that_there_are(client, brand, product):
 def test_batches_of_the_product_that_are_recalled_already_are_left_out_and_said(client, brand, product):
     taken = factories.batch(brand, product=product, range_name="Taken")
     factories.batch(brand, product=product, range_name="Free")
-    recalls.recall_batch(batch=taken, at=timezone.now(), **WORDS)
+    recalls.recall_batch(batch=taken, at=timezone.now(), **TEXTS)
 
     page = step(client, what="product", product=product.pk)
 
@@ -70,7 +70,7 @@ def test_batches_of_the_product_that_are_recalled_already_are_left_out_and_said(
 def test_of_a_batch_that_is_recalled_in_part_the_page_says_that_the_rest_is_genuine(client, brand, product):
     batch = factories.batch(brand, product=product, range_name="Mixed", prefix="NW-", quantity=10)
     its = scope.of_range(batch=batch, first="4", last="6")
-    recalls.recall(its=its, at=timezone.now(), **WORDS)
+    recalls.recall(its=its, at=timezone.now(), **TEXTS)
     says = f"Mixed: {its.parts[0].first} … {its.parts[0].last}"
 
     alone = text(step(client, what="product", product=product.pk))
@@ -85,7 +85,7 @@ def test_of_a_batch_that_is_recalled_in_part_the_page_says_that_the_rest_is_genu
 def test_what_was_looked_at_is_what_is_recalled(client, brand, product):
     kept = factories.batch(brand, product=product, range_name="One")
     page = step(client, what="product", product=product.pk)
-    shown = {**WORDS, "confirmed_scope": page.context["form"].initial["confirmed_scope"]}
+    shown = {**TEXTS, "confirmed_scope": page.context["form"].initial["confirmed_scope"]}
     factories.batch(brand, product=product, range_name="Two")  # a colleague makes more codes of it
     where = f"{address(ADD, 'add')}?what=product&product={product.pk}"
 
@@ -93,7 +93,7 @@ def test_what_was_looked_at_is_what_is_recalled(client, brand, product):
 
     assert "The codes to recall have changed since this page was opened" in text(refused)
     assert not Recall.objects.exists()
-    again = {**WORDS, "confirmed_scope": refused.context["form"].data["confirmed_scope"]}
+    again = {**TEXTS, "confirmed_scope": refused.context["form"].data["confirmed_scope"]}
     assert client.post(where, again).status_code == 302
     assert Recall.objects.get().batches.count() == 2
     assert kept.pk in Recall.objects.get().batches.values_list("pk", flat=True)
@@ -152,7 +152,7 @@ def test_another_brands_rows_cannot_be_chosen(client):
         answer = step(client, **query)
         assert "facts" not in answer.context
         assert "zebra" not in text(answer)
-        assert client.post(f"{address(ADD, 'add')}preview/?batch={zebra.pk}", WORDS).status_code == 409
+        assert client.post(f"{address(ADD, 'add')}preview/?batch={zebra.pk}", TEXTS).status_code == 409
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("support", 403), ("printer", 403)])
@@ -161,8 +161,8 @@ def test_who_may_recall_sees_the_steps(brand, role, status):
     where = f"?batch={batch.pk}"
 
     assert client.get(address(ADD, "add") + where).status_code == status
-    assert client.post(f"{address(ADD, 'add')}preview/{where}", WORDS).status_code == status
-    assert client.post(f"{address(ADD, 'add')}poster/{where}", WORDS).status_code == status
+    assert client.post(f"{address(ADD, 'add')}preview/{where}", TEXTS).status_code == status
+    assert client.post(f"{address(ADD, 'add')}poster/{where}", TEXTS).status_code == status
 
 
 def test_the_numbers_say_who_is_reached(client, brand):
@@ -195,12 +195,12 @@ def test_what_is_typed_is_shown_while_it_is_typed(client, brand):
     its = step(client, batch=batch.pk).context["preview"]
     counted = {"customers": str(its.customers), "by_email": "1"}
 
-    shown = client.post(f"{address(ADD, 'add')}preview/?batch={batch.pk}", {**WORDS, **counted})
+    shown = client.post(f"{address(ADD, 'add')}preview/?batch={batch.pk}", {**TEXTS, **counted})
 
     assert shown.context["preview"].customers == 1
     assert "Stop using it." in text(shown)
     assert not Recall.objects.exists()
-    confirmed = {**WORDS, "notify_customers": "on", "previewed": shown.context["preview"].fingerprint}
+    confirmed = {**TEXTS, "notify_customers": "on", "previewed": shown.context["preview"].fingerprint}
     answer = client.post(f"{address(ADD, 'add')}?batch={batch.pk}", {**confirmed, "confirmation": "1"})
     assert answer["Location"] == address(ADD, "change", Recall.objects.get().pk)
     assert Job.objects.filter(kind="notify-recall").count() == 1
@@ -215,10 +215,10 @@ def test_a_preview_that_was_tampered_with_is_only_a_preview(client, brand, custo
     assert answer.status_code == 200
 
 
-def test_words_that_are_shown_longer_than_they_may_be_are_refused(client, brand):
+def test_texts_that_are_shown_longer_than_they_may_be_are_refused(client, brand):
     batch = factories.batch(brand)
 
-    answer = client.post(f"{address(ADD, 'add')}?batch={batch.pk}", {**WORDS, "recall_id": "x" * 65})
+    answer = client.post(f"{address(ADD, 'add')}?batch={batch.pk}", {**TEXTS, "recall_id": "x" * 65})
 
     assert list(answer.context["form"].errors) == ["recall_id"]
     assert answer.context["form"]["message"].value() == "Stop using it."
@@ -233,7 +233,7 @@ def test_a_test_counts_the_customers_once(client, brand, monkeypatch):
         return real(*parameters, **more)
 
     monkeypatch.setattr(recall_preview, "of", counting)
-    client.post(f"{address(ADD, 'add')}?batch={batch.pk}", {**WORDS, "send_test": "en"})
+    client.post(f"{address(ADD, 'add')}?batch={batch.pk}", {**TEXTS, "send_test": "en"})
 
     assert len(calls) == 1
 
@@ -243,7 +243,7 @@ def test_the_poster_is_looked_at_in_each_language_and_opens_as_a_pdf(client, bra
     batch = factories.batch(brand)
     posters = {each["language"]: each["poster"] for each in step(client, batch=batch.pk).context["drawings"]}
 
-    made = client.post(f"{address(ADD, 'add')}poster/?batch={batch.pk}", {**WORDS, "poster": language})
+    made = client.post(f"{address(ADD, 'add')}poster/?batch={batch.pk}", {**TEXTS, "poster": language})
 
     assert words in posters[language]
     assert made["Content-Type"] == "application/pdf"
@@ -252,7 +252,7 @@ def test_the_poster_is_looked_at_in_each_language_and_opens_as_a_pdf(client, bra
 
 def test_what_a_scan_shows_is_looked_at_in_the_words_of_its_page(client, brand):
     batch = factories.batch(brand)
-    drawn = client.post(f"{address(ADD, 'add')}preview/?batch={batch.pk}", WORDS).context["drawings"]
+    drawn = client.post(f"{address(ADD, 'add')}preview/?batch={batch.pk}", TEXTS).context["drawings"]
 
     phones = {each["language"]: each["phone"] for each in drawn}
     assert all("Stop using it." in page and "R-7" in page for page in phones.values())
@@ -260,10 +260,10 @@ def test_what_a_scan_shows_is_looked_at_in_the_words_of_its_page(client, brand):
     assert len({page.partition("<h1>")[2].partition("</h1>")[0] for page in phones.values()}) == 3
 
 
-def test_words_in_other_languages_are_told_in_them(client, brand, customer_reading_german):
+def test_texts_in_other_languages_are_sent_in_them(client, brand, customer_reading_german):
     batch = factories.batch(brand)
     scan(batch.codes.get(), user=customer_reading_german)
-    told = {**WORDS, "message_de": "Nicht benutzen."}
+    told = {**TEXTS, "message_de": "Nicht benutzen."}
 
     shown = client.post(f"{address(ADD, 'add')}preview/?batch={batch.pk}", told)
 
@@ -287,11 +287,11 @@ def test_words_in_other_languages_are_told_in_them(client, brand, customer_readi
 def test_a_used_button_leads_to_the_recall_that_it_made(client, brand):
     batch = factories.batch(brand)
     where = f"{address(ADD, 'add')}?batch={batch.pk}"
-    client.post(where, WORDS)
+    client.post(where, TEXTS)
 
-    again = client.post(where, WORDS)
+    again = client.post(where, TEXTS)
 
     assert again["Location"] == address(ADD, "change", Recall.objects.get().pk)
-    other = client.post(where, {**WORDS, "recall_id": "R-8"})
+    other = client.post(where, {**TEXTS, "recall_id": "R-8"})
     assert "Already recalled" in text(other)
     assert Recall.objects.count() == 1

@@ -22,7 +22,7 @@ __all__ = ["box"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-WORDS = {
+TEXTS = {
     "recall_id": "R-7",
     "contact": "+49 30 1234567",
     "message": "The lid may break. Bring the jar back to the shop.",
@@ -56,7 +56,7 @@ def test_a_product_is_recalled_with_a_look_at_the_mail(window, brand, box, size)
     else:
         staff.goto(f"authcodes/recall/add/?what=product&product={product.pk}")
     staff.reads("All 10 codes will answer every scan with your message", "Lot 7", "Lot 8")
-    for name, value in WORDS.items():
+    for name, value in TEXTS.items():
         page.locator(f"[name={name}]").fill(value)
 
     mail = page.frame_locator("[data-drawing^=mail][open] iframe").locator("body")
@@ -107,13 +107,13 @@ def test_some_codes_of_a_batch_are_chosen_and_what_is_wrong_is_said_at_its_field
     staff.reads("All 10 codes will answer every scan", "a part of the batch")
 
 
-def test_a_test_goes_to_staff_and_a_poster_opens_with_the_words_that_are_typed(window, brand, box):
+def test_a_test_goes_to_staff_and_a_poster_opens_with_the_message_that_is_typed(window, brand, box):
     scanned_product(brand)
     batch = brand.batches.earliest("pk")
     staff = window("owner")
     page = staff.page
     staff.goto(f"authcodes/recall/add/?batch={batch.pk}")
-    for name, value in WORDS.items():
+    for name, value in TEXTS.items():
         page.locator(f"[name={name}]").fill(value)
     page.locator("[data-drawing=poster-de] > summary").click()
     poster = page.frame_locator("[data-drawing=poster-de] iframe").locator("body")
@@ -123,7 +123,7 @@ def test_a_test_goes_to_staff_and_a_poster_opens_with_the_words_that_are_typed(w
 
     page.get_by_role("button", name="Send this e-mail to").locator("visible=true").click()
     staff.reads("Test sent to", "Nothing has been recalled yet.")
-    assert page.locator("[name=message]").input_value() == WORDS["message"]
+    assert page.locator("[name=message]").input_value() == TEXTS["message"]
     assert not Recall.objects.exists()
     wait_until(lambda: mailed(box) == 1, seconds=60)
 
@@ -143,7 +143,7 @@ def test_codes_are_added_to_a_recall_in_force_and_only_new_customers_hear_of_it(
     new = factories.customer(brand, first_name="Cem")
     scan(other.codes.first(), user=new)
     first = brand.batches.get(range_name="Lot 7")
-    recall = recalls.recall_batch(batch=first, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=first, at=timezone.now(), **TEXTS)
     notifications.start(recall=recall, by=None)
     wait_until(lambda: mailed(box) == len(customers), seconds=60)
     staff = window("owner", size)
@@ -151,15 +151,15 @@ def test_codes_are_added_to_a_recall_in_force_and_only_new_customers_hear_of_it(
 
     staff.goto(f"authcodes/recall/{recall.pk}/change/")
     page.get_by_role("link", name="Add codes").click()
-    staff.reads("Its words stay as they are")
+    staff.reads("Its message stays the same")
     page.get_by_label("Some batches").check()
     page.locator("[data-of=batches] .select2-selection").click()
     page.locator(".select2-dropdown .select2-search__field, .select2-search__field").last.fill("Lot 9")
     page.locator(".select2-results__option", has_text="Lot 9").click()
     page.get_by_role("button", name="Continue").click()
-    staff.reads("Lot 9", WORDS["message"], "All 3 codes will answer every scan")
+    staff.reads("Lot 9", TEXTS["message"], "All 3 codes will answer every scan")
     assert page.locator("[name=message]").count() == 0
-    shot(staff, f"recall-widen-{size[0]}")
+    shot(staff, f"recall-add-codes-{size[0]}")
     assert staff.audit() == []
     page.locator("[name=reason]").fill("The same lids.")
     page.locator("[name=confirmation]").fill("1")

@@ -227,7 +227,7 @@ def test_bars_add_up_days_that_share_one():
 
     chart = bars.chart_of(days, first=first, last=first + timedelta(days=99))
 
-    assert len(chart.boxes) <= 2 * bars.MAX_DAYS
+    assert len(chart.boxes) <= 2 * bars.MAX_BARS
     assert sum(int(box.title.rpartition(": ")[2].split(" / ")[0]) for box in chart.boxes if box.kind == "begun") == 100
     assert sum(int(box.title.rpartition(" / ")[2]) for box in chart.boxes if box.kind == "won") == 200
     assert max(float(box.height) for box in chart.boxes if box.kind == "won") == float(chart.height)

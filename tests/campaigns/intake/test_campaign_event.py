@@ -5,7 +5,6 @@ from decimal import Decimal
 
 import pytest
 
-from authcodes.codes import bulk_changes
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
 from campaigns.api.campaign_event import message_of
@@ -196,7 +195,7 @@ def bad_code(which, brand):
     if which == "other brand":
         return factories.code(factories.brand())
     code = factories.code(brand)
-    bulk_changes.deactivate(codes=[code], at=code.created_at)
+    factories.deactivate(codes=[code], at=code.created_at)
     return code
 
 

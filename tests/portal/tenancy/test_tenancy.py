@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 
 # Pages of print runs whose id is a batch's, or a recall's.
-OF_OTHER_ROWS = {("authcodes.printrun", what) for what in ("batch", "preview", "notice")}
+OF_OTHER_ROWS = {("authcodes.printrun", what) for what in ("batch", "preview", "poster")}
 
 
 def relations() -> list[Any]:

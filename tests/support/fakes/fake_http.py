@@ -124,7 +124,7 @@ def receiver() -> Iterator[Receiver]:
 
 def reset_breakers() -> None:
     """As if no server had ever failed: breakers know servers by their rows' numbers, which tests use again."""
-    for pattern in ("loyalty:breaker:*", "loyalty:seat:*"):
+    for pattern in ("loyalty:breaker:*", "loyalty:slot:*"):
         for key in client().scan_iter(pattern):
             client().delete(key)
 

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from authcodes.codes import bulk_changes, ranges
+from authcodes.codes import ranges
 from authcodes.errors import BatchRejected
 from authcodes.imports import commit
 from authcodes.models.batches import BatchRange
@@ -160,7 +160,7 @@ def test_nothing_is_undone_once_a_code_was_scanned_or_looked_up(brand, customer)
 def test_an_attempt_that_was_refused_keeps_the_codes_too(brand, customer):
     upload = uploaded(brand, "K7F3,,,")
     committed(upload)
-    bulk_changes.deactivate(codes=AuthCode.objects.select_related("batch"), at=timezone.now())
+    factories.deactivate(codes=AuthCode.objects.select_related("batch"), at=timezone.now())
     assert scan_as(customer, "K7F3").reason == "deactivated"
 
     undone(upload)
@@ -214,7 +214,7 @@ def test_some_codes_of_such_a_batch_are_switched_off_with_their_history(brand):
     committed(upload)
 
     codes = AuthCode.objects.filter(code__in=["K7F3", "Z5"]).select_related("batch")
-    bulk_changes.deactivate(codes=codes, at=timezone.now())
+    factories.deactivate(codes=codes, at=timezone.now())
 
     change = CodeChange.objects.get(kind="deactivated")
     assert (change.first_code, change.last_code, change.codes) == ("K7F3", "Z5", 2)

@@ -12,7 +12,7 @@ from authcodes.printing.labels import sheet_pdf
 from authcodes.printing.labels.design import Design, Label
 from authcodes.printing.labels.layout import Placement
 from authcodes.printing.labels.presets import PRESETS, Sheet
-from authcodes.printing.labels.preview import MAX_DRAWN, preview
+from authcodes.printing.labels.preview import MAX_DRAWN_LABELS, preview
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import QUIET_ZONE, symbol
 from tests.support.print_jobs import pages
@@ -66,9 +66,9 @@ def test_text_from_people_is_text(words):
 
 
 def test_pages_of_very_many_labels_are_not_drawn_whole():
-    tree = ET.fromstring(preview(labels(MAX_DRAWN + 5), Design(CROWDED, Decimal(20))))  # noqa: S314 - ours
+    tree = ET.fromstring(preview(labels(MAX_DRAWN_LABELS + 5), Design(CROWDED, Decimal(20))))  # noqa: S314 - ours
 
-    assert len(list(tree.iter(f"{SVG}g"))) == MAX_DRAWN + 1
+    assert len(list(tree.iter(f"{SVG}g"))) == MAX_DRAWN_LABELS + 1
 
 
 def test_cut_marks_and_logo_are_shown():

@@ -1,4 +1,4 @@
-"""Archives of images: ZIPs that everything opens, every image proved, names that no system trips over."""
+"""Archives of images: ZIPs that everything opens, every image verified, names that no system trips over."""
 
 import csv
 import hashlib
@@ -67,7 +67,7 @@ def test_an_archive_holds_each_image_and_at_the_end_a_manifest(kind, processes):
         content = archive.read(row["file"])
         assert row["payload"] == image.payload == read(content)
         assert row["sha256"] == hashlib.sha256(content).hexdigest()
-    assert (done.files, done.proved, done.checked_share) == (250, 250, 1)
+    assert (done.files, done.verified, done.checked_share) == (250, 250, 1)
     assert done.sha256 == hashlib.sha256(data).hexdigest()
     assert done.manifest_sha256 == hashlib.sha256(archive.read("manifest.csv")).hexdigest()
 
@@ -87,7 +87,7 @@ def test_an_archive_of_nothing_has_a_manifest_alone():
     data, done = written([])
 
     assert opened(data).namelist() == ["manifest.csv"]
-    assert (done.files, done.proved) == (0, 0)
+    assert (done.files, done.verified) == (0, 0)
 
 
 @pytest.mark.skipif(shutil.which("unzip") is None, reason="unzip is not installed")
@@ -112,14 +112,14 @@ def test_the_manifest_is_safe_for_spreadsheets():
 
 
 def test_of_many_the_first_ones_a_share_and_the_last_are_proved(monkeypatch):
-    monkeypatch.setattr(archive, "ALL_PROVED", 50)
-    proved = []
-    monkeypatch.setattr(verification, "check_png", lambda *_, code: proved.append(int(code[3:])))
+    monkeypatch.setattr(archive, "ALL_VERIFIED", 50)
+    verified = []
+    monkeypatch.setattr(verification, "check_png", lambda *_, code: verified.append(int(code[3:])))
 
     _, done = written(images(420))
 
-    assert proved == [*range(50), 100, 200, 300, 400, 419]
-    assert (done.files, done.proved) == (420, 55)
+    assert verified == [*range(50), 100, 200, 300, 400, 419]
+    assert (done.files, done.verified) == (420, 55)
     assert done.checked_share == pytest.approx(55 / 420)
 
 
@@ -158,7 +158,7 @@ def test_the_first_bytes_come_before_the_last_image_is_asked_for():
 
 
 def test_memory_does_not_grow_with_the_images(monkeypatch):
-    monkeypatch.setattr(archive, "ALL_PROVED", 10)
+    monkeypatch.setattr(archive, "ALL_VERIFIED", 10)
 
     class Sink(io.RawIOBase):
         def write(self, data):

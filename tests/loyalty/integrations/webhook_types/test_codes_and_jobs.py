@@ -56,8 +56,8 @@ def test_webhook_test(brand, shop):
 def test_codes_deactivated(brand, received):
     batch = factories.batch(brand, quantity=10)
     codes = list(batch.codes.order_by("code"))
-    bulk_changes.deactivate(codes=[codes[1]], at=timezone.now())
-    bulk_changes.deactivate(codes=[*codes[0:3], codes[7]], at=timezone.now(), reason="Stolen")
+    factories.deactivate(codes=[codes[1]], at=timezone.now())
+    factories.deactivate(codes=[*codes[0:3], codes[7]], at=timezone.now(), reason="Stolen")
 
     # They come in no certain order.
     [first, second] = sorted(received("codes.deactivated"), key=lambda each: each["codes"])
@@ -75,7 +75,7 @@ def test_codes_reactivated(brand, received):
     batch = factories.batch(brand, quantity=10)
     everything = ranges.full_range(batch)
     for kind in (Kind.DEACTIVATED, Kind.REACTIVATED, Kind.REACTIVATED):
-        bulk_changes.change(codes=everything, order=CodeChangeRequest(kind), by=None, at=timezone.now())
+        bulk_changes.change(codes=everything, requested=CodeChangeRequest(kind), by=None, at=timezone.now())
 
     [data] = received("codes.reactivated")
     assert data.pop("action_id")
@@ -89,7 +89,7 @@ def test_a_job_in_parts_publishes_one_event_of_all_that_it_changed(brand, receiv
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
     batch = factories.batch(brand, quantity=10)
     order = CodeChangeRequest(Kind.DEACTIVATED)
-    job = bulk_changes.start_change(codes=ranges.full_range(batch), order=order, by=None)
+    job = bulk_changes.start_change(codes=ranges.full_range(batch), requested=order, by=None)
     run_jobs()
 
     assert received("codes.deactivated") == [
@@ -108,7 +108,7 @@ def test_a_job_that_is_cancelled_half_way_publishes_what_it_changed(brand, recei
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
     batch = factories.batch(brand, quantity=10)
     order = CodeChangeRequest(Kind.DEACTIVATED)
-    job = bulk_changes.start_change(codes=ranges.full_range(batch), order=order, by=None)
+    job = bulk_changes.start_change(codes=ranges.full_range(batch), requested=order, by=None)
     change = bulk_changes.change
 
     def change_and_cancel(**what):
@@ -125,7 +125,7 @@ def test_a_job_that_is_cancelled_half_way_publishes_what_it_changed(brand, recei
 def test_job_finished(brand, received):
     batch = factories.batch(brand, quantity=10)
     order = CodeChangeRequest(Kind.DEACTIVATED)
-    job = bulk_changes.start_change(codes=ranges.full_range(batch), order=order, by=None)
+    job = bulk_changes.start_change(codes=ranges.full_range(batch), requested=order, by=None)
     run_jobs()
     runner.run(job.pk)
 
@@ -146,7 +146,7 @@ def test_a_job_that_ends_before_it_begins_or_with_its_worker_has_finished_too(br
     batch = factories.batch(brand, quantity=10)
     order = CodeChangeRequest(Kind.DEACTIVATED)
     waiting, abandoned = (
-        bulk_changes.start_change(codes=ranges.full_range(batch), order=order, by=None) for _each in range(2)
+        bulk_changes.start_change(codes=ranges.full_range(batch), requested=order, by=None) for _each in range(2)
     )
     queue.cancel(job=waiting)
     queue.cancel(job=waiting)

@@ -1,4 +1,4 @@
--- set: as give_back_leases.sql, for what was delivered alone and may be what ended the connection. The beginning of its
+-- set: as return_leases.sql, for what was delivered alone and may be what ended the connection. The beginning of its
 -- attempt has counted that, as it counts the end of a process; it waits `pauses` seconds before it is tried again.
 UPDATE events_event e
    SET due_at = statement_timestamp() + make_interval(secs => held.pause),

@@ -22,7 +22,7 @@ from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db
-WORDS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
+TEXTS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
 RECALL = "authcodes.recall"
 
 
@@ -46,7 +46,7 @@ def jam(brand):
 @pytest.fixture
 def part(batch):
     """Its codes 4 to 6 are recalled."""
-    return recalls.recall(its=scope.of_range(batch=batch, first="4", last="6"), at=timezone.now(), **WORDS)
+    return recalls.recall(its=scope.of_range(batch=batch, first="4", last="6"), at=timezone.now(), **TEXTS)
 
 
 @pytest.fixture
@@ -58,9 +58,9 @@ def fresh(batch):
     return BatchRange.objects.select_related("brand", "product").get(pk=batch.pk)
 
 
-def widen(recall, *parts, **more):
+def add_codes(recall, *parts, **more):
     about = {"reason": "More glass", "at": timezone.now(), "by": staff(recall.brand), **more}
-    return recalls.widen(recall=recall, added=Scope(parts), **about)
+    return recalls.add_codes(recall=recall, added=Scope(parts), **about)
 
 
 def ends(recall):
@@ -72,13 +72,13 @@ def reason_of(code):
 
 
 def page_of(client, recall, **query):
-    return client.get(address(RECALL, "widen", recall.pk), query)
+    return client.get(address(RECALL, "add-codes", recall.pk), query)
 
 
 def test_a_batch_and_more_codes_of_a_batch_are_added(batch, other, part):
     assert reason_of(batch.codes.get(code="TEA-0008")) == "accepted"
 
-    widen(part, Part(fresh(batch), "TEA-0007", "TEA-0009"), Part(fresh(other)))
+    add_codes(part, Part(fresh(batch), "TEA-0007", "TEA-0009"), Part(fresh(other)))
 
     assert ends(part) == [("Cups", "", ""), ("Tea", "TEA-0004", "TEA-0009")]
     assert [reason_of(batch.codes.get(code=f"TEA-000{number}")) for number in (3, 4, 8)] == [
@@ -87,7 +87,7 @@ def test_a_batch_and_more_codes_of_a_batch_are_added(batch, other, part):
         "recalled",
     ]
     assert reason_of(other.codes.first()) == "recalled"
-    assert Recall.objects.get().message == WORDS["message"]
+    assert Recall.objects.get().message == TEXTS["message"]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_batch_and_more_codes_of_a_batch_are_added(batch, other, part):
     [("5", "9", ("TEA-0004", "TEA-0009")), ("2", "3", ("TEA-0002", "TEA-0006")), ("1", "20", ("", ""))],
 )
 def test_a_part_joins_the_part_before(batch, part, first, last, stored):
-    widen(part, *scope.of_range(batch=fresh(batch), first=first, last=last).parts)
+    add_codes(part, *scope.of_range(batch=fresh(batch), first=first, last=last).parts)
 
     assert ends(part) == [("Tea", *stored)]
 
@@ -105,13 +105,13 @@ def test_a_part_joins_the_part_before(batch, part, first, last, stored):
 )
 def test_what_cannot_be_one_part_with_it_or_is_recalled_is_refused(batch, part, first, last, words):
     with pytest.raises(BatchRejected, match=words):
-        widen(part, *scope.of_range(batch=fresh(batch), first=first, last=last).parts)
+        add_codes(part, *scope.of_range(batch=fresh(batch), first=first, last=last).parts)
 
     assert ends(part) == [("Tea", "TEA-0004", "TEA-0006")]
 
 
 def test_codes_of_another_recall_or_brand_are_refused_and_a_reason_is_needed(batch, other, part):
-    recalls.recall_batch(batch=other, at=timezone.now(), **{**WORDS, "recall_id": "R-8"})
+    recalls.recall_batch(batch=other, at=timezone.now(), **{**TEXTS, "recall_id": "R-8"})
     foreign = factories.batch(factories.brand())
 
     for parts, more, words in (
@@ -120,14 +120,14 @@ def test_codes_of_another_recall_or_brand_are_refused_and_a_reason_is_needed(bat
         ([Part(fresh(batch))], {"reason": " "}, "Enter a reason"),
     ):
         with pytest.raises(BatchRejected, match=words):
-            widen(part, *parts, **more)
+            add_codes(part, *parts, **more)
     assert ends(part) == [("Tea", "TEA-0004", "TEA-0006")]
 
 
 def test_history_and_webhooks_hear_of_what_was_added(brand, batch, other, part):
     WebhookEndpoint.objects.create(brand=brand, url="https://x.example.com/", types=["batch.recalled"])
 
-    widen(part, Part(fresh(batch), "TEA-0007", "TEA-0009"), Part(fresh(other)))
+    add_codes(part, Part(fresh(batch), "TEA-0007", "TEA-0009"), Part(fresh(other)))
 
     line = batch.changes.filter(kind="recalled").latest("pk")
     assert (line.first_code, line.last_code, line.codes, line.reason) == ("TEA-0007", "TEA-0009", 3, "More glass")
@@ -138,8 +138,8 @@ def test_history_and_webhooks_hear_of_what_was_added(brand, batch, other, part):
     }
 
 
-def test_a_widened_recall_is_withdrawn_whole(brand, batch, other, part):
-    widen(part, Part(fresh(other)))
+def test_a_recall_with_added_codes_is_withdrawn_whole(brand, batch, other, part):
+    add_codes(part, Part(fresh(other)))
 
     recalls.withdraw_recall(recall=part, reason="Safe", at=timezone.now(), by=staff(brand))
 
@@ -147,7 +147,7 @@ def test_a_widened_recall_is_withdrawn_whole(brand, batch, other, part):
     assert reason_of(other.codes.first()) == "accepted"
     assert not BatchRange.objects.exclude(recall=None).exists()
     with pytest.raises(BatchRejected, match="withdrawn"):
-        widen(part, Part(fresh(other)))
+        add_codes(part, Part(fresh(other)))
 
 
 def test_only_customers_who_were_not_notified_yet_are(brand, batch, other, part):
@@ -161,7 +161,7 @@ def test_only_customers_who_were_not_notified_yet_are(brand, batch, other, part)
         scan(code, user=customer)
     runner.run(notifications.start(recall=part, by=None).pk)
 
-    widen(part, Part(fresh(other)))
+    add_codes(part, Part(fresh(other)))
     runner.run(notifications.start(recall=part, by=None).pk)
 
     told = Notification.objects.filter(key=notifications.key_of(part)).order_by("pk").values_list("user", flat=True)
@@ -171,7 +171,7 @@ def test_only_customers_who_were_not_notified_yet_are(brand, batch, other, part)
 
 def test_another_product_is_refused_as_who_was_told_of_the_first_would_not_hear_of_it(batch, jam, part):
     with pytest.raises(BatchRejected, match="Start another recall for other products") as refused:
-        widen(part, Part(fresh(jam)))
+        add_codes(part, Part(fresh(jam)))
 
     assert "Not a product of this recall: Jam." in refused.value.message
     assert ends(part) == [("Tea", "TEA-0004", "TEA-0006")]
@@ -180,14 +180,14 @@ def test_another_product_is_refused_as_who_was_told_of_the_first_would_not_hear_
 def test_a_batch_that_is_of_no_product_counts_with_those_of_its_codes(brand, batch, jam, part):
     mixed = factories.batch(brand, quantity=2, product=None, range_name="Mixed")
     mixed.codes.update(product=batch.product)
-    widen(part, Part(fresh(mixed)))
-    lone = recalls.recall_batch(batch=factories.batch(brand, product=None), at=timezone.now(), **WORDS)
+    add_codes(part, Part(fresh(mixed)))
+    lone = recalls.recall_batch(batch=factories.batch(brand, product=None), at=timezone.now(), **TEXTS)
     late = factories.batch(brand, quantity=2, product=None)
     late.codes.filter(pk=late.codes.latest("pk").pk).update(product=jam.product)
 
     for recall in (part, lone):
         with pytest.raises(BatchRejected, match="Jam"):
-            widen(recall, Part(fresh(late)))
+            add_codes(recall, Part(fresh(late)))
     assert [name for name, _first, _last in ends(part)] == ["Mixed", "Tea"]
 
 
@@ -196,8 +196,8 @@ def test_a_batch_that_is_of_no_product_counts_with_those_of_its_codes(brand, bat
 
 def test_staff_add_codes_in_the_same_steps_and_type_the_number(client, brand, batch, other, part):
     scan(other.codes.first(), user=factories.customer(brand))
-    where = f"{address(RECALL, 'widen', part.pk)}?what=batches&batches={other.pk}"
-    assert address(RECALL, "widen", part.pk) in text(client.get(address(RECALL, "change", part.pk)))
+    where = f"{address(RECALL, 'add-codes', part.pk)}?what=batches&batches={other.pk}"
+    assert address(RECALL, "add-codes", part.pk) in text(client.get(address(RECALL, "change", part.pk)))
     assert 'name="product"' in text(page_of(client, part))
 
     page = client.get(where)
@@ -260,14 +260,14 @@ def test_who_may_recall_may_add(brand, part, role, status):
     client = browser(staff(brand, role=role))
 
     assert page_of(client, part).status_code == status
-    assert (address(RECALL, "widen", part.pk) in text(client.get(address(RECALL, "change", part.pk)))) == (
+    assert (address(RECALL, "add-codes", part.pk) in text(client.get(address(RECALL, "change", part.pk)))) == (
         status == 200
     )
 
 
 def test_another_brands_recall_and_batches_do_not_exist(client, part):
     zebra = factories.batch(factories.brand(), range_name="zebra")
-    foreign = recalls.recall_batch(batch=zebra, at=timezone.now(), **WORDS)
+    foreign = recalls.recall_batch(batch=zebra, at=timezone.now(), **TEXTS)
     free = factories.batch(zebra.brand, range_name="zebra too")
 
     assert page_of(client, foreign).status_code == 404

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from authcodes.codes import products
+from authcodes.codes import batch_products
 from authcodes.models.codes import AuthCode
 from authcodes.printing import posters
 from authcodes.recalls import recalls
@@ -69,23 +69,23 @@ def about_codes(queries):
 
 
 def test_every_batch_with_a_code_of_the_product_is_found(product, batches):
-    found = products.batch_ids(product)
+    found = batch_products.batch_ids(product)
 
     assert found == [batches[name].pk for name in ("of it", "given", "mixed", "one of it")]
-    assert products.mixed_batches(found, product, limit=9) == ["mixed", "one of it"]
-    assert products.mixed_batches(found, product, limit=1) == ["mixed"]
+    assert batch_products.mixed_batches(found, product, limit=9) == ["mixed", "one of it"]
+    assert batch_products.mixed_batches(found, product, limit=1) == ["mixed"]
 
 
 def test_the_products_of_codes_are_found_some_for_each_batch(brand, product, batches):
     ids = [batches["mixed"].pk, batches["given"].pk]
-    assert products.in_batches(ids) == set(
+    assert batch_products.products_in(ids) == set(
         AuthCode.objects.filter(batch__in=ids, product__isnull=False).values_list("product", flat=True)
     )
-    assert products.in_batches([]) == set()
+    assert batch_products.products_in([]) == set()
 
     for code in batches["given"].codes.all()[:20]:
         AuthCode.objects.filter(pk=code.pk).update(product=factories.product(brand))
-    assert len(products.in_batches([batches["given"].pk])) == products.MAX_PRODUCTS
+    assert len(batch_products.products_in([batches["given"].pk])) == batch_products.MAX_PRODUCTS
 
 
 def test_the_page_of_a_products_recall_does_not_read_its_codes(brand, product, batches):
@@ -100,11 +100,11 @@ def test_the_page_of_a_products_recall_does_not_read_its_codes(brand, product, b
 
 
 def test_a_poster_of_batches_without_a_product_does_not_read_their_codes(product, batches):
-    words = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
-    recall = recalls.recall_batch(batch=batches["given"], at=timezone.now(), **words)
+    texts = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
+    recall = recalls.recall_batch(batch=batches["given"], at=timezone.now(), **texts)
     with CaptureQueriesContext(connection) as captured:
         assert [each.title for each in posters.of_recall(recall).products] == ["Lamp"]
 
     [statement] = about_codes(captured.captured_queries)
-    filled = statement.replace("$1", f"'{{{batches['given'].pk}}}'").replace("$2", str(products.MAX_PRODUCTS))
+    filled = statement.replace("$1", f"'{{{batches['given'].pk}}}'").replace("$2", str(batch_products.MAX_PRODUCTS))
     assert rows_read(filled) <= MAX_ROWS

@@ -1,4 +1,4 @@
-"""Codes that are added to a recall in force: what, then the number of those who are notified. Its words stay."""
+"""Codes that are added to a recall in force: which, then the number of those who are notified. Its message stays."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from portal.base.tenant_scope import staff_user
 from portal.unfold import TextareaWidget
 
 
-class WideningForm(ConfirmedForm, forms.Form):
+class AddCodesForm(ConfirmedForm, forms.Form):
     """Why these codes are recalled too, and the number that confirms it."""
 
     reason = forms.CharField(
@@ -49,12 +49,12 @@ class WideningForm(ConfirmedForm, forms.Form):
             self.fields["confirmation"].widget = forms.HiddenInput()
 
 
-class RecallWidening(RecallWizard):
+class AddCodesWizard(RecallWizard):
     """Part of the page of recalls."""
 
     def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(self.widen)
-        return [path("<id:pk>/widen/", view, name="authcodes_recall_widen"), *super().get_urls()]
+        view = self.admin_site.admin_view(self.add_codes)
+        return [path("<id:pk>/add-codes/", view, name="authcodes_recall_add-codes"), *super().get_urls()]
 
     def address(self, name: str, recall: Recall) -> str:
         return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])
@@ -66,7 +66,7 @@ class RecallWidening(RecallWizard):
             raise PermissionDenied
         return recall
 
-    def widen(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def add_codes(self, request: HttpRequest, pk: int) -> HttpResponse:
         recall = self.acted_on(request, pk)
         what = self.what_form(request, recall)
         shared = {
@@ -84,9 +84,9 @@ class RecallWidening(RecallWizard):
             context = {**shared, "form": what, "chosen": what.what_chosen}
             return self.page(request, "admin/authcodes/recall/what.html", context)
         sent = request.POST if request.method == "POST" else None
-        form = WideningForm(sent, its=what.scope, preview=recall_preview.of(recall, what.whole))
+        form = AddCodesForm(sent, its=what.scope, preview=recall_preview.of(recall, what.whole))
         if request.method == "POST" and form.is_valid():
-            response = self.widened(request, recall, form)
+            response = self.codes_added(request, recall, form)
             if response is not None:
                 return response
         context = {
@@ -96,16 +96,16 @@ class RecallWidening(RecallWizard):
             "facts": summary.of_scope(what.scope),
             "preview": form.preview,
             "translated": [(NAMES[language], texts["message"]) for language, texts in recall.translations.items()],
-            "back": f"{self.address('widen', recall)}?{chosen(request.GET).urlencode()}&again=1",
+            "back": f"{self.address('add-codes', recall)}?{chosen(request.GET).urlencode()}&again=1",
         }
-        return self.page(request, "admin/authcodes/recall/widen.html", context)
+        return self.page(request, "admin/authcodes/recall/add_codes.html", context)
 
-    def widened(self, request: HttpRequest, recall: Recall, form: WideningForm) -> HttpResponse | None:
+    def codes_added(self, request: HttpRequest, recall: Recall, form: AddCodesForm) -> HttpResponse | None:
         """Add the codes, and on to the recall's page. None where somebody was faster."""
         its, reason, by = form.its, form.cleaned_data["reason"], staff_user(request)
         try:
             with transaction.atomic():
-                recalls.widen(recall=recall, added=its, reason=reason, at=timezone.now(), by=by)
+                recalls.add_codes(recall=recall, added=its, reason=reason, at=timezone.now(), by=by)
                 named = ", ".join(batch.range_name for batch in its.batches[: summary.MAX_NAMED])
                 self.note(
                     request, [recall], gettext_noop("Codes added: %(batches)s") % {"batches": named}, reason=reason

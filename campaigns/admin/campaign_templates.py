@@ -1,4 +1,4 @@
-"""What a new campaign may begin with: cards whose campaigns the wizard makes, and cards that are earning rules."""
+"""Templates of campaigns: what a new one may begin with, as cards. Some are earning rules instead."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ AWAY_DAYS = 60  # after which somebody is to be won back
 
 
 @dataclass(frozen=True, slots=True)
-class Prefilled:
+class CampaignTemplate:
     """`initial` fills the wizard, or for a rule its form, as seen at a moment in the brand's zone."""
 
     name: str
@@ -103,24 +103,24 @@ def _birthday(_at: datetime, _zone: ZoneInfo) -> dict[str, Any]:
     }
 
 
-PREFILLED = {
-    card.name: card
-    for card in (
-        Prefilled(
+CAMPAIGN_TEMPLATES = {
+    template.name: template
+    for template in (
+        CampaignTemplate(
             "collect",
             gettext_lazy("Collect scans"),
             gettext_lazy("Members scan a number of products and win something on the way and at the goal."),
             "workspace_premium",
             _collect,
         ),
-        Prefilled(
+        CampaignTemplate(
             "spend",
             gettext_lazy("Spend an amount"),
             gettext_lazy("Members spend an amount in your shop and win something on the way and at the goal."),
             "shopping_bag",
             _spend,
         ),
-        Prefilled(
+        CampaignTemplate(
             "double",
             gettext_lazy("Double points week"),
             gettext_lazy("Each scan earns twice the points for a week. An earning rule, ready to be changed."),
@@ -128,7 +128,7 @@ PREFILLED = {
             _double,
             is_rule=True,
         ),
-        Prefilled(
+        CampaignTemplate(
             "welcome",
             gettext_lazy("Welcome"),
             gettext_lazy("Points for everybody who joins. An earning rule, ready to be changed."),
@@ -136,7 +136,7 @@ PREFILLED = {
             _welcome,
             is_rule=True,
         ),
-        Prefilled(
+        CampaignTemplate(
             "win-back",
             gettext_lazy("Win back"),
             gettext_lazy("A bonus for the first scan after two months away. An earning rule, ready to be changed."),
@@ -144,7 +144,7 @@ PREFILLED = {
             _win_back,
             is_rule=True,
         ),
-        Prefilled(
+        CampaignTemplate(
             "birthday",
             gettext_lazy("Birthday"),
             gettext_lazy("Points on members' birthdays. An earning rule, ready to be changed."),

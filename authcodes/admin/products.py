@@ -34,6 +34,11 @@ MAKE_CODES = "authcodes_product_make_codes"  # as the button is called
 
 
 class ProductForm(PictureForm):
+    class Meta:
+        help_texts: ClassVar = {
+            "gtin": gettext_lazy("The number under the product's barcode, also called EAN or UPC. Leave empty if none.")
+        }
+
     def draw(self, upload: bytes) -> Drawn:
         return pictures.photograph(upload)
 

@@ -124,7 +124,9 @@ class ScanAdmin(ExportingAdmin):
             return gettext("this scan")
         when = local_time.display_moment(first.scanned_at, scan.brand.zone)
         who = linked_customer(first, scan) or gettext("a guest")
-        return format_html('{}, <a href="{}">{}</a>', who, reverse("admin:authcodes_scan_change", args=[first.pk]), when)
+        return format_html(
+            '{}, <a href="{}">{}</a>', who, reverse("admin:authcodes_scan_change", args=[first.pk]), when
+        )
 
     @display(description=_("location"))
     def place(self, scan: Scan) -> str:

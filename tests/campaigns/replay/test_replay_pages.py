@@ -208,7 +208,9 @@ def test_a_campaigns_page_leads_to_its_trial(brand, customer):
     assert "milestone,Nine points,0,9" in text(client.get(address(LABEL, "export", made.pk)))
 
 
-@pytest.mark.parametrize(("price", "shown"), [("40", "1 times the reward, worth 20.00 EUR"), (None, "1 times the reward<")])
+@pytest.mark.parametrize(
+    ("price", "shown"), [("40", "1 times the reward, worth 20.00 EUR"), (None, "1 times the reward<")]
+)
 def test_rewards_of_the_catalogue_are_worth_their_price_in_points(brand, customer, price, shown):
     brand.currency = "EUR"
     brand.save()

@@ -1,6 +1,6 @@
 """Kinds of jobs: topics declare them, and settings.JOB_KINDS names them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ class JobKind:
     may_cancel: Callable[[Any, Any], bool] | None = None  # of a job and a person, in place of the person's role
     may_have_file: Callable[[Any, Any], bool] | None = None  # likewise
     details: str = ""  # name of the row, on the job, whose page says more
+    about: Callable[[Sequence[Any]], Mapping[int, Any]] | None = None  # of jobs: by their ids, the rows they belong to
     names_customers: bool = False  # in its file
     is_urgent: bool = False
     for_customer: bool = False  # customers ask for these, and nobody's quota bounds how many

@@ -27,13 +27,18 @@ from portal.mixins.images import ImageAdminMixin, PictureForm
 from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.undo import switches
 from portal.undo.switches import SwitchUndoMixin
-from portal.unfold import action
+from portal.unfold import TextWidget, action
 
 BATCHES = "authcodes.batchrange"
 MAKE_CODES = "authcodes_product_make_codes"  # as the button is called
 
 
 class ProductForm(PictureForm):
+    class Meta:
+        help_texts: ClassVar = {
+            "gtin": gettext_lazy("The number under the product's barcode, also called EAN or UPC. Leave empty if none.")
+        }
+
     def draw(self, upload: bytes) -> Drawn:
         return pictures.photograph(upload)
 
@@ -75,6 +80,12 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
         ),
         (gettext_lazy("What customers see"), {"fields": ("picture_now", ("picture_file", "picture_off"))}),
     )
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
+        """A price is written as the language writes it, whatever the browser's own is; a point is taken everywhere."""
+        if db_field.name == "retail_price":
+            options |= {"localize": True, "widget": TextWidget(attrs={"inputmode": "decimal"})}
+        return super().formfield_for_dbfield(db_field, request, **options)
 
     @action(
         description=gettext_lazy("Save and make codes"), url_path="codes", icon="qr_code_2", permissions=["make_codes"]

@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db.models import Case, Q, QuerySet, Value, When
 from django.http import HttpRequest, QueryDict
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -15,14 +17,17 @@ from authcodes.admin.search import Search
 from authcodes.models.scans import Scan
 from authcodes.places import names
 from authcodes.reports.columns import CUSTOMER_IS_OURS
-from brands.identity.roles import VIEW
+from brands.identity.roles import VIEW, brand_scope
+from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
 from portal.base.sidebar import SCANS_AND_SAFETY, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
+from portal.lists import local_time
 from portal.lists.filters import OwnRowsFilter
 from portal.lists.queries import report_search_error
 from portal.unfold import ChoicesFilter, display
 
+MEMBERS = "loyalty.userpoints"
 MAX_BRANDS = 50  # whose scans are merged; a superuser who sees more has them sorted
 COLOURS = {"success": "success", "warning": "warning", "error": "danger"}
 CUSTOMER = Case(
@@ -58,7 +63,7 @@ class ScanAdmin(ExportingAdmin):
     search_help_text = _("Code, product or customer")
     fieldsets = (
         (None, {"fields": (("code", "scanned_at"), ("result", "reason"), ("product", "batch"), "campaign")}),
-        (_("Customer"), {"fields": (("customer", "place"), ("device", "app_version"))}),
+        (_("Customer"), {"fields": (("customer_page", "first_scanner"), ("place",), ("device", "app_version"))}),
         (_("Points"), {"fields": (("points_status", "scan_count"), ("points_promised", "points_awarded"))}),
     )
 
@@ -81,7 +86,15 @@ class ScanAdmin(ExportingAdmin):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         result = super().get_object(request, object_id, from_field)
-        result.customer_email = self.with_related(Scan.objects.filter(pk=result.pk)).get().customer_email
+        rows = self.get_queryset(request)
+        of_code = rows.filter(auth_code=result.auth_code_id, brand=result.brand_id, outcome=Scan.Outcome.SUCCESS)
+        accepted = of_code if result.auth_code_id else rows.none()
+        result.first_scan = self.with_related(accepted).order_by("scanned_at", "scan_id").first()
+        result.customer_email = self.with_related(rows.filter(pk=result.pk)).get().customer_email
+        users = [result.user_id, result.first_scan.user_id if result.first_scan else None]
+        members = UserPoints.objects.filter(brand=result.brand_id, user__in=[user for user in users if user])
+        seen = brand_scope(request.user, VIEW, MEMBERS).of(members, "brand")
+        result.member_of_user = dict(seen.values_list("user", "pk"))
         return result
 
     def get_search_results(
@@ -96,6 +109,25 @@ class ScanAdmin(ExportingAdmin):
         email: str | None = scan.customer_email
         return email
 
+    @display(description=_("customer"))
+    def customer_page(self, scan: Any) -> SafeString | None:
+        """With a link to the member, on a scan's page."""
+        return linked_customer(scan, scan)
+
+    @display(description=_("first scanned by"))
+    def first_scanner(self, scan: Any) -> SafeString | str | None:
+        """Whoever scanned this code first, and when, on a scan's page."""
+        first = scan.first_scan
+        if first is None:
+            return None
+        if first.pk == scan.pk:
+            return gettext("this scan")
+        when = local_time.display_moment(first.scanned_at, scan.brand.zone)
+        who = linked_customer(first, scan) or gettext("a guest")
+        return format_html(
+            '{}, <a href="{}">{}</a>', who, reverse("admin:authcodes_scan_change", args=[first.pk]), when
+        )
+
     @display(description=_("location"))
     def place(self, scan: Scan) -> str:
         return names.short(scan.location)
@@ -105,5 +137,19 @@ class ScanAdmin(ExportingAdmin):
         return result_of(scan)
 
 
+def linked_customer(scan: Any, page: Any) -> SafeString | None:
+    """Who scanned, leading to the member if the person who opened the scan `page` may see members."""
+    if scan.customer_email is None:
+        return None
+    member = page.member_of_user.get(scan.user_id)
+    if member is None:
+        return format_html("{}", scan.customer_email)
+    return format_html(
+        '<a href="{}">{}</a>', reverse("admin:loyalty_userpoints_change", args=[member]), scan.customer_email
+    )
+
+
 def result_of(scan: Scan) -> SafeString:
-    return badge(COLOURS[scan.outcome], scan.get_outcome_display())
+    """The outcome; of a code that nobody made, that."""
+    is_unknown = scan.reason == Scan.Reason.UNKNOWN
+    return badge(COLOURS[scan.outcome], scan.get_reason_display() if is_unknown else scan.get_outcome_display())

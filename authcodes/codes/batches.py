@@ -1,6 +1,6 @@
 """Batches: the only code that makes batches and their codes, and changes a batch's settings."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -240,11 +240,19 @@ def run_generation(run: runner.Run) -> None:
     run.log(_("%(number)d codes generated.") % {"number": made})
 
 
+def batches_of(jobs: Sequence[Job]) -> dict[int, BatchRange]:
+    """By id of the job, the batch that its parameters name."""
+    named = {job.pk: job.parameters["batch_id"] for job in jobs if "batch_id" in job.parameters}
+    batches = BatchRange.objects.in_bulk(set(named.values()))
+    return {pk: batches[batch_id] for pk, batch_id in named.items() if batch_id in batches}
+
+
 GENERATION = JobKind(
     name="generate",
     label=gettext_lazy("Generate codes"),
     run=run_generation,
     on_cancel=gettext_lazy("Codes generated so far stay valid. The batch's page can generate the missing ones later."),
+    about=batches_of,
 )
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.codes import change_events, history, scan_value
+from authcodes.codes.batches import batches_of
 from authcodes.codes.history import CodeChangeContext
 from authcodes.codes.ranges import CodeRange, resolve_range
 from authcodes.errors import BatchRejected
@@ -281,6 +282,7 @@ CHANGE = JobKind(
     run=run_change,
     on_cancel=ALL_OR_NOTHING,
     on_end=end_change,
+    about=batches_of,
 )
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, BinaryIO, cast
@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.codes.ranges import resolve_range
+from authcodes.models.batches import BatchRange
 from authcodes.models.prints import PrintRun
 from authcodes.printing.checks import check
 from authcodes.printing.labels import sheet_pdf, sheet_verification
@@ -150,6 +151,12 @@ def run_batch(run: runner.Run) -> None:
     print_codes(run=run, printed=printed, selection=of_range(result))
 
 
+def printed_batches(jobs: Sequence[Job]) -> dict[int, BatchRange]:
+    """By id of the job, the batch whose codes it prints."""
+    printed = PrintRun.objects.filter(job__in=jobs, batch__isnull=False).select_related("batch")
+    return {run.job_id: run.batch for run in printed if run.batch}
+
+
 BATCH_PRINT = JobKind(
     name="print-batch",
     label=gettext_lazy("Print a batch's codes"),
@@ -157,6 +164,7 @@ BATCH_PRINT = JobKind(
     on_cancel=NO_FILE,
     visible_with="authcodes.printrun",
     details="print_run",
+    about=printed_batches,
 )
 
 

@@ -12,6 +12,8 @@ from catalogues.sources import LANGUAGES, ROOT, Key, Marked, marked
 CATALOGUES = ROOT / "portal" / "locale"
 OF_CUSTOMERS = ROOT / "locale"
 OF_DJANGO = ("conf", "contrib/admin", "contrib/auth")
+# Django's German says "Sichern" here, and all else in the portal says "Speichern".
+SAID_ANOTHER_WAY = {"Save and add another", "Save and continue editing", "Save and view", "Save as new"}
 MOST_SHOWN = 20
 
 
@@ -22,7 +24,7 @@ def path_of(language: str, root: Path = CATALOGUES, ending: str = "po") -> Path:
 def wanted(language: str) -> list[Marked]:
     """What the portal's catalogue must say: what is marked, unless customers read it too or Django says it."""
     of_customers = po.read(path_of(language, OF_CUSTOMERS)).keys()
-    of_django = django_says(language)
+    of_django = {key for key in django_says(language) if key.message not in SAID_ANOTHER_WAY}
     return [
         each
         for each in marked()

@@ -1,9 +1,10 @@
 """The form of a campaign: its conditions are rows as those of earning rules."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from campaigns.accrual import scopes
 from campaigns.admin.rules.rule_form import RowsField
@@ -28,6 +29,8 @@ class CampaignForm(TenantForm):
     class Meta:
         model = Campaign
         fields = "__all__"
+        labels: ClassVar = {"target_value": gettext_lazy("Goal")}
+        help_texts: ClassVar = {"target_value": gettext_lazy("For example 10 scans, or 100 in your currency.")}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

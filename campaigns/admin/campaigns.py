@@ -41,7 +41,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries
     }
     sidebar = SidebarEntry(PROGRAMME, 2, "flag")
     resource = CampaignResource
-    list_display = ("campaign_name", "type", "target_value", "state", "starts_at", "ends_at")
+    list_display = ("campaign_name", "type", "goal", "state", "starts_at", "ends_at")
     list_filter = (("type", ChoicesFilter), "is_active")
     search_fields = ("campaign_name",)
     fieldsets = (
@@ -83,6 +83,10 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries
         return without(result, hidden)
 
     # --- What it shows
+
+    @display(description=gettext_lazy("goal"), ordering="target_value")
+    def goal(self, campaign: Campaign) -> str:
+        return format_number(campaign.target_value)
 
     @display(description=gettext_lazy("the campaign"))
     def reads_back(self, campaign: Campaign) -> str:

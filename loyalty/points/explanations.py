@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
+from core import languages
 from core.translations import text_of
 
 LEVEL, OVERRIDE, DEFAULT, REWARD, RULE = "level", "override", "default", "reward", "rule"
@@ -64,7 +66,9 @@ class Share(NamedTuple):
 
     def text(self, language: str) -> str:
         """In the language that is active; `language` says which of the rule's own names to use."""
-        name = text_of(self.names, "name", self.name, language) if self.names else self.name
+        # A rule that nobody named is called as its kind, in English.
+        own = languages.translated(self.name) if self.source == RULE else self.name
+        name = text_of(self.names, "name", own, language)
         calculated = self._calculated()
         text = f"{name}: {calculated}" if name else calculated
         return f"{text} ({cut_text(self.cut)})" if self.cut else text
@@ -157,5 +161,5 @@ def plain_text(number: Decimal) -> str:
 
 
 def _display(number: Decimal) -> str:
-    """As a customer reads it: whole, or with two places."""
-    return f"{number:.0f}" if number == number.to_integral_value() else f"{number:.2f}"
+    """As a customer reads it, in the active language: whole, or with two places."""
+    return number_format(number, decimal_pos=0 if number == number.to_integral_value() else 2)

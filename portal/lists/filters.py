@@ -125,6 +125,7 @@ class DayFilter(RangeFilter):
     ) -> None:
         super().__init__(field, request, params, model, model_admin, field_path)
         self.page = model_admin
+        self.title = str(self.title).removesuffix(" at")  # days, not moments: "Scanned from ... to ..."
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         first, last = self._day("from"), self._day("to")

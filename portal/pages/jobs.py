@@ -1,6 +1,7 @@
 """Page: long work, its progress as it goes, and the files that came of it, for those who may see what is in them."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import PurePath
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
@@ -99,6 +101,7 @@ class JobAdmin(LiveAdmin):
         job = self.get_object(request, object_id)
         page_context = {"job": job_context(job), "job_acts": self.acts(request, job), "print_address": details_of(job)}
         page_context["job_stops"] = self.may_cancel(request, job)
+        page_context["job_about"] = self.about(request, [job]).get(job.pk)
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **page_context})
 
     def acts(self, request: HttpRequest, job: Job) -> bool:
@@ -117,6 +120,18 @@ class JobAdmin(LiveAdmin):
         if may_cancel := kinds.declared()[job.kind].may_cancel:
             return may_cancel(job, staff_user(request))
         return job.created_by_id == staff_user(request).pk or self.may(request, STOP, job)
+
+    def about(self, request: HttpRequest, jobs: Sequence[Job]) -> dict[int, dict[str, str]]:
+        """By id of the job, the row that it belongs to, such as a batch, if the person may see it."""
+        by_source = defaultdict(list)
+        for job in jobs:
+            if source := kinds.declared()[job.kind].about:
+                by_source[source].append(job)
+        rows = {pk: row for source, of_source in by_source.items() for pk, row in source(of_source).items()}
+        return {pk: link_to(row) for pk, row in rows.items() if self.page_of(row).has_view_permission(request, row)}
+
+    def page_of(self, row: Any) -> Any:
+        return self.admin_site.get_model_admin(type(row))
 
     def is_changing(self, job: Job) -> bool:
         return job.is_unfinished
@@ -140,11 +155,13 @@ class JobAdmin(LiveAdmin):
         started = self.get_queryset(request).filter(created_by=staff_user(request))
         newest = started.filter(Q(status__in=Job.UNFINISHED) | Q(finished_at__gte=since)).order_by("-pk")[:MAX_IN_BELL]
         jobs = sorted(newest, key=lambda job: not job.is_unfinished)
+        about = self.about(request, jobs)
         rows = [
             {
                 **job_context(job),
                 "title": job.title,
                 "acts": self.acts(request, job),
+                "about": about.get(job.pk),
                 "page": reverse("admin:jobs_job_change", args=[job.pk]),
             }
             for job in jobs
@@ -206,7 +223,11 @@ def details_of(job: Job) -> str:
     """Where the page of the row is that says more, if its kind has one."""
     name = kinds.declared()[job.kind].details
     row = getattr(job, name, None) if name else None
-    if row is None:
-        return ""
-    about = row._meta  # noqa: SLF001 - Django's public API
-    return reverse(f"admin:{about.app_label}_{about.model_name}_change", args=[row.pk])
+    return link_to(row)["page"] if row else ""
+
+
+def link_to(row: Any) -> dict[str, str]:
+    """What kind of row it is, its name, and where its page is."""
+    model = row._meta  # noqa: SLF001 - Django's public API
+    page = reverse(f"admin:{model.app_label}_{model.model_name}_change", args=[row.pk])
+    return {"kind": capfirst(model.verbose_name), "name": str(row), "page": page}

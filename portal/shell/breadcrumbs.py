@@ -3,10 +3,11 @@
 Names of ours begin with a capital letter. What somebody entered, such as an address, is shown as it is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
@@ -45,8 +46,15 @@ def _crumbs(request: HttpRequest, page_context: Any) -> Iterator[Crumb]:
     name = list_name(label)
     yield Crumb(name, reverse(f"{page}_changelist") if may_see(request, label) else "")
     if row is not None:
-        yield Crumb(str(row), reverse(f"{page}_change", args=[row.pk]))
+        yield Crumb(row_name(row), reverse(f"{page}_change", args=[row.pk]))
     is_usual = "cl" in page_context or ("adminform" in page_context and row is not None)
     title = str(page_context.get("title") or "")
     if not is_usual and title not in {"", name}:
         yield Crumb(title)
+
+
+def row_name(row: Model) -> str:
+    """As its page says it where the row's own name says more than where one is."""
+    page = admin.site._registry.get(type(row))  # noqa: SLF001 - there is no other way to ask for a page that may be
+    named: Callable[[Model], str] = getattr(page, "row_name", str)
+    return named(row)

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import template
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import capfirst
 
 from portal.lists.chips import chips_of
 from portal.shell import first_steps
@@ -26,6 +27,13 @@ def first_step(context: Any, label: str) -> first_steps.Button | None:
 @register.simple_tag
 def illustration_of(label: str) -> str:
     return first_steps.illustration(label)
+
+
+@register.filter
+def labelled(field: Any, label: Any) -> Any:
+    """A field of a form under another label."""
+    field.label = capfirst(label)
+    return field
 
 
 @register.filter

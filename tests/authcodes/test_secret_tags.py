@@ -117,7 +117,7 @@ def test_form_of_a_new_batch_makes_one_choose(brand, owner):
     assert len(radios) == 2
     assert not any(re.search(r"\schecked[\s>=]", radio) for radio in radios)
     assert "anyone who has seen one code can guess the next" in shown
-    assert "each code ends with a secret tag" in shown
+    assert "each code ends with a secret tag, so nobody can guess the next. Recommended" in shown
     assert errors(refused) == {"signed": ["Choose plain numbers or protected codes."]}
 
 

@@ -56,7 +56,7 @@ def test_export_page_names_the_filters_as_the_list_does(client, brand):
 
     assert client.get(export_address("authcodes.scan", query)).context["filters"] == [
         "Reason: Signature missing or wrong",
-        "Scanned at from: 1 Mar 2026",
+        "Scanned from: 1 Mar 2026",
         "Batch: Spring tea",
     ]
 

@@ -74,11 +74,17 @@ class NewBatchForm(PrintableForm):
         choices=[
             (
                 "plain",
-                gettext_lazy("Plain numbers: anyone who has seen one code can guess the next."),
+                gettext_lazy(
+                    "Plain numbers: anyone who has seen one code can guess the next. Only where codes earn nothing and "
+                    "are typed in by hand."
+                ),
             ),
             (
                 "protected",
-                gettext_lazy("Protected codes: each code ends with a secret tag, so nobody can guess the next."),
+                gettext_lazy(
+                    "Protected codes: each code ends with a secret tag, so nobody can guess the next. Recommended for "
+                    "everything that is sold or earns points."
+                ),
             ),
         ],
         error_messages={"required": gettext_lazy("Choose plain numbers or protected codes.")},

@@ -102,6 +102,9 @@ class PrintForm(LayoutForm):
             *((name, preset.title) for name, preset in PRESETS.items()),
             (CUSTOM, gettext_lazy("Custom sheet (in millimetres)")),
         ],
+        help_text=gettext_lazy(
+            "The paper in your printer. The pack says how many labels a page has and how large it is."
+        ),
     )
     page_width = length(gettext_lazy("Page width"))
     page_height = length(gettext_lazy("Page height"))

@@ -1,8 +1,7 @@
 """Page: what is called back, who knows, and what came back. Only an owner takes a recall back."""
 
-from collections.abc import Callable
 from datetime import date
-from functools import partial, wraps
+from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
@@ -23,6 +22,7 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 from authcodes.admin.recalls import summary
 from authcodes.admin.recalls.add_codes import AddCodesWizard
 from authcodes.admin.recalls.forms import RecallMailForm, ReturnForm, WithdrawForm, unconfirmed
+from authcodes.admin.recalls.in_force import in_force, keeps_what_was_typed
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.scans import Scan
@@ -42,20 +42,6 @@ from portal.lists.filters import DayFilter
 from portal.unfold import display
 
 MAX_TO_CALL = 50  # customers that the page names; the file has all
-
-
-def in_force(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A view of a recall that a colleague may withdraw meanwhile: then the list says so."""
-
-    @wraps(view)
-    def result(page: "RecallAdmin", request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        try:
-            return view(page, request, *args, **options)
-        except BatchRejected as error:
-            page.message_user(request, error.message, messages.ERROR)
-            return redirect("admin:authcodes_recall_changelist")
-
-    return result
 
 
 @admin.register(Recall)
@@ -255,6 +241,7 @@ class RecallAdmin(AddCodesWizard):
     # --- What comes back
 
     @in_force
+    @keeps_what_was_typed
     def enter_return(self, request: HttpRequest, pk: int) -> HttpResponse:
         recall = self.acted_on(request, pk)
         if request.method != "POST":

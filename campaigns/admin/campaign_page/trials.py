@@ -38,6 +38,7 @@ class Trial:
     finishers: str
     points: str
     things: str
+    worth: str  # of these, in money, as far as it is known
 
 
 def trial_of(replay: Replay) -> Trial:
@@ -51,4 +52,5 @@ def trial_of(replay: Replay) -> Trial:
         finishers=grouped(campaign["finishers"]),
         points=format_points(points),
         things=grouped(sum(each["things"] for each in campaign["milestones"])),
+        worth=figures.money_of(sum(figures.worth.values(), Decimal(0))),
     )

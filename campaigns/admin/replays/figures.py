@@ -16,8 +16,9 @@ from django.utils.translation import ngettext
 
 from brands.identity import roles
 from brands.identity.roles import VIEW
+from campaigns.admin.replays.reward_worth import worth_of_rewards
 from campaigns.models.replays import Replay
-from core.numbers import grouped
+from core.numbers import grouped, rounded
 from core.spreadsheets.csv_files import neutral
 from loyalty.models.accounts import UserPoints
 from loyalty.points.explanations import DEFAULT, LEVEL, OVERRIDE, REWARD, RULE
@@ -70,15 +71,19 @@ class Milestone:
     withheld: str
 
 
-def _milestone(data: Mapping[str, Any]) -> Milestone:
+def _milestone(data: Mapping[str, Any], worth: str) -> Milestone:
     points, things = Decimal(data["points"]), data["things"]
     gives = _("%(number)s points") % {"number": format_number(points)}
+    if things:
+        gives = _("%(number)s times the reward") % {"number": grouped(things)}
+    if worth:
+        gives = _("%(gives)s, worth %(money)s") % {"gives": gives, "money": worth}
     return Milestone(
         threshold=grouped(data["threshold"]),
         name=data["name"],
         reached=grouped(data["reached"]),
         actual_rewards=grouped(data["actual_rewards"]),
-        gives=_("%(number)s times the reward") % {"number": grouped(things)} if things else gives,
+        gives=gives,
         withheld=grouped(data["withheld"]),
     )
 
@@ -136,7 +141,15 @@ class ReplayFigures:
 
     @cached_property
     def milestones(self) -> list[Milestone]:
-        return [_milestone(each) for each in (self.campaign or {}).get("milestones", ())]
+        rows = (self.campaign or {}).get("milestones", ())
+        return [_milestone(each, self.money_of(self.worth.get(each["id"]))) for each in rows]
+
+    @cached_property
+    def worth(self) -> Mapping[int, Decimal]:
+        return worth_of_rewards(self.replay, (self.campaign or {}).get("milestones", ()))
+
+    def money_of(self, amount: Decimal | None) -> str:
+        return f"{rounded(amount, 2)} {self.replay.brand.currency}" if amount else ""
 
     @cached_property
     def most(self) -> list[Line]:

@@ -88,6 +88,22 @@ const followGoal = ({ target }) => {
 };
 nameField.addEventListener("input", () => { nameFollows = false; });
 
+// --- Rows of milestones: one that is removed is empty again
+
+const OF_A_ROW = ["at", "gives", "points", "new"];
+const fieldsOf = ({ dataset: { row } }) => OF_A_ROW.map((name) => form.elements.namedItem(`${name}_${row}`));
+const offerRemoval = () => {
+  for (const row of form.querySelectorAll("[data-row]"))
+    row.querySelector("[data-remove]").hidden = !fieldsOf(row).some(({ value }) => value);
+};
+form.addEventListener("click", ({ target }) => {
+  if (!target.matches("[data-remove]")) return;
+  const fields = fieldsOf(target.closest("[data-row]"));
+  for (const field of fields) field.value = "";
+  fields[0].focus();
+  fields[0].dispatchEvent(new Event("change", { bubbles: true }));
+});
+
 // --- When it begins and ends, on the step that launches it
 
 const showDays = () => {
@@ -103,7 +119,10 @@ form.addEventListener("change", followGoal);
 form.addEventListener("input", show);
 form.addEventListener("change", showDays);
 form.addEventListener("change", show);
+form.addEventListener("input", offerRemoval);
+form.addEventListener("change", offerRemoval);
 
 show();
+offerRemoval();
 showDays();
 inSteps(form);

@@ -127,6 +127,10 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
         },
     )
 
+    def row_name(self, member: UserPoints) -> str:
+        """In the breadcrumbs."""
+        return " ".join(member.names).strip() or member.user.email
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[UserPoints], search_term: str
     ) -> tuple[QuerySet[UserPoints], bool]:

@@ -141,7 +141,7 @@ class Programme:
             Card(_("Owed points"), format_number(figures.owed), _("of returned orders, spent already")),
             Card(_("Redemption rate"), percent(figures.redemption_rate), _("of the points earned in this period"),
                  link=self.of_period(REDEEMED)),
-            Card(_("Breakage"), percent(figures.breakage), _("of the points redeemed or expired in this period"),
+            Card(_("Breakage"), percent(figures.breakage), _("expired unused, of those redeemed or expired"),
                  link=self.of_period(EXPIRED)),
         ]  # fmt: skip
 
@@ -150,9 +150,12 @@ class Programme:
         last = self.figures.last
         if last.liability is None:
             return Card(_("Liability"), "-", _("set a cost per point"), link=cards.list_of(COSTS))
-        cost = {"cost": f"{last.cost:f}".rstrip("0").rstrip("."), "currency": last.currency}
+        cost = {"cost": grouped(Decimal(f"{last.cost:f}".rstrip("0").rstrip("."))), "currency": last.currency}
         return Card(
-            _("Liability"), money(last), _("at %(cost)s %(currency)s a point") % cost, link=cards.list_of(COSTS)
+            _("Liability"),
+            money(last),
+            _("what members can still redeem, at %(cost)s %(currency)s a point") % cost,
+            link=cards.list_of(COSTS),
         )
 
     @property

@@ -9,6 +9,7 @@ from authcodes.models.prints import PrintRun
 from authcodes.printing import runs
 from brands.models.audit import AuditLogEntry
 from core.errors import Invalid
+from jobs.models import Job
 from tests.support import factories
 from tests.support.portal import address, browser, in_days, links, printed, staff, text
 from tests.support.print_jobs import finished, start
@@ -75,6 +76,17 @@ def test_order_that_cannot_be_is_told_at_its_field(client, batch, wrong, field):
 
     assert list(answer.context["form"].errors) == [field]
     assert not PrintRun.objects.exists()
+
+
+def test_job_leads_to_the_batch_that_it_prints(client, printer, batch):
+    run = finished(printed(batch))
+    Job.objects.filter(pk=run.job_id).update(created_by=printer, finished_at=timezone.now())
+
+    job_page = client.get(address("jobs.job", "change", run.job_id))
+    bell = client.get(address("jobs.job", "bell")).json()["html"]
+
+    assert address("authcodes.batchrange", "change", batch.pk) in links(text(job_page)) & links(bell)
+    assert "Batch: <a" in bell
 
 
 def test_states_of_the_queue(client, batch):

@@ -141,7 +141,7 @@ def test_lines_stay_as_they_are(recall, statement):
         cursor.execute(statement.format("authcodes_recallreturn"))
 
 
-@pytest.mark.parametrize("name", ["change", "tell", "withdraw", "returns"])
+@pytest.mark.parametrize("name", ["change", "tell", "withdraw"])
 def test_a_page_of_a_recall_that_is_withdrawn_meanwhile_says_so_on_the_list(client, recall, monkeypatch, name):
     find, owner = RecallAdmin.get_object, staff(recall.brand)
 
@@ -151,14 +151,37 @@ def test_a_page_of_a_recall_that_is_withdrawn_meanwhile_says_so_on_the_list(clie
         return row
 
     monkeypatch.setattr(RecallAdmin, "get_object", found_in_time)
-    sent = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": uuid.uuid4()}
-    where = address("authcodes.recall", name, recall.pk)
 
-    answer = client.post(where, sent) if name == "returns" else client.get(where)
+    answer = client.get(address("authcodes.recall", name, recall.pk))
 
     assert (answer.status_code, answer["Location"]) == (302, address("authcodes.recall", "changelist"))
     assert "This recall has been withdrawn." in str(next(iter(get_messages(answer.wsgi_request))))
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_was_typed_for_a_recall_that_is_withdrawn_meanwhile_is_kept(client, recall, monkeypatch, is_late):
+    find, owner = RecallAdmin.get_object, staff(recall.brand)
+    where = address("authcodes.recall", "returns", recall.pk)
+    sent = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": uuid.uuid4()}
+
+    def withdrawn(row):
+        recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=owner)
+        return row
+
+    if is_late:
+        withdrawn(recall)
+    else:
+        monkeypatch.setattr(RecallAdmin, "get_object", lambda *about: withdrawn(find(*about)))
+    answer = client.post(where, sent)
+
+    shown = text(answer)
+    assert answer.status_code == 200
+    assert "This recall has been withdrawn." in shown
+    assert 'value="Bern"' in shown
+    assert 'value="4"' in shown
     assert not RecallReturn.objects.exists()
+    other = browser(staff(factories.brand()))
+    assert other.post(where, sent).status_code == 404
 
 
 def test_they_outlive_the_recall(client, recall):

@@ -2,6 +2,14 @@
 
 from authcodes.models.codes import AuthCode
 from tests.support import factories
+from tests.support.portal import scan
+
+CUT_OFF = """
+() => {
+  const list = document.querySelector(".simplebar-content-wrapper:has(#result_list)");
+  return list.scrollWidth - list.clientWidth;
+}
+"""
 
 
 def test_a_stretch_of_a_batch_is_assigned_by_hand(window, brand):
@@ -45,3 +53,19 @@ def test_codes_are_deactivated_with_a_reason_that_their_page_tells(window, brand
 
     off = AuthCode.objects.exclude(deactivated_at=None).order_by("code")
     assert list(off.values_list("code", flat=True)) == ["NW-0002", "NW-0004"]
+
+
+def test_lists_with_most_columns_fit_a_laptop(window, brand):
+    customer = factories.customer(brand)
+    customer.first_name, customer.last_name = "Bastian", "Bauer-Brandenburg"
+    customer.email = "bastian.bauer-brandenburg@aurora.example"
+    customer.save()
+    factories.account(customer, brand)
+    scan(factories.code(brand), user=customer, location="Frankfurt am Main, Hesse, Germany")
+    manager = window("manager")
+
+    for path in ("authcodes/scan/", "loyalty/userpoints/"):
+        manager.goto(path)
+        manager.page.locator("#result_list .data-row").wait_for()
+        manager.page.locator(".simplebar-content-wrapper:has(#result_list)").wait_for()
+        assert manager.page.evaluate(CUT_OFF) == 0, path

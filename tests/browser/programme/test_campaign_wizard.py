@@ -96,6 +96,23 @@ def test_a_wrong_entry_opens_its_step_with_everything_as_it_was_typed(window, br
     pictured(manager, "wizard-wrong")
 
 
+def test_a_milestone_is_removed(window, brand):
+    manager = window("manager")
+    page = manager.page
+    manager.goto("campaigns/campaign/new/?template=collect")
+    page.get_by_role("button", name="2. Goal and milestones").click()
+    stops = page.locator("[data-see=stops] li").count()
+
+    page.get_by_role("button", name="Remove milestone 1").click()
+
+    expect(page.locator("[name=at_1]")).to_have_value("")
+    expect(page.locator("[name=gives_1]")).to_have_value("")
+    expect(page.get_by_role("button", name="Remove milestone 1")).to_be_hidden()
+    assert page.locator("[data-see=stops] li").count() == stops - 1
+    assert manager.audit() + manager.axe() == []
+    pictured(manager, "wizard-removed")
+
+
 def test_a_trial_is_shown_without_losing_what_was_typed(window, brand):
     manager = window("manager")
     page = manager.page

@@ -101,7 +101,7 @@ def test_support_reads_and_is_offered_nothing_else(window, brand):
     assert support.page.get_by_role("navigation").get_by_text("API keys").count() == 0
 
     printer.goto(f"authcodes/batchrange/{batch.pk}/change/?tab=settings")
-    assert {"Add batch", "Save"} <= set(printer.offers())
+    assert "Save" in printer.offers()
     assert support.page.request.get("/admin/authcodes/batchrange/add/").status == 403
 
 

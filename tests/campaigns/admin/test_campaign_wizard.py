@@ -26,6 +26,15 @@ def client(brand):
     return browser(staff(brand))
 
 
+def test_lists_and_forms_call_the_goal_alike(client, brand):
+    campaign = factories.campaign(brand, target_value=12)
+
+    for page in (address(LABEL), address(LABEL, "change", campaign.pk), address(LABEL, "add")):
+        shown = text(client.get(page)).lower()
+        assert "goal" in shown
+        assert "target value" not in shown
+
+
 # --- Cards
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from campaigns.accrual import snapshot
 from campaigns.earning import rules
@@ -60,6 +60,16 @@ def test_each_line_keeps_which_rules_gave_what(brand, customer):
     assert texts_of(line.details, "de")[1].startswith("Doppelter Dezember: ")
     assert [(each.rule_id, each.version) for each in shares_of(line.details)][1] == (double.pk, 1)
     assert line.details["rules"] == 2
+
+
+def test_a_rule_without_a_name_and_its_numbers_are_in_the_reader_s_language(brand, customer):
+    rule(brand, "scan-auth", 5, "percentage", name="")
+
+    scan(brand, customer, retail_price="228.99")
+
+    details = LoyaltyTransaction.objects.get().details
+    with translation.override("de"):
+        assert any(each.startswith("Produkt gescannt: 5 % von 228,99 = ") for each in texts_of(details, "de"))
 
 
 def test_what_a_rule_does_is_seen_by_the_very_next_action(brand, customer):

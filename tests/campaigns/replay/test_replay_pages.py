@@ -208,6 +208,27 @@ def test_a_campaigns_page_leads_to_its_trial(brand, customer):
     assert "milestone,Nine points,0,9" in text(client.get(address(LABEL, "export", made.pk)))
 
 
+@pytest.mark.parametrize(
+    ("price", "shown"), [("40", "1 times the reward, worth 20.00 EUR"), (None, "1 times the reward<")]
+)
+def test_rewards_of_the_catalogue_are_worth_their_price_in_points(brand, customer, price, shown):
+    brand.currency = "EUR"
+    brand.save()
+    PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.5")
+    campaign = factories.campaign(brand, target_value=1, is_active=False)
+    factories.milestone(campaign, 1, reward=factories.reward(brand, cost=price), auto_claim=True)
+    scan(brand, customer)
+    made = jobs.start(brand=brand, draft=drafts.of_campaign(campaign), days=7, by=None, at=timezone.now())
+    result = replayed_draft(brand, drafts.of_campaign(campaign))
+    Replay.objects.filter(pk=made.pk).update(result=result, finished_at=timezone.now())
+    Job.objects.filter(pk=made.job_id).update(status="done")
+    client = browser(staff(brand))
+
+    assert shown in text(client.get(address(LABEL, "change", made.pk)))
+    trial = text(client.get(address("campaigns.campaign", "page", campaign.pk)))
+    assert ("the rewards are worth 20.00 EUR" in trial) is (price is not None)
+
+
 def test_who_may_change_nothing_tries_nothing(brand, draft):
     client = browser(staff(brand, role="support"))
 

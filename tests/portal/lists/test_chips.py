@@ -1,10 +1,12 @@
 """What limits a list is above it, each with a cross, and one link removes all."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
 from tests.support import factories
-from tests.support.portal import address, browser, staff
+from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -31,13 +33,23 @@ def test_every_filter_is_a_chip_and_clear_all_keeps_the_order(brand):
     chips, cleared = limited(brand, "authcodes.scan", query)
 
     assert [chip for chip, _address in chips] == [
-        "Scanned at from: 1 Mar 2026",
-        "Scanned at to: 31 Mar 2026",
+        "Scanned from: 1 Mar 2026",
+        "Scanned to: 31 Mar 2026",
         "Search: AB",
     ]
     assert cleared == "?o=1"
     assert all("scanned_at_from" in each for _chip, each in chips[1:])
     assert "scanned_at_from" not in chips[0][1]
+
+
+def test_filters_are_named_as_their_chips_are(brand):
+    shown = text(browser(staff(brand)).get(address("authcodes.scan")))
+    labels = re.findall(r"<label[^>]*>\s*(.*?)\s*</label>", shown)
+    headings = re.findall(r"<h3[^>]*>\s*(.*?)\s*</h3>", shown)
+
+    assert {"Outcome", "Reason", "The code&#x27;s status"} <= set(labels)
+    assert "Scanned" in headings
+    assert "Apply filters" in shown
 
 
 def test_what_a_link_asks_for_beside_the_filters_is_a_chip_too(brand):

@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from brands.models.people import StaffRole
 from jobs.models import Job
 from tests.support import factories
-from tests.support.portal import address, browser, staff, text
+from tests.support.portal import address, browser, links, staff, text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 BELL = reverse("admin:jobs_job_bell")
@@ -75,6 +77,35 @@ def test_what_is_in_a_jobs_file_decides_who_sees_it_in_the_bell() -> None:
     StaffRole.objects.filter(user=person).update(role="printer")
 
     assert "Scans of everybody" not in browser(person).get(BELL).json()["html"]
+
+
+def test_jobs_lead_to_the_batches_that_they_belong_to_in_one_statement_for_all() -> None:
+    brand = factories.brand()
+    person = staff(brand)
+    batches = [factories.batch(brand, prefix=f"{name}-", range_name=name) for name in ("SPRING", "AUTUMN")]
+
+    def asked() -> tuple[int, str]:
+        with CaptureQueriesContext(connection) as queries:
+            html = browser(person).get(BELL).json()["html"]
+        return len(queries), html
+
+    job(brand, person, "Codes", parameters={"batch_id": batches[0].pk}, **ended(hours=1))
+    one, _html = asked()
+    job(brand, person, "More codes", parameters={"batch_id": batches[1].pk}, **ended(hours=1))
+    two, html = asked()
+
+    assert {address("authcodes.batchrange", "change", batch.pk) for batch in batches} <= links(html)
+    assert one == two
+
+
+def test_a_job_does_not_name_another_brands_batch() -> None:
+    brand = factories.brand()
+    person = staff(brand)
+    batch = factories.batch(factories.brand(), prefix="XY-", range_name="Elsewhere")
+    made = job(brand, person, "Codes", parameters={"batch_id": batch.pk}, **ended(hours=1))
+
+    assert "Elsewhere" not in browser(person).get(BELL).json()["html"]
+    assert "Elsewhere" not in text(browser(person).get(address("jobs.job", "change", made.pk)))
 
 
 def test_every_page_has_the_bell() -> None:

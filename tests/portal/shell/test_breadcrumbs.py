@@ -35,9 +35,25 @@ def test_what_somebody_entered_keeps_its_letters(client, brand, customer):
     shown = header(client.get(address("loyalty.userpoints", "change", member.pk)))
     stopped = header(client.get(address("loyalty.suppressedaddress", "change", SuppressedAddress.objects.get().pk)))
 
-    assert f">anna@example.com at {brand}<" in shown
+    assert ">anna@example.com<" in shown
     assert ">b•••@example.com<" in stopped
     assert f'href="{address("loyalty.userpoints")}"' in shown
+
+
+def test_a_member_is_called_by_name_where_it_is_known(client, brand, customer):
+    customer.first_name, customer.last_name = "Anna", "Auer"
+    customer.save()
+    member = factories.account(customer, brand)
+
+    assert ">Anna Auer<" in header(client.get(address("loyalty.userpoints", "change", member.pk)))
+
+
+def test_only_lists_lead_to_a_new_row(client, brand):
+    product = factories.product(brand)
+    pages = [address("authcodes.product"), address("authcodes.product", "add")]
+    pages.append(address("authcodes.product", "change", product.pk))
+
+    assert ["addlink" in text(client.get(page)) for page in pages] == [True, False, False]
 
 
 def test_pages_beside_lists_and_rows_say_their_own_name(client, brand, customer):

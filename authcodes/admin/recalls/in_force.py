@@ -1,0 +1,55 @@
+"""What a recall's pages answer when a colleague withdraws it in the meantime."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+
+from authcodes.admin.recalls.forms import ReturnForm
+from authcodes.errors import BatchRejected
+from authcodes.models.recalls import WithdrawnRecall
+from brands.identity.roles import ADD
+
+
+def in_force(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A view of a recall that a colleague may withdraw meanwhile: then the list says so."""
+
+    @wraps(view)
+    def result(page: Any, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        try:
+            return view(page, request, *args, **options)
+        except BatchRejected as error:
+            page.message_user(request, error.message, messages.ERROR)
+            return redirect("admin:authcodes_recall_changelist")
+
+    return result
+
+
+def keeps_what_was_typed(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A view that returned pieces are sent to: of a withdrawn recall it answers with them, so that none is lost."""
+
+    @wraps(view)
+    def result(page: Any, request: HttpRequest, pk: int) -> HttpResponse:
+        try:
+            return view(page, request, pk)
+        except BatchRejected:
+            if request.method != "POST":
+                raise
+        except Http404:
+            withdrawn = WithdrawnRecall.objects.filter(former_id=pk)
+            if request.method != "POST" or not page.brand_scope(request, ADD).of(withdrawn, "brand").exists():
+                raise
+        context = {
+            **page.admin_site.each_context(request),
+            "opts": page.opts,
+            "title": _("Returned pieces"),
+            "form": ReturnForm(request.POST),
+        }
+        return TemplateResponse(request, "admin/authcodes/recall/typed_return.html", context)
+
+    return result

@@ -1,8 +1,13 @@
 """Pages say what they are, name their fields and links, fit a phone, and show where the keyboard is."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from brands.identity import roles
+from loyalty.models.programme.rollups import PointsRollup
+from loyalty.programme import rollups
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
 from tests.support.portal import LABELS, address, brand_with_one_of_each, staff
@@ -32,6 +37,7 @@ def everything(brand):
     """Addresses of every list, of a row of each, of every form and of what else there is."""
     brand, rows = brand_with_one_of_each("northwind")
     staff(brand, email="olivia@example.com", password=factories.PASSWORD)
+    rows["loyalty.pointsrollup"] = rolled_up(brand, rows["loyalty.userpoints"].user)
     batch, campaign = rows["authcodes.batchrange"].pk, rows["campaigns.campaign"].pk
     lists = [address(label) for label in LABELS]
     forms = [address(label, "add") for label in LABELS if roles.may("owner", roles.ADD, label)]
@@ -42,6 +48,15 @@ def everything(brand):
         *forms,
         *(f"/admin/{page}".format(batch=batch, brand=brand.pk, campaign=campaign) for page in MORE),
     ]
+
+
+def rolled_up(brand, customer):
+    """A day's points as the ledger has them: the worker, which looks every ten minutes, would delete any others."""
+    now = timezone.now()
+    factories.points(customer, brand, 10, at=now - timedelta(days=2))
+    for _time in range(2):  # the second finds what was added behind the first one's watermark
+        rollups.catch_up(brand=brand, at=now)
+    return PointsRollup.objects.get(brand=brand)
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")])

@@ -7,15 +7,11 @@ import pytest
 from playwright.sync_api import Request
 
 from brands.models.people import User
-from brands.models.tenants import BrandHostname
-from tests.browser.slow_phone import first_paint, slowed
-from tests.browser.window import DESKTOP, LOOPBACK, PHONE, Window
+from tests.browser.window import DESKTOP, PHONE, Window
 from tests.support import factories
 from tests.support.portal import brand_with_one_of_each, staff
 
 MAX_BYTES = 600_000
-MAX_PAINT_MS = 2000
-VISITS = 3  # of which the best counts: the machine may do other things beside
 PAGES = ["", "authcodes/batchrange/", "authcodes/product/add/", "loyalty/pointsrollup/programme/"]
 FOREIGN_FONTS = "/unfold/fonts/"
 
@@ -75,35 +71,3 @@ def test_the_login_page_loads_no_font_for_the_names_of_languages(portal, browser
 
     assert sum(loaded.values()) < MAX_BYTES / 2, loaded.most_common(12)
     assert not [each for each in loaded if FOREIGN_FONTS in each]
-
-
-def test_a_cheap_phone_on_a_slow_line_shows_something_soon(portal, browser, olivia, rows, record_property):
-    _person, state = olivia
-    code = rows["authcodes.authcode"]
-    BrandHostname.objects.filter(brand=code.brand).update(hostname=LOOPBACK)
-    batch, member = rows["authcodes.batchrange"].pk, rows["loyalty.userpoints"].pk
-    pages = {
-        "login": "/admin/login/",
-        "Home": "/admin/",
-        "list": "/admin/authcodes/batchrange/",
-        "batch": f"/admin/authcodes/batchrange/{batch}/change/",
-        "member": f"/admin/loyalty/userpoints/{member}/change/",
-        "scan page": f"/s/{code}",
-    }
-    best: dict[str, float] = {}
-    for name, address in pages.items():
-        painted, size = [], 0
-        for _visit in range(VISITS):
-            kept = {} if name in {"login", "scan page"} else {"storage_state": state}
-            visit = Window(browser, portal.url, PHONE, service_workers="block", **kept)
-            loaded = slowed(visit.page)
-            visit.page.goto(address)
-            painted.append(first_paint(visit.page))
-            visit.page.wait_for_load_state("networkidle")
-            size = sum(loaded.values())
-            visit.close()
-        best[name] = min(painted)
-        print(f"{name}: {sorted(map(round, painted))} ms, {size / 1000:.0f} kB")  # noqa: T201 - shown by pytest -s
-
-    record_property("first paint, ms", best)
-    assert {name: ms for name, ms in best.items() if ms >= MAX_PAINT_MS} == {}

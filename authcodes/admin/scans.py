@@ -63,7 +63,7 @@ class ScanAdmin(ExportingAdmin):
     search_help_text = _("Code, product or customer")
     fieldsets = (
         (None, {"fields": (("code", "scanned_at"), ("result", "reason"), ("product", "batch"), "campaign")}),
-        (_("Customer"), {"fields": (("customer_page", "first_scanner"), ("place",), ("device", "app_version"))}),
+        (_("Customer"), {"fields": (("customer_page", "first_scanned_by"), ("place",), ("device", "app_version"))}),
         (_("Points"), {"fields": (("points_status", "scan_count"), ("points_promised", "points_awarded"))}),
     )
 
@@ -115,7 +115,7 @@ class ScanAdmin(ExportingAdmin):
         return linked_customer(scan, scan)
 
     @display(description=_("first scanned by"))
-    def first_scanner(self, scan: Any) -> SafeString | str | None:
+    def first_scanned_by(self, scan: Any) -> SafeString | str | None:
         """Whoever scanned this code first, and when, on a scan's page."""
         first = scan.first_scan
         if first is None:
@@ -123,9 +123,9 @@ class ScanAdmin(ExportingAdmin):
         if first.pk == scan.pk:
             return gettext("this scan")
         when = local_time.display_moment(first.scanned_at, scan.brand.zone)
-        who = linked_customer(first, scan) or gettext("a guest")
+        customer = linked_customer(first, scan) or gettext("a guest")
         return format_html(
-            '{}, <a href="{}">{}</a>', who, reverse("admin:authcodes_scan_change", args=[first.pk]), when
+            '{}, <a href="{}">{}</a>', customer, reverse("admin:authcodes_scan_change", args=[first.pk]), when
         )
 
     @display(description=_("location"))

@@ -30,7 +30,7 @@ def in_force(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return result
 
 
-def keeps_what_was_typed(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def shows_typed_return(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """A view that returned pieces are sent to: of a withdrawn recall it answers with them, so that none is lost."""
 
     @wraps(view)

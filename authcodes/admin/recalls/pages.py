@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 from authcodes.admin.recalls import summary
 from authcodes.admin.recalls.add_codes import AddCodesWizard
 from authcodes.admin.recalls.forms import RecallMailForm, ReturnForm, WithdrawForm, unconfirmed
-from authcodes.admin.recalls.in_force import in_force, keeps_what_was_typed
+from authcodes.admin.recalls.in_force import in_force, shows_typed_return
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.scans import Scan
@@ -241,7 +241,7 @@ class RecallAdmin(AddCodesWizard):
     # --- What comes back
 
     @in_force
-    @keeps_what_was_typed
+    @shows_typed_return
     def enter_return(self, request: HttpRequest, pk: int) -> HttpResponse:
         recall = self.acted_on(request, pk)
         if request.method != "POST":

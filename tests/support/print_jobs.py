@@ -56,6 +56,11 @@ def pages(data: bytes, folder: Path, dpi: int, last: int = 10_000) -> list[Path]
 
 
 def decode_pages(data: bytes, folder: Path, dpi: int = 300, last: int = 10_000) -> list[list[str]]:
-    """What each page of a PDF says, up to the last that is wanted."""
+    """What the QR codes of each page of a PDF say, up to the last that is wanted.
+
+    Of all kinds of symbols, a page of many labels now and then has something that could be read as another one.
+    """
     drawn = pages(data, folder, dpi, last)
-    return [sorted(found.text for found in zxingcpp.read_barcodes(Image.open(page))) for page in drawn]
+    wanted = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
+    found = [zxingcpp.read_barcodes(Image.open(page), formats=wanted) for page in drawn]
+    return [sorted(each.text for each in of_page) for of_page in found]

@@ -10,8 +10,8 @@ from django.db.models import Count, DecimalField, F, Q, Sum
 from django.db.models.functions import Coalesce, TruncDate
 
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim, UserLoyaltyCampaign
-from loyalty.models.programme.costs import PointCost
 from loyalty.models.rewards import Redemption
+from loyalty.programme.point_costs import PointCosts
 
 ZERO, CENT = Decimal(0), Decimal("0.01")
 CLAIMED = RewardClaim.Status.CLAIMED.value
@@ -146,10 +146,10 @@ def _count_things(milestones: Mapping[int, MilestoneResults]) -> None:
 
 def _cost(claimed_on: Iterable[tuple[date, Decimal]], brand_id: int) -> Decimal | None:
     """Each day's points at what a point cost on that day; None where points were given on a day before the first."""
-    costs = list(PointCost.objects.filter(brand=brand_id).order_by("-valid_from"))
+    costs = PointCosts(brand_id)
     total = ZERO
     for day, points in claimed_on:
-        cost = next((each.cost for each in costs if each.valid_from <= day), None)
+        cost = costs.on(day)
         if cost is None and points:
             return None
         total += (cost or ZERO) * points

@@ -34,8 +34,9 @@ from campaigns.replay.drafts import Draft
 from campaigns.replay.member_states import ZERO, Member, Members
 from campaigns.replay.rule_history import RuleHistory
 from campaigns.replay.terms import Terms, TermsHistory
-from campaigns.replay.totals import Costs, Totals
+from campaigns.replay.totals import Totals
 from loyalty.orders.holds import hold_of_orders
+from loyalty.programme.point_costs import PointCosts
 
 COLLECT_AFTER = 200_000  # new objects, of which a page has fewer at any time
 Progress = Callable[[int, int], None]
@@ -116,7 +117,7 @@ class _Replay:
                 done += len(page)
                 progress(done, max(done, total))
         self.totals.close(self.members.take(but=None))
-        result = self.totals.as_json(Costs(self.brand.pk))
+        result = self.totals.as_json(PointCosts(self.brand.pk))
         result |= {"members": self.members.met, "without_event": max(0, entries - self.totals.entries)}
         if self.campaign:
             paid = self.paid_by_milestone

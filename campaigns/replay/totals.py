@@ -10,26 +10,14 @@ from typing import Any
 
 from campaigns.replay.actions import Entry, PastAction
 from campaigns.replay.member_states import Member
-from loyalty.models.programme.costs import PointCost
 from loyalty.points.explanations import plain_text
+from loyalty.programme.point_costs import PointCosts
 
 ZERO = Decimal(0)
 TOP = 20  # members who gain, and who lose, most
 EXAMPLES = 20
 PAID, TRIED, BOTH = range(3)  # places of points
 UNKNOWN = "unknown"  # of entries that do not say what they are made of
-
-
-class Costs:
-    """What a point cost a brand on a day."""
-
-    def __init__(self, brand_id: int) -> None:
-        rows = PointCost.objects.filter(brand=brand_id).order_by("-valid_from")
-        self._rows = list(rows.values_list("valid_from", "cost"))
-        self.is_known = bool(self._rows)
-
-    def on(self, day: date) -> Decimal:
-        return next((cost for since, cost in self._rows if since <= day), ZERO)
 
 
 def _points() -> list[Decimal]:
@@ -128,11 +116,11 @@ class Totals:
                 self.losers += 1
                 _push(self.least, (-gained, *row[1:]))
 
-    def as_json(self, costs: Costs) -> dict[str, Any]:
+    def as_json(self, costs: PointCosts) -> dict[str, Any]:
         by_day: dict[date, list[Decimal]] = {}
         by_level, by_rule = _sums(), _sums()
         for day, own in self.days.items():
-            cost = costs.on(day)
+            cost = costs.on(day) or ZERO
             if any(own.points):
                 by_day[day] = _costed(own.points, cost)
             _plus_costed(by_level, own.levels, cost)

@@ -18,10 +18,10 @@ from brands.tenants.closed_days import DAY, local_day
 from core.currencies import decimals_of
 from core.db.statements import part, query
 from core.moments import FIRST_DAY
-from loyalty.models.programme.costs import PointCost
 from loyalty.models.programme.rollups import ProgrammeWatermark
 from loyalty.points.expiry_rules import months_later
 from loyalty.programme.movements import AMOUNT_SQL, MOVEMENTS, OF_BALANCE, case_sql
+from loyalty.programme.point_costs import PointCosts
 from loyalty.programme.rollups import month_of
 
 ZERO = Decimal(0)
@@ -86,7 +86,7 @@ def months(*, brand: Brand, first: date, last: date, at: datetime) -> list[Month
         result.setdefault(row.month, {})[row.movement] = row
     balance = sum((_moved(it) for month, it in result.items() if month < first), ZERO)
     pending = sum((_moved_pending(it) for month, it in result.items() if month < first), ZERO)
-    costs = _costs(brand)
+    costs = PointCosts(brand.pk)
     lines, month = [], first
     while month <= min(last, month_of(today)):
         in_month = result.get(month, {})
@@ -102,7 +102,7 @@ def months(*, brand: Brand, first: date, last: date, at: datetime) -> list[Month
                 entries=sum(row.entries for row in in_month.values()),
                 closing=closing,
                 pending=pending,
-                cost=next((each.cost for each in costs if each.valid_from <= last_day), None),
+                cost=costs.on(last_day),
                 currency=brand.currency,
             )
         )
@@ -123,11 +123,6 @@ def _moved(points: Mapping[str, MonthPoints]) -> Decimal:
 
 def _moved_pending(points: Mapping[str, MonthPoints]) -> Decimal:
     return sum((each.pending * points[each.name].points for each in MOVEMENTS if each.name in points), ZERO)
-
-
-def _costs(brand: Brand) -> list[PointCost]:
-    """The latest first."""
-    return list(PointCost.objects.filter(brand=brand).order_by("-valid_from"))
 
 
 # --- As files --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 from campaigns.models.campaigns import Milestone
 from campaigns.models.replays import Replay
-from loyalty.models.programme.costs import PointCost
+from loyalty.programme.point_costs import PointCosts
 
 
 def worth_of_rewards(replay: Replay, milestones: Iterable[Mapping[str, Any]]) -> dict[int, Decimal]:
@@ -17,8 +17,7 @@ def worth_of_rewards(replay: Replay, milestones: Iterable[Mapping[str, Any]]) ->
     """
     things = {each["id"]: each["things"] for each in milestones if each["things"]}
     day = replay.until.astimezone(replay.brand.zone).date()
-    costs = PointCost.objects.filter(brand=replay.brand_id, valid_from__lte=day).order_by("-valid_from")
-    cost = costs.values_list("cost", flat=True).first() if things else None
+    cost = PointCosts(replay.brand_id).on(day) if things else None
     if cost is None:
         return {}
     rows = Milestone.objects.filter(pk__in=things, campaign__brand=replay.brand_id, reward__cost__isnull=False)

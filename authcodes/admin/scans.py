@@ -94,7 +94,9 @@ class ScanAdmin(ExportingAdmin):
         users = [result.user_id, result.first_scan.user_id if result.first_scan else None]
         members = UserPoints.objects.filter(brand=result.brand_id, user__in=[user for user in users if user])
         seen = brand_scope(request.user, VIEW, MEMBERS).of(members, "brand")
-        result.member_of_user = dict(seen.values_list("user", "pk"))
+        member_of_user = dict(seen.values_list("user", "pk"))
+        for scan in filter(None, (result, result.first_scan)):
+            scan.visible_member = member_of_user.get(scan.user_id)
         return result
 
     def get_search_results(
@@ -112,7 +114,7 @@ class ScanAdmin(ExportingAdmin):
     @display(description=_("customer"))
     def customer_page(self, scan: Any) -> SafeString | None:
         """With a link to the member, on a scan's page."""
-        return linked_customer(scan, scan)
+        return linked_customer(scan)
 
     @display(description=_("first scanned by"))
     def first_scanned_by(self, scan: Any) -> SafeString | str | None:
@@ -123,7 +125,7 @@ class ScanAdmin(ExportingAdmin):
         if first.pk == scan.pk:
             return gettext("this scan")
         when = local_time.display_moment(first.scanned_at, scan.brand.zone)
-        customer = linked_customer(first, scan) or gettext("a guest")
+        customer = linked_customer(first) or gettext("a guest")
         return format_html(
             '{}, <a href="{}">{}</a>', customer, reverse("admin:authcodes_scan_change", args=[first.pk]), when
         )
@@ -137,16 +139,14 @@ class ScanAdmin(ExportingAdmin):
         return result_of(scan)
 
 
-def linked_customer(scan: Any, page: Any) -> SafeString | None:
-    """Who scanned, leading to the member if the person who opened the scan `page` may see members."""
+def linked_customer(scan: Any) -> SafeString | None:
+    """Who scanned, leading to the member if the reader may see it."""
     if scan.customer_email is None:
         return None
-    member = page.member_of_user.get(scan.user_id)
-    if member is None:
+    if scan.visible_member is None:
         return format_html("{}", scan.customer_email)
-    return format_html(
-        '<a href="{}">{}</a>', reverse("admin:loyalty_userpoints_change", args=[member]), scan.customer_email
-    )
+    address = reverse("admin:loyalty_userpoints_change", args=[scan.visible_member])
+    return format_html('<a href="{}">{}</a>', address, scan.customer_email)
 
 
 def result_of(scan: Scan) -> SafeString:

@@ -55,6 +55,6 @@ def _crumbs(request: HttpRequest, page_context: Any) -> Iterator[Crumb]:
 
 def row_name(row: Model) -> str:
     """As its page says it where the row's own name says more than where one is."""
-    page = admin.site._registry.get(type(row))  # noqa: SLF001 - there is no other way to ask for a page that may be
+    page = admin.site.get_model_admin(type(row)) if admin.site.is_registered(type(row)) else None
     named: Callable[[Model], str] = getattr(page, "row_name", str)
     return named(row)

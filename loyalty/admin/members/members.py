@@ -129,7 +129,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
 
     def row_name(self, member: UserPoints) -> str:
         """In the breadcrumbs."""
-        return " ".join(member.names).strip() or member.user.email
+        return member.display_name
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[UserPoints], search_term: str

@@ -20,6 +20,7 @@ from authcodes.reports.columns import CUSTOMER_IS_OURS
 from brands.identity.roles import VIEW, brand_scope
 from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
+from portal.base.links import link
 from portal.base.sidebar import SCANS_AND_SAFETY, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
@@ -126,9 +127,7 @@ class ScanAdmin(ExportingAdmin):
             return gettext("this scan")
         when = local_time.display_moment(first.scanned_at, scan.brand.zone)
         customer = linked_customer(first) or gettext("a guest")
-        return format_html(
-            '{}, <a href="{}">{}</a>', customer, reverse("admin:authcodes_scan_change", args=[first.pk]), when
-        )
+        return format_html("{}, {}", customer, link(reverse("admin:authcodes_scan_change", args=[first.pk]), when))
 
     @display(description=_("location"))
     def place(self, scan: Scan) -> str:
@@ -145,8 +144,7 @@ def linked_customer(scan: Any) -> SafeString | None:
         return None
     if scan.visible_member is None:
         return format_html("{}", scan.customer_email)
-    address = reverse("admin:loyalty_userpoints_change", args=[scan.visible_member])
-    return format_html('<a href="{}">{}</a>', address, scan.customer_email)
+    return link(reverse("admin:loyalty_userpoints_change", args=[scan.visible_member]), scan.customer_email)
 
 
 def result_of(scan: Scan) -> SafeString:

@@ -9,7 +9,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext
@@ -17,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands import audit_log
 from brands.models.audit import AuditLogEntry
+from portal.base.links import link
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter
@@ -84,9 +84,7 @@ class AuditLogAdmin(ExportingAdmin):
         if rows is None or not rows.filter(pk=entry.row_id).exists():
             return entry.row_name
         where = reverse(f"admin:{entry.kind.replace('.', '_')}_change", args=[entry.row_id])
-        return format_html(
-            '<a class="text-primary-600 underline dark:text-primary-500" href="{}">{}</a>', where, entry.row_name
-        )
+        return link(where, entry.row_name)
 
     @display(description=_("before and after"))
     def changed(self, entry: AuditLogEntry) -> SafeString:

@@ -9,7 +9,6 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
@@ -22,6 +21,7 @@ from core import languages
 from jobs.models import ReportRecipient, ReportSchedule
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
+from portal.base.links import link
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
@@ -33,7 +33,6 @@ from portal.unfold import CheckboxesWidget, display
 MAX_SCHEDULES = 100  # of one person at one brand
 NO_LIST = gettext_lazy("Open one of your saved lists and choose Send on a schedule.")
 STAFF = "brands.staffrole"
-LINK = '<a class="text-primary-600 underline dark:text-primary-500" href="{}">{}</a>'
 
 
 def recipients_for(user: User, saved: SavedList) -> list[User]:
@@ -239,7 +238,7 @@ class ReportScheduleAdmin(TenantAdmin):
     def last_job(self, schedule: ReportSchedule) -> SafeString | str:
         if schedule.job is None:
             return "—"
-        return format_html(LINK, reverse("admin:jobs_job_change", args=[schedule.job_id]), schedule.job)
+        return link(reverse("admin:jobs_job_change", args=[schedule.job_id]), schedule.job)
 
     @display(description=gettext_lazy("last error"))
     def last_problem(self, schedule: ReportSchedule) -> str:

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,6 +20,7 @@ from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from portal.base.forms import TenantForm
+from portal.base.links import link
 from portal.base.page_urls import page_urls
 from portal.base.sidebar import SETTINGS, SidebarEntry, list_name
 from portal.base.tenant_admin import TenantAdmin
@@ -29,7 +30,6 @@ from portal.saved_lists import queries, rows
 from portal.unfold import action, display
 
 MAX_SAVED = 100  # lists of one person at one brand
-LINK = '<a class="text-primary-600 underline dark:text-primary-500" href="{}" aria-label="{}">{}</a>'
 
 
 class SavedListForm(TenantForm):
@@ -171,7 +171,7 @@ class SavedListAdmin(TenantAdmin):
     @display(description=gettext_lazy("open"))
     def link(self, saved: SavedList) -> SafeString:
         message = _("Open %(list)s") % {"list": saved}
-        return format_html(LINK, reverse("admin:brands_savedlist_open", args=[saved.pk]), message, _("Open"))
+        return link(reverse("admin:brands_savedlist_open", args=[saved.pk]), _("Open"), label=message)
 
     def has_schedule_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """Where the list can be exported, by this person."""

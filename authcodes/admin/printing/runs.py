@@ -33,6 +33,7 @@ from core.errors import DomainError, RateLimited
 from jobs.models import Job
 from portal.base.badges import badge
 from portal.base.job_panel import COLOURS
+from portal.base.links import link
 from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRINT, SidebarEntry
 from portal.base.tenant_scope import staff_user
@@ -43,7 +44,6 @@ from portal.unfold import ChoicesFilter, action, display
 
 MAX_OFFERED = 50  # batches to choose from, and prints beside them
 WITHOUT_FILE = (Job.Status.FAILED, Job.Status.CANCELLED)
-LINK = '<a class="text-primary-600 underline dark:text-primary-500" href="{}">{}</a>'
 BUTTON = '<button type="submit" class="queue-button" formaction="{}" formmethod="post" aria-label="{}">{}</button>'
 
 
@@ -191,7 +191,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         """To download, as long as it is kept."""
         text = SafeString("-")
         if run.job.status == Job.Status.DONE and run.job.result:
-            text = format_html(LINK, reverse("admin:jobs_job_download", args=[run.job_id]), _("Download"))
+            text = link(reverse("admin:jobs_job_download", args=[run.job_id]), _("Download"))
         return self.live(run, "file", text)
 
     @display(description=gettext_lazy("on paper"))

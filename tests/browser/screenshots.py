@@ -204,6 +204,7 @@ def picture(window: "Window", file: Path) -> None:
     height = window.page.evaluate("document.documentElement.scrollHeight")
     window.page.set_viewport_size({"width": window.width, "height": min(max(height, window.height), TALLEST)})
     window.page.evaluate(AT_THE_TOP)
+    window.page.wait_for_timeout(SETTLED_MS)  # frames, such as a mail's preview, are drawn anew by their own process
     shot = Image.open(io.BytesIO(window.page.screenshot())).convert("RGB")
     window.page.set_viewport_size({"width": window.width, "height": window.height})
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from django.apps import apps
 from django.db.models import Model
 
 OWN_APPS = {"brands", "events", "jobs", "campaigns", "loyalty", "authcodes"}
-MAX_LENGTH = 4
+MAX_LENGTH = 3
 COMPARISONS = (
     "exact", "in", "gt", "gte", "lt", "lte", "range", "isnull", "startswith", "contains", "icontains", "regex",
 )  # fmt: skip

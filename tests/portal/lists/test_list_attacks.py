@@ -143,7 +143,7 @@ def test_lists_allow_no_chain_beyond_their_filters_own_fields() -> None:
                 if listed.lookup_allowed(question, "1", request):
                     paths = paths_of_filters(listed, request)
                     assert is_the_filters_own(question, paths, listed), (listed.opts.label, question)
-    assert checked > 1_000_000
+    assert checked > 100_000, checked
 
 
 def test_every_filters_own_parameters_are_allowed() -> None:

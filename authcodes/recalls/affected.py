@@ -7,8 +7,8 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.models.batches import Recall
 from authcodes.models.scans import Scan
-from authcodes.recalls import notifications, scope
-from authcodes.recalls.scope import Scope
+from authcodes.recalls import notifications, scopes
+from authcodes.recalls.scopes import Scope
 from authcodes.reports.columns import CUSTOMER_IS_OURS
 from brands.models.people import User
 from core.errors import Invalid
@@ -47,9 +47,9 @@ TO_CALL = Report(
 )
 
 
-def affected(its: Scope) -> QuerySet[Scan]:
+def affected(scope: Scope) -> QuerySet[Scan]:
     """The first scan of each recalled code by each customer whom the brand knows."""
-    scans = Scan.objects.filter(its.scans_condition(), brand=its.brand, user__isnull=False)
+    scans = Scan.objects.filter(scope.scans_condition(), brand=scope.brand, user__isnull=False)
     known = scans.filter(CUSTOMER_IS_OURS)
     return known.order_by("auth_code_id", "user_id", "scanned_at").distinct("auth_code_id", "user_id")
 
@@ -88,7 +88,7 @@ def recall_of(run: runner.Run) -> Recall:
 
 def run_affected(run: runner.Run) -> None:
     """The job's handler."""
-    export(run=run, report=AFFECTED, rows=affected(scope.of_recall(recall_of(run))))
+    export(run=run, report=AFFECTED, rows=affected(scopes.of_recall(recall_of(run))))
 
 
 def run_to_call(run: runner.Run) -> None:

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.models.batches import Recall
 from authcodes.models.scans import Scan
-from authcodes.recalls import scope
-from authcodes.recalls.scope import Scope
+from authcodes.recalls import scopes
+from authcodes.recalls.scopes import Scope
 from authcodes.reports.columns import CUSTOMER_IS_OURS
 from brands.identity import roles
 from brands.identity.roles import ADD
@@ -77,9 +77,9 @@ def run(run: runner.Run) -> None:
     if recall is None:
         message = _("The recall was withdrawn, so nobody was notified.")
         raise Invalid(message)
-    its, day = scope.of_recall(recall), run.parameters.get("reminder", "")
-    customers = not_read(recall) if day else scanned_by(its)
-    notification = notification_of(recall, its, day)
+    scope, day = scopes.of_recall(recall), run.parameters.get("reminder", "")
+    customers = not_read(recall) if day else scanned_by(scope)
+    notification = notification_of(recall, scope, day)
     run.progress(0, len(customers))
     notified = done = 0
     for chunk in chunks(customers):
@@ -114,16 +114,16 @@ NOTIFICATION = JobKind(
 )
 
 
-def scanned_by(its: Scope) -> list[int]:
+def scanned_by(scope: Scope) -> list[int]:
     """The customers whom the brand knows and who scanned one of the codes, by id: each once."""
-    ours = Scan.objects.filter(its.scans_condition(), CUSTOMER_IS_OURS, brand=its.brand, user__isnull=False)
+    ours = Scan.objects.filter(scope.scans_condition(), CUSTOMER_IS_OURS, brand=scope.brand, user__isnull=False)
     return list(ours.order_by("user_id").values_list("user_id", flat=True).distinct())
 
 
-def to_notify(recall: Recall, its: Scope) -> list[int]:
+def to_notify(recall: Recall, scope: Scope) -> list[int]:
     """Those of them who were not notified of the recall yet; of one that is not stored, all."""
-    known = set(batching.notified_users(brand_id=its.brand.pk, key=key_of(recall))) if recall.pk else set()
-    return [each for each in scanned_by(its) if each not in known]
+    known = set(batching.notified_users(brand_id=scope.brand.pk, key=key_of(recall))) if recall.pk else set()
+    return [each for each in scanned_by(scope) if each not in known]
 
 
 def not_read(recall: Recall) -> list[int]:
@@ -140,10 +140,10 @@ def chunks(ids: list[int]) -> Iterator[list[int]]:
         yield ids[begin : begin + AT_ONCE]
 
 
-def notification_of(recall: Recall, its: Scope, reminder: str = "") -> NotificationRequest:
+def notification_of(recall: Recall, scope: Scope, reminder: str = "") -> NotificationRequest:
     """`reminder`: the day of a later one; empty for the first."""
     values = {
-        "product_name": its.title,
+        "product_name": scope.title,
         "recall_id": recall.recall_id,
         "contact": recall.contact,
         "message": recall.message,

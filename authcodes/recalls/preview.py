@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from authcodes.models.batches import Recall
 from authcodes.recalls import notifications
-from authcodes.recalls.scope import Scope
+from authcodes.recalls.scopes import Scope
 from brands.models.people import User
 from brands.models.tenants import Brand
 from loyalty.models.notifications import Channel, Device, Language, NotificationPreference, Template, Topic
@@ -49,15 +49,15 @@ class Preview:
     fingerprint: str  # of all of this: what is confirmed is what was shown
 
 
-def of(recall: Recall, its: Scope) -> Preview:
+def of(recall: Recall, scope: Scope) -> Preview:
     """`recall` need not be stored. Counts customers who were not notified yet."""
-    customers = notifications.to_notify(recall, its)
-    return counted(recall, its, customers=len(customers), channels=reached(its.brand, customers))
+    customers = notifications.to_notify(recall, scope)
+    return counted(recall, scope, customers=len(customers), channels=reached(scope.brand, customers))
 
 
-def counted(recall: Recall, its: Scope, *, customers: int, channels: list[AffectedScope]) -> Preview:
+def counted(recall: Recall, scope: Scope, *, customers: int, channels: list[AffectedScope]) -> Preview:
     """Of customers who are counted already."""
-    brand, values = its.brand, notifications.notification_of(recall, its).values
+    brand, values = scope.brand, notifications.notification_of(recall, scope).values
     own = delivery.settings_of(brand.pk).language
     shorter = [(each.channel, each.label) for each in channels if each.channel != Channel.EMAIL]
     languages = [

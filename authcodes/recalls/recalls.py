@@ -12,8 +12,8 @@ from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.code_history import CodeChange
 from authcodes.models.recalls import WithdrawnBatch, WithdrawnRecall
-from authcodes.recalls import notifications, scope
-from authcodes.recalls.scope import Part, Scope
+from authcodes.recalls import notifications, scopes
+from authcodes.recalls.scopes import Part, Scope
 from brands.models.people import User
 from events import publishing
 from loyalty.integrations import webhook_events
@@ -27,13 +27,13 @@ def recall_batch(
     *, batch: BatchRange, recall_id: str, contact: str, message: str, reason: str, at: datetime, by: User | None = None
 ) -> Recall:
     """Call a batch back, once. Raises BatchRejected when it is recalled already."""
-    its = Scope((Part(batch),))
-    return recall(its=its, recall_id=recall_id, contact=contact, message=message, reason=reason, at=at, by=by)
+    scope = Scope((Part(batch),))
+    return recall(scope=scope, recall_id=recall_id, contact=contact, message=message, reason=reason, at=at, by=by)
 
 
 def recall(
     *,
-    its: Scope,
+    scope: Scope,
     recall_id: str,
     contact: str,
     message: str,
@@ -48,8 +48,8 @@ def recall(
     Raises BatchRejected when some of its batches are recalled already; then nothing is.
     """
     with transaction.atomic():
-        locked = lock([part.batch.pk for part in its.parts])
-        if len(locked) < len(its.parts):
+        locked = lock([part.batch.pk for part in scope.parts])
+        if len(locked) < len(scope.parts):
             raise BatchRejected(_("Some of these batches no longer exist."), details={"field": "batch"})
         taken = [batch for batch in locked if batch.recall_id is not None]
         if taken:
@@ -65,10 +65,10 @@ def recall(
             translations=translations or {},
         )
         context = CodeChangeContext(Kind.RECALLED, at, by, reason, detail=recall_id)
-        for part in its.parts:
+        for part in scope.parts:
             batches.set_recall(batch=part.batch, recall=made, first=part.first, last=part.last, at=at)
             note(context, part)
-        publish_recall(made, its, at=at)
+        publish_recall(made, scope, at=at)
     return made
 
 
@@ -90,9 +90,9 @@ def add_codes(*, recall: Recall, added: Scope, reason: str, at: datetime, by: Us
         taken = [batch for batch in locked.values() if batch.recall_id not in {None, made.pk}]
         if taken:
             raise BatchRejected(taken_text(taken), details={"field": "batch"})
-        its = scope.of_recall(made)
-        changed = scope.added_to(its, added)
-        result = scope.union(its, changed)
+        scope = scopes.of_recall(made)
+        changed = scopes.added_to(scope, added)
+        result = scopes.union(scope, changed)
         context = CodeChangeContext(Kind.RECALLED, at, by, reason, detail=made.recall_id)
         for part in changed.parts:
             batches.set_recall(batch=part.batch, recall=made, first=part.first, last=part.last, at=at)
@@ -123,14 +123,14 @@ def note(context: CodeChangeContext, part: Part) -> None:
         history.note_batch(context, batch=part.batch)
 
 
-def publish_recall(recall: Recall, its: Scope, *, at: datetime) -> None:
+def publish_recall(recall: Recall, scope: Scope, *, at: datetime) -> None:
     """Tell the brand's webhooks of each batch, in the transaction of the recall."""
     kind = WebhookType.BATCH_RECALLED
     if not webhook_events.listens(brand_id=recall.brand_id, kind=kind):
         return
     events = [
         webhook_events.webhook_event(kind, event_data(recall, part), brand_id=recall.brand_id, at=at)
-        for part in its.parts
+        for part in scope.parts
     ]
     publishing.publish(messages=events, brand_id=recall.brand_id, at=at)
 
@@ -163,7 +163,7 @@ def withdraw_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> W
             message = _("This recall has already been withdrawn.")
             raise BatchRejected(message)
         lock(list(locked.batches.values_list("pk", flat=True)))  # after their recall, as where codes are added to it
-        its = scope.of_recall(locked)
+        scope = scopes.of_recall(locked)
         withdrawn = WithdrawnRecall.objects.create(
             brand_id=locked.brand_id,
             former_id=locked.pk,
@@ -182,12 +182,12 @@ def withdraw_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> W
             WithdrawnBatch(
                 withdrawn_recall=withdrawn, batch=part.batch, recalled_from=part.first, recalled_to=part.last
             )
-            for part in its.parts
+            for part in scope.parts
         )
         notifications.withdraw(locked, at=at)
         batches.clear_recall(locked)
         locked.delete()
         context = CodeChangeContext(Kind.RECALL_WITHDRAWN, at, by, reason, detail=withdrawn.recall_id)
-        for part in its.parts:
+        for part in scope.parts:
             note(context, part)
     return withdrawn

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from authcodes.recalls import recalls, scope
+from authcodes.recalls import recalls, scopes
 from authcodes.recalls.notifications import notification_of
 from brands.models.audit import AuditLogEntry
 from campaigns.models.campaigns import Campaign, Milestone
@@ -286,7 +286,7 @@ def test_a_recall_names_the_product_in_its_language(brand):
     words = {"recall_id": "R-1", "contact": "+41 31 000 00 00", "message": "Stop.", "reason": "Glass"}
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **words)
 
-    mail = compose(brand, Template.RECALL, notification_of(recall, scope.of_recall(recall)).values)
+    mail = compose(brand, Template.RECALL, notification_of(recall, scopes.of_recall(recall)).values)
 
     assert "Jacke" in mail
     assert "Jacket" not in mail

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from authcodes.recalls import notifications, recalls, scope
+from authcodes.recalls import notifications, recalls, scopes
 from events import worker
 from events.messages import slow_lanes
 from events.models import Event
@@ -71,7 +71,7 @@ def test_a_worker_killed_inside_a_portion_loses_nobody_and_tells_nobody_twice(wo
     job.refresh_from_db()
     assert (job.attempts, job.done) == (2, CUSTOMERS)
     assert sorted(told.values_list("user", flat=True)) == [customer.pk for customer in customers]
-    assert notifications.to_notify(recall, scope.of_recall(recall)) == []
+    assert notifications.to_notify(recall, scopes.of_recall(recall)) == []
 
     # The workers had no mail server: what they tried is tried again here, where one listens.
     wait_until(lambda: deliver() == 0)

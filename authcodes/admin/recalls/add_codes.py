@@ -21,7 +21,7 @@ from authcodes.models.batches import Recall
 from authcodes.recalls import notifications, recalls
 from authcodes.recalls import preview as recall_preview
 from authcodes.recalls.preview import Preview
-from authcodes.recalls.scope import Scope
+from authcodes.recalls.scopes import Scope
 from brands.identity.roles import ADD
 from core.translations import NAMES
 from portal.base.tenant_scope import staff_user
@@ -41,10 +41,10 @@ class AddCodesForm(ConfirmedForm, forms.Form):
     previewed = forms.CharField(required=False, widget=forms.HiddenInput)
     confirmed_scope = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, its: Scope, preview: Preview, **options: Any) -> None:
+    def __init__(self, *args: Any, scope: Scope, preview: Preview, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.its, self.preview = its, preview
-        self.initial = {"previewed": preview.fingerprint, "confirmed_scope": its.fingerprint}
+        self.scope, self.preview = scope, preview
+        self.initial = {"previewed": preview.fingerprint, "confirmed_scope": scope.fingerprint}
         if not preview.customers:
             self.fields["confirmation"].widget = forms.HiddenInput()
 
@@ -84,7 +84,7 @@ class AddCodesWizard(RecallWizard):
             context = {**shared, "form": what, "chosen": what.what_chosen}
             return self.page(request, "admin/authcodes/recall/what.html", context)
         sent = request.POST if request.method == "POST" else None
-        form = AddCodesForm(sent, its=what.scope, preview=recall_preview.of(recall, what.whole))
+        form = AddCodesForm(sent, scope=what.scope, preview=recall_preview.of(recall, what.whole))
         if request.method == "POST" and form.is_valid():
             response = self.codes_added(request, recall, form)
             if response is not None:
@@ -102,16 +102,16 @@ class AddCodesWizard(RecallWizard):
 
     def codes_added(self, request: HttpRequest, recall: Recall, form: AddCodesForm) -> HttpResponse | None:
         """Add the codes, and on to the recall's page. None where somebody was faster."""
-        its, reason, by = form.its, form.cleaned_data["reason"], staff_user(request)
+        scope, reason, by = form.scope, form.cleaned_data["reason"], staff_user(request)
         try:
             with transaction.atomic():
-                recalls.add_codes(recall=recall, added=its, reason=reason, at=timezone.now(), by=by)
-                named = ", ".join(batch.range_name for batch in its.batches[: summary.MAX_NAMED])
+                recalls.add_codes(recall=recall, added=scope, reason=reason, at=timezone.now(), by=by)
+                named = ", ".join(batch.range_name for batch in scope.batches[: summary.MAX_NAMED])
                 self.note(
                     request, [recall], gettext_noop("Codes added: %(batches)s") % {"batches": named}, reason=reason
                 )
                 text = gettext_noop("Recalled: %(recall)s") % {"recall": recall}
-                self.note_on_batches(request, its, text, reason)
+                self.note_on_batches(request, scope, text, reason)
                 if form.cleaned_data["notify_customers"]:
                     notifications.start(recall=recall, by=by)
         except BatchRejected as error:

@@ -8,7 +8,7 @@ from django.utils import translation
 from authcodes.models.batches import Recall
 from authcodes.printing import posters
 from authcodes.printing.posters import Poster, PosterRow
-from authcodes.recalls.scope import Scope
+from authcodes.recalls.scopes import Scope
 from brands.tenants import contacts
 from core.translations import text_of
 from loyalty.models.notifications import Language
@@ -17,34 +17,34 @@ from loyalty.notifications import catalogue
 PHONE = "admin/authcodes/recall/phone.html"
 
 
-def poster_of(recall: Recall, its: Scope) -> Poster:
-    rows = [PosterRow(part.batch, *part.ends) for part in its.parts]
-    return Poster(its.brand, recall, rows, posters.products_of(rows))
+def poster_of(recall: Recall, scope: Scope) -> Poster:
+    rows = [PosterRow(part.batch, *part.ends) for part in scope.parts]
+    return Poster(scope.brand, recall, rows, posters.products_of(rows))
 
 
-def drawings(recall: Recall, its: Scope) -> list[dict[str, Any]]:
+def drawings(recall: Recall, scope: Scope) -> list[dict[str, Any]]:
     """In each language the poster, and what a scan shows; the brand's own language first."""
-    own = posters.language_of(its.brand.pk)
-    poster = poster_of(recall, its)
+    own = posters.language_of(scope.brand.pk)
+    poster = poster_of(recall, scope)
     return [
         {
             "language": each.value,
             "label": str(each.label),
             "poster": posters.as_html(poster, each.value),
-            "phone": phone(recall, its, each.value),
+            "phone": phone(recall, scope, each.value),
         }
         for each in sorted(Language, key=lambda each: each.value != own)
     ]
 
 
-def phone(recall: Recall, its: Scope, language: str) -> str:
+def phone(recall: Recall, scope: Scope, language: str) -> str:
     """The page behind one of the codes, as that page says it."""
-    product = its.products[0] if its.products else None
+    product = scope.products[0] if scope.products else None
     name = text_of(product.translations, "title", product.title, language) if product else ""
     message = text_of(recall.translations, "message", recall.message, language)
     recall_context = {"id": recall.recall_id, "contact": recall.contact, "message": message}
     context = {
-        "brand": its.brand,
+        "brand": scope.brand,
         "language": language,
         "direction": catalogue.direction(language),
         "scan": {"recall": recall_context, "product": {"name": name} if product else None},

@@ -13,7 +13,7 @@ from authcodes.models.batches import Recall
 from authcodes.models.recalls import MAX_PIECES
 from authcodes.recalls import preview as recall_preview
 from authcodes.recalls.preview import Preview
-from authcodes.recalls.scope import Scope
+from authcodes.recalls.scopes import Scope
 from core.forms.digits import AsciiDigits
 from core.translations import NAMES, TRANSLATION_LANGUAGES
 from loyalty.models.notifications import Language
@@ -25,13 +25,13 @@ TRANSLATED = {f"message_{language}": NAMES[language] for language in TRANSLATION
 LENGTHS = {"recall_id": 64, "contact": 200, "message": 5000, **dict.fromkeys(TRANSLATED, 5000)}
 
 
-def unsaved_recall(its: Scope, sent: Mapping[str, str]) -> Recall:
+def unsaved_recall(scope: Scope, sent: Mapping[str, str]) -> Recall:
     """A recall with these texts, stored nowhere; what is too long is cut."""
     texts = {name: sent.get(name, "").strip()[:length] for name, length in LENGTHS.items()}
     translations = {
         language: {"message": text} for language in TRANSLATION_LANGUAGES if (text := texts.pop(f"message_{language}"))
     }
-    return Recall(brand=its.brand, translations=translations, **texts)
+    return Recall(brand=scope.brand, translations=translations, **texts)
 
 
 def message_field(label: Any, language: str) -> forms.CharField:
@@ -117,16 +117,16 @@ class ReturnForm(AsciiDigits, forms.Form):
 
 
 class ConfirmedForm(AsciiDigits):
-    """Part of a form that calls `its` codes back, once what is sent was looked at and its number of customers typed."""
+    """Part of a form that recalls `scope`, once what is sent was looked at and its number of customers typed."""
 
-    its: Scope
+    scope: Scope
     preview: Preview
 
     def clean(self) -> dict[str, Any]:
         form: Any = self
         cleaned: dict[str, Any] = super().clean() or form.cleaned_data  # type: ignore[misc] # the form's
-        if cleaned.get("confirmed_scope") not in {"", self.its.fingerprint}:
-            self.show(confirmed_scope=self.its.fingerprint)
+        if cleaned.get("confirmed_scope") not in {"", self.scope.fingerprint}:
+            self.show(confirmed_scope=self.scope.fingerprint)
             text = _(
                 "The codes to recall have changed since this page was opened. Check them above, then recall again."
             )
@@ -148,7 +148,7 @@ class ConfirmedForm(AsciiDigits):
 
 
 class MessageForm(ConfirmedForm, forms.ModelForm):  # type: ignore[type-arg] # generic in the stubs alone
-    """The message of a recall of `its`, what it looks like to customers, and the number that confirms it."""
+    """The message of a recall of `scope`, what it looks like to customers, and the number that confirms it."""
 
     notify_customers = notify_field()
     confirmation = confirmation_field()
@@ -170,21 +170,21 @@ class MessageForm(ConfirmedForm, forms.ModelForm):  # type: ignore[type-arg] # g
             "reason": TextareaWidget(attrs={"rows": 2}),
         }
 
-    def __init__(self, *args: Any, its: Scope, **options: Any) -> None:
+    def __init__(self, *args: Any, scope: Scope, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.its = its
+        self.scope = scope
         for name, label in TRANSLATED.items():
             self.fields[name] = message_field(label, name.rpartition("_")[2])
         # Counted once for a page, whatever is asked of it.
-        self.preview: Preview = recall_preview.of(self.unsaved(), its)
-        self.initial["previewed"], self.initial["confirmed_scope"] = self.preview.fingerprint, its.fingerprint
+        self.preview: Preview = recall_preview.of(self.unsaved(), scope)
+        self.initial["previewed"], self.initial["confirmed_scope"] = self.preview.fingerprint, scope.fingerprint
         if not self.preview.customers:
             self.fields["confirmation"].widget = forms.HiddenInput()
 
     def unsaved(self) -> Recall:
         """As they are typed so far, stored nowhere."""
         texts = {name: str(self[name].value() or "") for name in ("recall_id", "contact", "message", *TRANSLATED)}
-        return unsaved_recall(self.its, texts)
+        return unsaved_recall(self.scope, texts)
 
     @property
     def translation_fields(self) -> list[forms.BoundField]:

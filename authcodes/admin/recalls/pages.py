@@ -26,7 +26,7 @@ from authcodes.admin.recalls.in_force import in_force, shows_typed_return
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.scans import Scan
-from authcodes.recalls import affected, notifications, recalls, returns, scope
+from authcodes.recalls import affected, notifications, recalls, returns, scopes
 from authcodes.recalls import preview as recall_preview
 from authcodes.recalls.notifications import Progress
 from brands.identity.roles import ACT, ADD
@@ -57,12 +57,12 @@ class RecallAdmin(AddCodesWizard):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Recall]:
         """With the first of its batches, and how many there are."""
-        its = BatchRange.objects.filter(recall=OuterRef("pk")).order_by("pk")
-        count = its.order_by().values("recall").annotate(count=Count("pk")).values("count")
+        batches = BatchRange.objects.filter(recall=OuterRef("pk")).order_by("pk")
+        count = batches.order_by().values("recall").annotate(count=Count("pk")).values("count")
         rows: QuerySet[Recall] = super().get_queryset(request)
         return rows.annotate(
             batch_count=Subquery(count),
-            **{name: Subquery(its.values(name)[:1]) for name in ("range_name", "recalled_from", "recalled_to")},
+            **{name: Subquery(batches.values(name)[:1]) for name in ("range_name", "recalled_from", "recalled_to")},
         )
 
     @display(description=gettext_lazy("what"))
@@ -125,19 +125,19 @@ class RecallAdmin(AddCodesWizard):
 
     def about(self, request: HttpRequest, recall: Recall) -> dict[str, Any]:
         """What came of a recall, and what may be done about it."""
-        its = scope.of_recall(recall)
-        codes = its.scans_condition()
+        scope = scopes.of_recall(recall)
+        codes = scope.scans_condition()
         since = Scan.objects.filter(codes, brand=recall.brand_id, scanned_at__gte=recall.recalled_at)
         query = {"reason__exact": Scan.Reason.RECALLED.value}
-        if len(its.parts) == 1:
-            query["batch__id__exact"] = str(its.batches[0].pk)
+        if len(scope.parts) == 1:
+            query["batch__id__exact"] = str(scope.batches[0].pk)
         log = urlencode({"notification__key": notifications.key_of(recall)})
         sees_customers = recall.brand_id in within(request.user, "authcodes.scan")
         progress = notifications.progress_of(recall)
         may_add = self.may(request, ADD, recall)
         figures = progress.figures
         return {
-            "facts": summary.of_scope(its),
+            "facts": summary.of_scope(scope),
             "recalled_scans": since.filter(reason=Scan.Reason.RECALLED).count(),
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{urlencode(query)}",
             "add_codes_address": self.address("add-codes", recall) if may_add else "",
@@ -188,7 +188,7 @@ class RecallAdmin(AddCodesWizard):
     def notify_customers(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Notify those who were not yet: all of them, or those who came to be known since. First it shows how."""
         recall = self.acted_on(request, pk)
-        preview = recall_preview.of(recall, scope.of_recall(recall))
+        preview = recall_preview.of(recall, scopes.of_recall(recall))
         form = RecallMailForm(request.POST if request.method == "POST" else None)
         if request.method == "POST" and form.is_valid():
             if complaint := unconfirmed(preview, form.cleaned_data):
@@ -280,7 +280,7 @@ class RecallAdmin(AddCodesWizard):
             button=_("Withdraw recall"),
             dangerous=True,
             template="admin/authcodes/recall/withdraw.html",
-            context={"facts": summary.of_scope(scope.of_recall(recall))},
+            context={"facts": summary.of_scope(scopes.of_recall(recall))},
         )
         return action.respond(partial(self.withdrawn, request, recall))
 
@@ -288,11 +288,11 @@ class RecallAdmin(AddCodesWizard):
         reason, text = answers["reason"], str(recall)
         try:
             with transaction.atomic():
-                its = scope.of_recall(recall)
+                scope = scopes.of_recall(recall)
                 recalls.withdraw_recall(recall=recall, reason=reason, at=timezone.now(), by=staff_user(request))
                 self.note(request, [recall], gettext_noop("Withdrawn"), reason=reason)
                 self.note_on_batches(
-                    request, its, gettext_noop("Recall withdrawn: %(recall)s") % {"recall": text}, reason
+                    request, scope, gettext_noop("Recall withdrawn: %(recall)s") % {"recall": text}, reason
                 )
         except BatchRejected as error:  # a colleague was faster: there is no recall whose page could say so
             self.message_user(request, error.message, messages.ERROR)

@@ -12,7 +12,7 @@ from authcodes.dashboard.figures import Top
 from authcodes.dashboard.filters import Filters
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
-from authcodes.recalls.scope import Part, Scope
+from authcodes.recalls.scopes import Part, Scope
 
 MAX_NAMED = 10  # batches that a page names
 
@@ -40,19 +40,19 @@ class RecallSummary:
         return scan_map.drawn(self.places, place_link=lambda _top: "", scans_link=lambda _top: None)
 
 
-def of_scope(its: Scope) -> RecallSummary:
+def of_scope(scope: Scope) -> RecallSummary:
     """Of whole batches counted as the dashboard does, which reads neither all codes nor all scans; of a part, the scans
     of its batch are read.
     """
-    if its.is_whole:
-        brands, ids = [its.brand], Filters(batch_ids=tuple(its.whole_ids))
+    if scope.is_whole:
+        brands, ids = [scope.brand], Filters(batch_ids=tuple(scope.whole_ids))
         codes = figures.codes(brands=brands, filters=ids)
         scans = figures.scans(brands=brands, filters=ids, max_places=scan_map.MAX_PLACES)
-        return RecallSummary(its, its.codes, codes.scanned, scans.unique_scanners, scans.places)
-    rows = Scan.objects.filter(its.scans_condition(), brand=its.brand)
+        return RecallSummary(scope, scope.codes, codes.scanned, scans.unique_scanners, scans.places)
+    rows = Scan.objects.filter(scope.scans_condition(), brand=scope.brand)
     customers = rows.aggregate(customers=Count("user", distinct=True))["customers"]
     accepted = rows.filter(~Q(location=""), outcome=Scan.Outcome.SUCCESS).order_by()
     places = accepted.values("location").annotate(scans=Count("pk")).order_by("-scans", "location")
     tops = [Top(row["location"], row["location"], row["scans"]) for row in places[: scan_map.MAX_PLACES]]
-    scanned = AuthCode.objects.filter(its.codes_condition()).scanned().count()
-    return RecallSummary(its, its.codes, scanned, customers, tops)
+    scanned = AuthCode.objects.filter(scope.codes_condition()).scanned().count()
+    return RecallSummary(scope, scope.codes, scanned, customers, tops)

@@ -14,8 +14,8 @@ from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
-from authcodes.recalls import scope
-from authcodes.recalls.scope import Scope
+from authcodes.recalls import scopes
+from authcodes.recalls.scopes import Scope
 from brands.scanned import MAX_CODE_LENGTH
 from core.forms.digits import AsciiDigits
 from portal.base.forms import Lookup
@@ -103,8 +103,8 @@ class WhatForm(AsciiDigits, forms.Form):
                 self.what_chosen
             ](cleaned)
             if self.recall:
-                its = scope.of_recall(self.recall)
-                self.whole = scope.union(its, scope.added_to(its, self.scope))
+                scope = scopes.of_recall(self.recall)
+                self.whole = scopes.union(scope, scopes.added_to(scope, self.scope))
         except BatchRejected as error:
             place, self.is_known = error.details.get("field"), bool(error.details.get("is_known"))
             if place == "batch" and self.what_chosen != RANGE:  # a field that does not show
@@ -127,14 +127,16 @@ class WhatForm(AsciiDigits, forms.Form):
         if product is None:
             raise BatchRejected(_("Choose the product to recall."), details={"field": "product"})
         rows: Any = self.fields["batches"]
-        its = list(rows.queryset.filter(pk__in=batch_products.batch_ids(product)).order_by("pk"))
-        self.left_out = [batch for batch in its if self.is_taken(batch)]
-        free = [batch for batch in its if not self.is_taken(batch)]
+        batches = list(rows.queryset.filter(pk__in=batch_products.batch_ids(product)).order_by("pk"))
+        self.left_out = [batch for batch in batches if self.is_taken(batch)]
+        free = [batch for batch in batches if not self.is_taken(batch)]
         if not free:
-            text = _("All batches of this product are recalled already.") if its else _("This product has no batches.")
-            details = {"field": "product", "is_known": self.is_all_known(its)}
+            text = (
+                _("All batches of this product are recalled already.") if batches else _("This product has no batches.")
+            )
+            details = {"field": "product", "is_known": self.is_all_known(batches)}
             raise BatchRejected(" ".join([str(text), self.partly_recalled]).strip(), details=details)
-        result = scope.of_batches(free)
+        result = scopes.of_batches(free)
         self.mixed = batch_products.mixed_batches(result.whole_ids, product, limit=summary.MAX_NAMED)
         return result
 
@@ -154,7 +156,7 @@ class WhatForm(AsciiDigits, forms.Form):
     def _of_batches(self, cleaned: Mapping[str, Any]) -> Scope:
         chosen = list(cleaned.get("batches") or ())
         self._reject_recalled(chosen, "batches")
-        return scope.of_batches(chosen)
+        return scopes.of_batches(chosen)
 
     def _of_range(self, cleaned: Mapping[str, Any]) -> Scope:
         batch, first, last = cleaned.get("batch"), cleaned.get("first", "").strip(), cleaned.get("last", "").strip()
@@ -162,11 +164,11 @@ class WhatForm(AsciiDigits, forms.Form):
             raise BatchRejected(_("Choose the batch whose codes to recall."), details={"field": "batch"})
         self._reject_recalled([batch], "batch")
         if not first and not last and self.data.get("what") != RANGE:  # a link that names the batch alone
-            return scope.of_batches([batch])
+            return scopes.of_batches([batch])
         for name, text in (("first", first), ("last", last)):
             if not text:
                 raise BatchRejected(_("Enter the first and the last code to recall."), details={"field": name})
-        return scope.of_range(batch=batch, first=first, last=last)
+        return scopes.of_range(batch=batch, first=first, last=last)
 
     def _reject_recalled(self, batches: Sequence[BatchRange], field: str) -> None:
         taken = [batch for batch in batches if self.is_taken(batch)]

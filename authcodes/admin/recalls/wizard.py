@@ -24,7 +24,7 @@ from authcodes.printing import posters
 from authcodes.printing.documents import LibrariesMissing
 from authcodes.recalls import notifications, recalls
 from authcodes.recalls import preview as recall_preview
-from authcodes.recalls.scope import Scope
+from authcodes.recalls.scopes import Scope
 from brands import audit_log
 from brands.audit_log import AuditedChange
 from brands.identity.roles import ADD
@@ -67,7 +67,7 @@ class RecallWizard(LiveAdmin):
                 text = _("Nothing has been recalled yet. Choose what to recall first.")
                 self.message_user(request, text, messages.ERROR)
             return self.page(request, "admin/authcodes/recall/what.html", {"form": what, "chosen": what.what_chosen})
-        form = MessageForm(request.POST if request.method == "POST" else None, its=what.scope)
+        form = MessageForm(request.POST if request.method == "POST" else None, scope=what.scope)
         if request.method == "POST" and SEND_TEST in request.POST:
             self.send_test(request, form)
         elif request.method == "POST" and form.is_valid():
@@ -127,7 +127,7 @@ class RecallWizard(LiveAdmin):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            its, recall = self.requested(request)
+            scope, recall = self.requested(request)
         except BatchRejected as error:
             return HttpResponse(error.message, status=409, content_type="text/plain; charset=utf-8")
         known = recall_preview.AffectedScope
@@ -136,10 +136,12 @@ class RecallWizard(LiveAdmin):
             for channel in Channel
             if (customers := number_in(request, f"by_{channel.value}")) is not None
         ]
-        preview = recall_preview.counted(recall, its, customers=number_in(request, "customers") or 0, channels=reached)
+        preview = recall_preview.counted(
+            recall, scope, customers=number_in(request, "customers") or 0, channels=reached
+        )
         context = {
             "preview": preview,
-            "drawings": drawings.drawings(recall, its),
+            "drawings": drawings.drawings(recall, scope),
             "test_address": staff_user(request).email,
             "poster_address": f"{reverse('admin:authcodes_recall_poster')}?{chosen(request.GET).urlencode()}",
         }
@@ -150,9 +152,9 @@ class RecallWizard(LiveAdmin):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            its, recall = self.requested(request)
-            language = posters.language_of(its.brand.pk, request.POST.get("poster", ""))
-            made = posters.as_pdf(drawings.poster_of(recall, its), language)
+            scope, recall = self.requested(request)
+            language = posters.language_of(scope.brand.pk, request.POST.get("poster", ""))
+            made = posters.as_pdf(drawings.poster_of(recall, scope), language)
         except (BatchRejected, LibrariesMissing, RateLimited) as error:
             self.message_user(request, error.message, messages.ERROR)
             return redirect(f"{reverse('admin:authcodes_recall_add')}?{chosen(request.GET).urlencode()}")
@@ -164,15 +166,15 @@ class RecallWizard(LiveAdmin):
         """Mail what customers would get to whoever writes it. The page then shows the form again."""
         if not form.is_valid():
             return
-        by, its = staff_user(request), form.its
+        by, scope = staff_user(request), form.scope
         try:
             test_sends.send(
-                brand=its.brand,
+                brand=scope.brand,
                 to=by,
                 template=Template.RECALL.value,
                 channel=Channel.EMAIL.value,
                 language=language_named(request.POST[SEND_TEST]),
-                more=notifications.notification_of(form.unsaved(), its).values,
+                more=notifications.notification_of(form.unsaved(), scope).values,
                 at=timezone.now(),
             )
         except DomainError as error:
@@ -181,19 +183,19 @@ class RecallWizard(LiveAdmin):
             text = _("Test sent to %(address)s. Nothing has been recalled yet.")
             self.message_user(request, text % {"address": by.email}, messages.SUCCESS)
 
-    def recalled(self, request: HttpRequest, form: MessageForm, its: Scope) -> HttpResponse | None:
+    def recalled(self, request: HttpRequest, form: MessageForm, scope: Scope) -> HttpResponse | None:
         """Call it back, and on to the page that counts who knows. None where somebody was faster."""
         cleaned = {name: form.cleaned_data[name] for name in ("recall_id", "contact", "message", "reason")}
         by = staff_user(request)
         try:
             with transaction.atomic():
                 texts = {**cleaned, "translations": form.unsaved().translations}
-                made = recalls.recall(its=its, at=timezone.now(), by=by, **texts)
-                self.note_new(request, made, its)
+                made = recalls.recall(scope=scope, at=timezone.now(), by=by, **texts)
+                self.note_new(request, made, scope)
                 if form.cleaned_data["notify_customers"]:
                     notifications.start(recall=made, by=by)
         except BatchRejected as error:
-            twin = same_recall(its, cleaned["recall_id"])
+            twin = same_recall(scope, cleaned["recall_id"])
             if twin is not None:  # a button that was pressed twice
                 return redirect("admin:authcodes_recall_change", twin.pk)
             form.add_error(None, error.message)
@@ -202,17 +204,17 @@ class RecallWizard(LiveAdmin):
         self.message_user(request, text, messages.SUCCESS)
         return redirect("admin:authcodes_recall_change", made.pk)
 
-    def note_new(self, request: HttpRequest, made: Recall, its: Scope) -> None:
+    def note_new(self, request: HttpRequest, made: Recall, scope: Scope) -> None:
         """In the recall's history and in those of its batches: the recall's own page goes when it is withdrawn."""
         context = replace(audit_context(request), reason=made.reason)
-        named = ", ".join(batch.range_name for batch in its.batches[: summary.MAX_NAMED])
-        changes = {**audit_log.changes(None, made), "batches": (None, named), "codes": (None, str(its.codes))}
+        named = ", ".join(batch.range_name for batch in scope.batches[: summary.MAX_NAMED])
+        changes = {**audit_log.changes(None, made), "batches": (None, named), "codes": (None, str(scope.codes))}
         row = AuditedChange(made, made.brand_id, changes)
         audit_log.record(audit_context=context, action=audit_log.ADDED, rows=[row])
-        self.note_on_batches(request, its, gettext_noop("Recalled: %(recall)s") % {"recall": made}, made.reason)
+        self.note_on_batches(request, scope, gettext_noop("Recalled: %(recall)s") % {"recall": made}, made.reason)
 
-    def note_on_batches(self, request: HttpRequest, its: Scope, text: str, reason: str) -> None:
-        page_of(its.batches[0], self.admin_site).note(request, its.batches, text, reason=reason)
+    def note_on_batches(self, request: HttpRequest, scope: Scope, text: str, reason: str) -> None:
+        page_of(scope.batches[0], self.admin_site).note(request, scope.batches, text, reason=reason)
 
 
 def chosen(query: QueryDict) -> QueryDict:
@@ -237,9 +239,9 @@ def made_before(request: HttpRequest, what: WhatForm) -> Recall | None:
     return recall if recall is not None and recall.recall_id == request.POST.get("recall_id", "").strip() else None
 
 
-def same_recall(its: Scope, recall_id: str) -> Recall | None:
+def same_recall(scope: Scope, recall_id: str) -> Recall | None:
     """A recall of this number that has just these codes."""
-    recalled_codes = {part.batch.pk: (part.first, part.last) for part in its.parts}
+    recalled_codes = {part.batch.pk: (part.first, part.last) for part in scope.parts}
     rows = BatchRange.objects.filter(pk__in=recalled_codes, recall__recall_id=recall_id).select_related("recall")
     its_codes = {row.pk: (row.recalled_from, row.recalled_to) for row in rows}
     recall = rows[0].recall if its_codes == recalled_codes else None

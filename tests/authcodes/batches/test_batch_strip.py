@@ -7,7 +7,7 @@ from authcodes.admin.batches.strip import percent_text, span_boxes
 from authcodes.codes import samples, spans
 from authcodes.codes.spans import Span
 from authcodes.models.codes import AuthCode
-from authcodes.recalls import recalls, scope
+from authcodes.recalls import recalls, scopes
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
 from tests.authcodes.batches.batch_pages import deliver, page, range_of
@@ -93,7 +93,7 @@ def test_the_page_looks_closer_at_the_codes_that_the_address_names(client, batch
 def test_a_part_that_is_recalled_has_a_lane(client, batch, last, drawn):
     words = {"recall_id": "R-1", "contact": "c", "message": "m", "reason": "r"}
     first = "105" if drawn else "101"
-    recalls.recall(its=scope.of_range(batch=batch, first=first, last=last), at=timezone.now(), **words)
+    recalls.recall(scope=scopes.of_range(batch=batch, first=first, last=last), at=timezone.now(), **words)
 
     strip = page(client, batch).context["batch_facts"]["strip"]
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.recalls import WithdrawnRecall
-from authcodes.recalls import notifications, recalls, scope
-from authcodes.recalls.scope import Part, Scope
+from authcodes.recalls import notifications, recalls, scopes
+from authcodes.recalls.scopes import Part, Scope
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
 from brands.models.audit import AuditLogEntry
@@ -46,7 +46,7 @@ def jam(brand):
 @pytest.fixture
 def part(batch):
     """Its codes 4 to 6 are recalled."""
-    return recalls.recall(its=scope.of_range(batch=batch, first="4", last="6"), at=timezone.now(), **TEXTS)
+    return recalls.recall(scope=scopes.of_range(batch=batch, first="4", last="6"), at=timezone.now(), **TEXTS)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_batch_and_more_codes_of_a_batch_are_added(batch, other, part):
     [("5", "9", ("TEA-0004", "TEA-0009")), ("2", "3", ("TEA-0002", "TEA-0006")), ("1", "20", ("", ""))],
 )
 def test_a_part_joins_the_part_before(batch, part, first, last, stored):
-    add_codes(part, *scope.of_range(batch=fresh(batch), first=first, last=last).parts)
+    add_codes(part, *scopes.of_range(batch=fresh(batch), first=first, last=last).parts)
 
     assert ends(part) == [("Tea", *stored)]
 
@@ -105,7 +105,7 @@ def test_a_part_joins_the_part_before(batch, part, first, last, stored):
 )
 def test_what_cannot_be_one_part_with_it_or_is_recalled_is_refused(batch, part, first, last, words):
     with pytest.raises(BatchRejected, match=words):
-        add_codes(part, *scope.of_range(batch=fresh(batch), first=first, last=last).parts)
+        add_codes(part, *scopes.of_range(batch=fresh(batch), first=first, last=last).parts)
 
     assert ends(part) == [("Tea", "TEA-0004", "TEA-0006")]
 

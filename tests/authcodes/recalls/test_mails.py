@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from authcodes.models.batches import Recall
-from authcodes.recalls import notifications, recalls, scope
+from authcodes.recalls import notifications, recalls, scopes
 from authcodes.recalls import preview as recall_preview
 from brands.models.people import User
 from brands.tenants import contacts
@@ -196,14 +196,14 @@ def test_a_mail_has_all_of_a_long_message(brand, customer, batch, box, work):
 @pytest.mark.parametrize("channel", ["sms", "push"])
 def test_shorter_messages_end_after_a_word_and_lead_to_the_rest(brand, batch, channel, language):
     recall = Recall(brand=brand, **{**TEXTS, "message": LONG})
-    its = scope.of_batches([batch])
+    scope = scopes.of_batches([batch])
 
-    text = recall_preview.composed(brand, channel, language, notifications.notification_of(recall, its).values).text
+    text = recall_preview.composed(brand, channel, language, notifications.notification_of(recall, scope).values).text
 
     [cut] = re.findall(r"word0 .*\bword\d+\u2026", text)
     assert cut.removesuffix("\u2026").split()[-1] in LONG.split()
     assert text.count("/notices/acknowledge/") == 1
     assert len(text) < 800
     short = Recall(brand=brand, **TEXTS)
-    values = notifications.notification_of(short, its).values
+    values = notifications.notification_of(short, scope).values
     assert "\u2026" not in recall_preview.composed(brand, channel, language, values).text

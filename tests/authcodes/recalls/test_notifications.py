@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from authcodes.models.batches import Recall
-from authcodes.recalls import notifications, recalls, scope
+from authcodes.recalls import notifications, recalls, scopes
 from events.models import Event
 from jobs import runner
 from jobs.models import Job
@@ -104,7 +104,7 @@ def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypat
     batching.notify_many(  # what a worker did before it was killed
         brand_id=brand.pk,
         user_ids=sorted(customer.pk for customer in customers)[:3],
-        notification=notifications.notification_of(recall, scope.of_recall(recall)),
+        notification=notifications.notification_of(recall, scopes.of_recall(recall)),
         at=timezone.now(),
     )
 

@@ -9,7 +9,7 @@ from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.recalls import RecallReturn, WithdrawnRecall
 from authcodes.recalls import recalls, returns
-from authcodes.recalls.scope import Part, Scope
+from authcodes.recalls.scopes import Part, Scope
 from brands.audit_log import AuditContext
 from loyalty.members import erasure
 from tests.support import factories
@@ -32,7 +32,7 @@ def recall_all(batches):
 
     def work(number):
         parts = tuple(Part(BatchRange.objects.get(pk=batch.pk)) for batch in (batches[number % 2 * 2], batches[1]))
-        return recalls.recall(its=Scope(parts), recall_id=f"R-{number}", at=timezone.now(), **TEXTS)
+        return recalls.recall(scope=Scope(parts), recall_id=f"R-{number}", at=timezone.now(), **TEXTS)
 
     return work
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from authcodes.errors import BatchRejected
 from authcodes.models.scans import Scan
-from authcodes.recalls import recalls, scope
+from authcodes.recalls import recalls, scopes
 from tests.support import factories
 from tests.support.portal import staff
 
@@ -48,9 +48,9 @@ def scanned(brand):
 
 
 def recall_some(code, first, last):
-    its = scope.of_range(batch=code.batch, first=first, last=last)
+    scope = scopes.of_range(batch=code.batch, first=first, last=last)
     texts = {"recall_id": "R-1", "contact": "x@example.com", "message": "Stop.", "reason": "Glass"}
-    return recalls.recall(its=its, at=timezone.now(), translations={"de": {"message": "Halt."}}, **texts)
+    return recalls.recall(scope=scope, at=timezone.now(), translations={"de": {"message": "Halt."}}, **texts)
 
 
 def test_the_state_of_an_earlier_scan_says_the_recall_of_its_code_and_no_other(brand, scanned):

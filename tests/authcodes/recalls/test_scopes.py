@@ -10,8 +10,8 @@ from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode, codes_recalled
 from authcodes.models.recalls import WithdrawnRecall
 from authcodes.models.scans import Scan
-from authcodes.recalls import affected, notifications, recalls, scope
-from authcodes.recalls.scope import Part, Scope
+from authcodes.recalls import affected, notifications, recalls, scopes
+from authcodes.recalls.scopes import Part, Scope
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
 from core.errors import Invalid
@@ -25,7 +25,7 @@ TEXTS = {"recall_id": "R-7", "contact": "call us", "message": "Stop.", "reason":
 
 
 def recall(*parts):
-    return recalls.recall(its=Scope(parts), at=timezone.now(), **TEXTS)
+    return recalls.recall(scope=Scope(parts), at=timezone.now(), **TEXTS)
 
 
 def scanned(code, customer=None):
@@ -88,10 +88,10 @@ def test_only_customers_of_the_part_are_told(brand, batch, part):
     scan(batch.codes.get(code="TEA-0005"), user=inside)
     scan(batch.codes.get(code="TEA-0007"), user=outside)
     made = recall(part)
-    its = scope.of_recall(made)
+    scope = scopes.of_recall(made)
 
-    assert notifications.to_notify(made, its) == [inside.pk]
-    assert [row.user_id for row in affected.affected(its)] == [inside.pk]
+    assert notifications.to_notify(made, scope) == [inside.pk]
+    assert [row.user_id for row in affected.affected(scope)] == [inside.pk]
 
 
 def test_a_customer_of_several_batches_is_told_once(brand, batch):
@@ -101,7 +101,7 @@ def test_a_customer_of_several_batches_is_told_once(brand, batch):
 
     made = recall(Part(batch), Part(other))
 
-    assert notifications.to_notify(made, scope.of_recall(made)) == [customer.pk]
+    assert notifications.to_notify(made, scopes.of_recall(made)) == [customer.pk]
     assert {row.recall for row in BatchRange.objects.all()} == {made}
 
 
@@ -154,21 +154,21 @@ def test_webhooks_hear_of_each_batch_and_of_its_part(brand, batch, part):
 )
 def test_a_part_that_cannot_be_is_refused_at_its_field(batch, first, last, field):
     with pytest.raises(BatchRejected) as refused:
-        scope.of_range(batch=batch, first=first, last=last)
+        scopes.of_range(batch=batch, first=first, last=last)
 
     assert refused.value.details["field"] == field
 
 
 def test_all_codes_of_a_batch_are_the_batch(batch):
-    assert scope.of_range(batch=batch, first="1", last="10") == Scope((Part(batch),))
-    assert scope.of_range(batch=batch, first="4", last="TEA-0006") == Scope((Part(batch, "TEA-0004", "TEA-0006"),))
+    assert scopes.of_range(batch=batch, first="1", last="10") == Scope((Part(batch),))
+    assert scopes.of_range(batch=batch, first="4", last="TEA-0006") == Scope((Part(batch, "TEA-0004", "TEA-0006"),))
 
 
 def test_batches_of_two_brands_are_no_recall(batch):
     foreign = factories.batch(factories.brand())
 
     with pytest.raises(BatchRejected, match="one brand"):
-        scope.of_batches([batch, foreign])
+        scopes.of_batches([batch, foreign])
 
 
 def test_a_reminder_is_sent_once_a_day_and_only_with_the_recall(brand, batch):

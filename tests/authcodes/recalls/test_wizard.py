@@ -8,7 +8,7 @@ from django.utils import timezone, translation
 from authcodes.models.batches import Recall
 from authcodes.models.codes import AuthCode
 from authcodes.recalls import preview as recall_preview
-from authcodes.recalls import recalls, scope
+from authcodes.recalls import recalls, scopes
 from jobs.models import Job
 from loyalty.notifications import preferences
 from tests.support import factories
@@ -69,9 +69,9 @@ def test_batches_of_the_product_that_are_recalled_already_are_left_out_and_said(
 
 def test_of_a_batch_that_is_recalled_in_part_the_page_says_that_the_rest_is_genuine(client, brand, product):
     batch = factories.batch(brand, product=product, range_name="Mixed", prefix="NW-", quantity=10)
-    its = scope.of_range(batch=batch, first="4", last="6")
-    recalls.recall(its=its, at=timezone.now(), **TEXTS)
-    says = f"Mixed: {its.parts[0].first} … {its.parts[0].last}"
+    scope = scopes.of_range(batch=batch, first="4", last="6")
+    recalls.recall(scope=scope, at=timezone.now(), **TEXTS)
+    says = f"Mixed: {scope.parts[0].first} … {scope.parts[0].last}"
 
     alone = text(step(client, what="product", product=product.pk))
     factories.batch(brand, product=product, range_name="Free")

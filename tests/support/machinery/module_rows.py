@@ -30,7 +30,7 @@ def shared_rows(make: Callable[[], T], *, blocker: Any, log_watch: LogWatch) -> 
             raise
     kept = pickle.dumps(made)  # a deep copy takes ten times as long
     try:
-        yield lambda: pickle.loads(kept)
+        yield lambda: pickle.loads(kept)  # noqa: S301 - written above
     finally:
         with blocker.unblock():
             transaction.set_rollback(True)

@@ -129,12 +129,12 @@ def of_range(*, batch: BatchRange, first: str, last: str) -> Scope:
     return Scope((Part(batch, chosen.first, chosen.last),))
 
 
-def added_to(its: Scope, added: Scope) -> Scope:
-    """What is added to a recall that has `its` codes, as its batches have it then: a part joins the part before.
+def added_to(scope: Scope, added: Scope) -> Scope:
+    """What is added to a recall that has `scope` codes, as its batches have it then: a part joins the part before.
 
     Raises BatchRejected, with `is_known` for codes that the recall has already.
     """
-    known = {part.batch.pk: part for part in its.parts}
+    known = {part.batch.pk: part for part in scope.parts}
     return Scope(tuple(joined(known[part.batch.pk], part) if part.batch.pk in known else part for part in added.parts))
 
 
@@ -156,28 +156,28 @@ def joined(known: Part, added: Part) -> Part:
     return both
 
 
-def union(its: Scope, changed: Scope) -> Scope:
+def union(scope: Scope, changed: Scope) -> Scope:
     """All of a recall once `changed` is part of it.
 
     Raises BatchRejected for too many batches, another brand's, or those of a product that the recall does not have.
     """
-    parts = {part.batch.pk: part for part in (*its.parts, *changed.parts)}
+    parts = {part.batch.pk: part for part in (*scope.parts, *changed.parts)}
     of_batches([part.batch for part in parts.values()])
-    reject_other_products(its, changed)
+    reject_other_products(scope, changed)
     return Scope(tuple(parts[key] for key in sorted(parts)))
 
 
-def reject_other_products(its: Scope, changed: Scope) -> None:
+def reject_other_products(scope: Scope, changed: Scope) -> None:
     """A customer is notified of a recall once: who was told of its products would not hear of others.
 
     In a batch that is added, whatever one of its codes is of counts.
     """
-    known = {batch.pk for batch in its.batches}
+    known = {batch.pk for batch in scope.batches}
     batches = [batch for batch in changed.batches if batch.pk not in known]
     made_for = {batch.product_id for batch in batches if batch.product_id}
     ids = made_for | batch_products.products_in([batch.pk for batch in batches])
-    unnamed = [batch.pk for batch in its.batches if batch.product_id is None] if ids else []
-    new_products = ids - {product.pk for product in its.products} - batch_products.products_in(unnamed)
+    unnamed = [batch.pk for batch in scope.batches if batch.product_id is None] if ids else []
+    new_products = ids - {product.pk for product in scope.products} - batch_products.products_in(unnamed)
     if new_products:
         titles = list(
             Product.objects.filter(pk__in=new_products).order_by("title", "pk").values_list("title", flat=True)

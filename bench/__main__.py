@@ -18,6 +18,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from django.apps import apps
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
 
 from bench import against, harness, part
 from bench.harness import PROJECT, Figure, Scale, say
@@ -125,9 +128,11 @@ def called(name: str, file: Path, scale: Scale) -> int:
 
 
 def forked(name: str, file: Path, scale: Scale) -> int:
-    """The same in a fork of this process, so that Django is loaded once for all parts."""
+    """The same in a fork of this process, so that Django and what its pages need is loaded once for all parts."""
     if not apps.ready:
         harness.prepare()
+        Client(SERVER_NAME="localhost").get(reverse("admin:login"), secure=True)
+        connection.close()
     child = os.fork()
     if child == 0:
         code = 1

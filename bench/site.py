@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench import processor
-from bench.harness import PROJECT
+from bench.harness import PROJECT, Scale
 
 sys.path.insert(0, str(PROJECT / "bin"))
 
@@ -17,6 +17,7 @@ from embedded import processes
 from embedded.server import Server, wait_until
 
 WORKER_PROCESSES = 2
+STOP_SECONDS = 10
 
 
 def free_port() -> int:
@@ -32,12 +33,18 @@ def shipped() -> launcher.Site:
     return launcher.Site("127.0.0.1", PORT, Path(os.environ["DATA_DIR"]))
 
 
-def commands() -> dict[str, list[str]]:
-    """As bin/run has them, but for the number of processes that credit points."""
+def commands(scale: Scale, *needed: str) -> dict[str, list[str]]:
+    """As bin/run has them, but for the number of processes that credit points.
+
+    At the tiny scale only the `needed` ones, with one process of the web: each loads the platform for seconds.
+    """
     found = launcher.commands(shipped())
-    worker = found["worker"]
+    worker, web = found["worker"], found["web"]
     worker[worker.index("--concurrency") + 1] = str(WORKER_PROCESSES)
-    return found
+    if scale is not Scale.TINY:
+        return found
+    web[web.index("--workers") + 1] = "1"
+    return {name: found[name] for name in needed}
 
 
 def stock_worker() -> dict[str, list[str]]:
@@ -46,7 +53,9 @@ def stock_worker() -> dict[str, list[str]]:
 
 
 @contextlib.contextmanager
-def running(programs: dict[str, list[str]], *, settings: str = "bench.settings") -> Iterator[dict[str, Server]]:
+def running(
+    programs: dict[str, list[str]], scale: Scale, *, settings: str = "bench.settings"
+) -> Iterator[dict[str, Server]]:
     """Start `programs` (python -m ...); with a web among them, return once it answers."""
     site = shipped()
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": settings, "PYTHONUNBUFFERED": "1"}
@@ -63,7 +72,8 @@ def running(programs: dict[str, list[str]], *, settings: str = "bench.settings")
                 await_output(server, " ready.")
         yield started
     finally:
-        processes.stop([server.process for server in started.values()], seconds=10)
+        seconds = 0 if scale is Scale.TINY else STOP_SECONDS
+        processes.stop([server.process for server in started.values()], seconds=seconds)
 
 
 def await_output(server: Server, words: str) -> None:

@@ -22,7 +22,10 @@ numbers = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Seconds of a round, before it, after it, and after one of the control; B's codes; A's jobs and codes in each."""
+    """Seconds of a round, before it, after it, and after one of the control; B's codes; A's jobs and codes in each.
+
+    Rows of a heavy page; visits of B's staff before, so that each web process has seen their session; B's buyers.
+    """
 
     round: float
     before: float
@@ -32,6 +35,8 @@ class Lengths:
     jobs: int
     of_a_job: int
     heavy_rows: int = 12_000_000
+    visits: int = 10
+    buyers: int = 50
 
 
 @dataclass
@@ -69,7 +74,7 @@ def brands(lengths: Lengths) -> Brands:
     batch = factories.batch(b, quantity=lengths.codes, prefix=f"N{next(numbers)}-", number_width=8)
     customer = factories.customer(a)
     _key, hub = api_keys.create(brand=a, kind="hub", name="bench", at=timezone.now(), scopes=["events"])
-    buyers = [factories.customer(b) for _ in range(50)]
+    buyers = [factories.customer(b) for _ in range(lengths.buyers)]
     return Brands(
         a=a,
         b=b,

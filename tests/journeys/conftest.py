@@ -20,8 +20,8 @@ from tests.support.live_stack import Stack, wait_until
 
 @pytest.fixture(scope="package")  # its worker would deliver the events of other tests
 def stack(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any) -> Iterator[Stack]:
-    # Nobody reads the mails of the guide's customers.
-    own = {"REGISTRATION_CONFIRMS_EMAIL": "0"}
+    # Nobody reads the mails of the guide's customers. Brands have names under localhost, as with bin/run.
+    own = {"REGISTRATION_CONFIRMS_EMAIL": "0", "ALLOWED_HOSTS": "localhost,.localhost,127.0.0.1"}
     running = Stack(log=tmp_path_factory.mktemp("stack") / "log", redis_url=settings.REDIS_URL, settings=own)
     with django_db_blocker.unblock():
         try:

@@ -14,7 +14,7 @@ from jobs.models import Job
 from tests.support import factories
 from tests.support.live_stack import Stack, wait_until
 
-ACTIONS = 60_000
+ACTIONS = 16_000
 MEMBERS = 200
 
 

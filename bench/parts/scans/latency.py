@@ -95,7 +95,7 @@ def measure(scale: Scale) -> list[Figure]:
     here = world.ensure(scale)
     world.run(ANNOUNCE)
     try:
-        with site.running(site.commands()):
+        with site.running(site.commands(scale, "web", "worker"), scale):
             at_pace(here, rate=50, seconds=min(5, short))
             found, shares = {}, []
             for rate, seconds in ((20, short), (100, short), (200, long)):

@@ -39,7 +39,7 @@ SETTINGS = {
 }
 FULL = Lengths(30, 1.5, 3, 10, codes=5_000, jobs=20, of_a_job=200_000)
 QUICK = Lengths(8, 1.5, 3, 10, codes=5_000, jobs=20, of_a_job=200_000)
-TINY = Lengths(0.5, 0.1, 0, 0, codes=60, jobs=2, of_a_job=100, heavy_rows=1_000)
+TINY = Lengths(0.3, 0.1, 0, 0, codes=60, jobs=2, of_a_job=100, heavy_rows=1_000, visits=1, buyers=4)
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def listen(hook: Receiver, noticed: Noticed) -> None:
 def round_of(name: str, lengths: Lengths) -> dict[str, float]:
     with neighbourhood(lengths) as (here, noticed):
         over = threading.Event()
-        for _ in range(10):  # B's staff are at work already: each web process has seen their session
+        for _ in range(lengths.visits):  # B's staff are at work already: each web process has seen their session
             ask("GET", "/admin/loyalty/userpoints/", Cookie=f"{settings.SESSION_COOKIE_NAME}={here.staff_b}")
         try:
             ATTACKS[name](here, over)
@@ -94,8 +94,8 @@ def round_of(name: str, lengths: Lengths) -> dict[str, float]:
     return found
 
 
-def programs(*, fair: bool) -> dict[str, list[str]]:
-    found = site.commands()
+def programs(scale: Scale, *, fair: bool) -> dict[str, list[str]]:
+    found = site.commands(scale, "web", "worker", "jobs", "sender")
     if not fair:
         web = found["web"]
         web[web.index("--blocking-threads") + 1] = "2"
@@ -113,7 +113,7 @@ def measure(scale: Scale) -> list[Figure]:
     figures: list[Figure] = []
     for fair in (True,) if scale is Scale.TINY else (True, False):
         os.environ["BENCH_FAIR_SHARES"] = "1" if fair else "0"
-        with site.running(programs(fair=fair)):
+        with site.running(programs(scale, fair=fair), scale):
             round_of("no attack", replace(lengths, round=min(2, lengths.round)))  # what is made at the first request
             for name in ATTACKS:
                 reset_breakers()

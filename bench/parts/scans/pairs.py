@@ -32,8 +32,8 @@ def measure(scale: Scale) -> list[Figure]:
     here = world.ensure(scale)
     limits = load.Pgbench(scale)
     with (
-        site.running(site.commands()) as programs,
-        site.running(site.stock_worker(), settings="bench.settings_stock") as stock,
+        site.running(site.commands(scale, "web", "worker", "jobs"), scale) as programs,
+        site.running(site.stock_worker(), scale, settings="bench.settings_stock") as stock,
     ):
         everything = {**programs, **stock}
         ways = {

@@ -20,7 +20,7 @@ def measure(scale: Scale) -> list[Figure]:
     seconds, rounds = scale.pick((7, 5), (3, 3), (load.ONCE, 1))
     here = world.ensure(scale)
     limits = load.Pgbench(scale)
-    with site.running({"web": site.commands()["web"]}) as programs:
+    with site.running({"web": site.commands(scale, "web")["web"]}, scale) as programs:
         for path in WAYS.values():
             load.wrk(path, here, seconds=min(2, seconds))
         ways = {

@@ -1,9 +1,12 @@
-"""`manage.py migrate` on databases that it cannot migrate."""
+"""`manage.py migrate`: databases that it cannot migrate, and models that it need not make again."""
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, models
 from django.db.migrations.recorder import MigrationRecorder
+from django.db.migrations.state import ModelState, ProjectState
+
+from brands.management.commands.migrate import only_new_models_rendered
 
 pytestmark = pytest.mark.django_db
 
@@ -19,3 +22,38 @@ def test_a_database_of_a_version_before_the_first_release_is_left_as_it_is(name)
 
 def test_control_a_database_of_this_version_is_migrated():
     call_command("migrate", verbosity=0)
+
+
+def model_state(name, **fields):
+    return ModelState("shop", name, [("id", models.AutoField(primary_key=True)), *fields.items()])
+
+
+def test_what_a_new_model_refers_to_knows_it_without_being_made_again():
+    state = ProjectState()
+    state.add_model(model_state("Shelf"))
+    shelf = state.apps.get_model("shop", "Shelf")
+
+    with only_new_models_rendered():
+        state.add_model(model_state("Box", shelf=models.ForeignKey("shop.Shelf", models.CASCADE)))
+        state.add_model(model_state("Label", box=models.OneToOneField("shop.Box", models.CASCADE)))
+
+    box, label = (state.apps.get_model("shop", name) for name in ("Box", "Label"))
+    assert state.apps.get_model("shop", "Shelf") is shelf
+    assert [(each.related_model, each.name) for each in shelf._meta.related_objects] == [(box, "box")]
+    assert [each.related_model for each in box._meta.related_objects] == [label]
+    assert box._meta.get_field("shelf").related_model is shelf
+
+
+def test_a_model_that_changes_is_made_again_with_what_refers_to_it():
+    state = ProjectState()
+    state.add_model(model_state("Shelf"))
+    state.add_model(model_state("Box", shelf=models.ForeignKey("shop.Shelf", models.CASCADE)))
+    before = state.apps.get_model("shop", "Shelf")
+
+    with only_new_models_rendered():
+        state.add_field("shop", "shelf", "floor", models.IntegerField(), preserve_default=True)
+
+    shelf, box = (state.apps.get_model("shop", name) for name in ("Shelf", "Box"))
+    assert shelf is not before
+    assert shelf._meta.get_field("floor")
+    assert box._meta.get_field("shelf").related_model is shelf

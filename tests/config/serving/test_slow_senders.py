@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 
 import httpx
@@ -22,20 +22,31 @@ BODY_SECONDS = 3
 MORE_THAN_ARE_ACCEPTED = 1100  # by 2 processes, 512 each
 HEAD = b"POST /api/v1/auth-codes/scan HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 
-
-@pytest.fixture
-def web(transactional_db, tmp_path):
-    running = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL)
-    running.settings |= {"TRUSTED_PROXIES": "1"}
-    running.constants |= {"WEB_BODY_SECONDS": 2}
-    yield running
-    running.stop()
+pytestmark = pytest.mark.django_db(transaction=True)  # the web's tables are emptied after each test
 
 
-@pytest.fixture
-def unfair_web(web):
-    web.start_web(fair=False)
-    return web
+@contextmanager
+def running(folder, *, fair):
+    stack = Stack(log=folder / "log", redis_url=settings.REDIS_URL)
+    stack.settings |= {"TRUSTED_PROXIES": "1"}
+    stack.constants |= {"WEB_BODY_SECONDS": 2}
+    try:
+        stack.start_web(fair=fair)
+        yield stack
+    finally:
+        stack.stop()
+
+
+@pytest.fixture(scope="module")
+def web(django_db_setup, django_db_blocker, tmp_path_factory):
+    with django_db_blocker.unblock(), running(tmp_path_factory.mktemp("fair"), fair=True) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def unfair_web(django_db_setup, django_db_blocker, tmp_path_factory):
+    with django_db_blocker.unblock(), running(tmp_path_factory.mktemp("unfair"), fair=False) as stack:
+        yield stack
 
 
 @pytest.fixture
@@ -44,7 +55,6 @@ def proxy(web, tmp_path):
     program = shutil.which("nginx", path="/usr/sbin:/usr/bin")
     if not program:
         pytest.skip("nginx is not installed: apt-get install nginx-light")
-    web.start_web()
     port = free_port()
     told = (ROOT / "docs" / "operations" / "nginx.conf").read_text()
     told = told.replace("127.0.0.1:8000", f"127.0.0.1:{web.port}").replace("listen 443 ssl", f"listen 127.0.0.1:{port}")
@@ -93,7 +103,6 @@ def scan_seconds(port, address):
 
 
 def test_two_hundred_slow_senders_hold_up_nobody_else(web):
-    web.start_web()
     lines = slow_senders(web.port, 200)
 
     assert all(answers(web.port, seconds=2) for _ in range(8))
@@ -103,9 +112,9 @@ def test_two_hundred_slow_senders_hold_up_nobody_else(web):
 
 
 def dripping(lines, *, seconds, every=1.0):
-    """Each sends a byte a second; returns how many of them the server has broken off."""
+    """Each sends a byte a second until the server has broken off all of them; returns how many it has."""
     gone, end = set(), time.monotonic() + seconds
-    while time.monotonic() < end:
+    while len(gone) < len(lines) and time.monotonic() < end:
         for line in set(lines) - gone:
             try:
                 line.sendall(b"a")
@@ -116,7 +125,6 @@ def dripping(lines, *, seconds, every=1.0):
 
 
 def test_two_hundred_who_drip_and_two_hundred_who_say_nothing_hold_up_nobody_else(web):
-    web.start_web()
     silent = [socket.create_connection(("127.0.0.1", web.port), timeout=20) for _ in range(200)]
     lines = slow_senders(web.port, 200)
 
@@ -152,7 +160,6 @@ def close(lines):
 
 
 def test_more_silent_connections_than_the_server_accepts_hold_it_up_for_seconds_only(web):
-    web.start_web()
     lines = silent_connections(web.port, MORE_THAN_ARE_ACCEPTED)
 
     wait_until(lambda: answers(web.port, seconds=2), seconds=10)
@@ -177,7 +184,6 @@ def healthz(line):
 
 
 def test_who_speaks_late_or_again_is_answered(web):
-    web.start_web(workers=1)
     late, again = lines = silent_connections(web.port, 2)
     assert healthz(again)
     time.sleep(SILENT_SECONDS / 2)
@@ -221,7 +227,6 @@ def test_an_address_is_one_through_ipv6_too():
 
 
 def test_who_drips_is_sent_away(web):
-    web.start_web(workers=1)
     [line] = slow_senders(web.port, 1)
     line.settimeout(0.2)
     said = b""

@@ -29,7 +29,7 @@ def web(django_db_setup, django_db_blocker, tmp_path_factory):
     running.settings["TRUSTED_PROXIES"] = "1"
     with django_db_blocker.unblock():
         try:
-            running.start_web()
+            running.start_web(workers=1)
             yield running
         finally:
             running.stop()

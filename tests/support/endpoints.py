@@ -5,6 +5,7 @@ it.
 """
 
 import json
+import re
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -186,33 +187,37 @@ class Endpoint:
     file: bytes = b""  # the body of one that takes no JSON
 
     def address(self, scenario: Scenario, caller: Api | None = None) -> str:
-        found = own_import(scenario, caller or scenario.bare_hub) if "{upload}" in self.path else 0
-        return self.path.format(
-            upload=found,
-            resource="products",
-            code=scenario.code,
-            customer=scenario.customer.pk,
-            merged=scenario.merged.pk,
-            batch=scenario.code.batch_id,
-            image=image_address(scenario.code),
-            guest_scan=scenario.guest_scan.pk,
-            drawing=image_address(scenario.code, kind="svg"),
-            reward=scenario.reward.pk,
-            milestone=scenario.claim.milestone_id,
-            redemption=scenario.redemption.pk,
-            product=scenario.code.product_id,
-            campaign=scenario.claim.milestone.campaign_id,
-            job=scenario.job.pk,
-            level=scenario.level.pk,
-            rule=scenario.rule.pk,
-            event_kind=scenario.event_kind.pk,
-            segment=scenario.segment.pk,
-            replay=scenario.replay.pk,
-            recalled=scenario.recall.batches.get().pk,
-            event=scenario.event.pk,
-            line=LoyaltyTransaction.objects.filter(user_point__user=scenario.customer).earliest("pk").pk,
-            scan=Scan.objects.values_list("pk", flat=True).first() or uuid.uuid4(),
-        )
+        by = caller or scenario.bare_hub
+        return self.path.format(**{name: IN_PATHS[name](scenario, by) for name in re.findall(r"{(\w+)}", self.path)})
+
+
+# What the names in a path stand for, when somebody calls it.
+IN_PATHS: dict[str, Callable[[Scenario, Api], Any]] = {
+    "upload": lambda w, by: own_import(w, by),
+    "resource": lambda _w, _by: "products",
+    "code": lambda w, _by: w.code,
+    "customer": lambda w, _by: w.customer.pk,
+    "merged": lambda w, _by: w.merged.pk,
+    "batch": lambda w, _by: w.code.batch_id,
+    "image": lambda w, _by: image_address(w.code),
+    "guest_scan": lambda w, _by: w.guest_scan.pk,
+    "drawing": lambda w, _by: image_address(w.code, kind="svg"),
+    "reward": lambda w, _by: w.reward.pk,
+    "milestone": lambda w, _by: w.claim.milestone_id,
+    "redemption": lambda w, _by: w.redemption.pk,
+    "product": lambda w, _by: w.code.product_id,
+    "campaign": lambda w, _by: w.claim.milestone.campaign_id,
+    "job": lambda w, _by: w.job.pk,
+    "level": lambda w, _by: w.level.pk,
+    "rule": lambda w, _by: w.rule.pk,
+    "event_kind": lambda w, _by: w.event_kind.pk,
+    "segment": lambda w, _by: w.segment.pk,
+    "replay": lambda w, _by: w.replay.pk,
+    "recalled": lambda w, _by: w.recall.batches.get().pk,
+    "event": lambda w, _by: w.event.pk,
+    "line": lambda w, _by: LoyaltyTransaction.objects.filter(user_point__user=w.customer).earliest("pk").pk,
+    "scan": lambda _w, _by: Scan.objects.values_list("pk", flat=True).first() or uuid.uuid4(),
+}
 
 
 def envelope(scenario: Scenario) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def test_control_without_the_budgets_everything_is_learnt(api, brand, time_machi
 
 def points_of_a_day(api, brand, *, time_machine, deliver):
     """The points that throw-away accounts get by guessing plain codes all day, and how many codes they scanned."""
-    codes = codes_of(factories.batch(brand, quantity=300, number_width=7))
+    codes = codes_of(factories.batch(brand, quantity=220, number_width=7))
     guess_for_a_day(api, brand, codes, time_machine=time_machine)
     deliver()
     scanned = Scan.objects.filter(outcome=Scan.Outcome.SUCCESS, user__isnull=False).values("auth_code_id").distinct()

@@ -7,6 +7,7 @@ import pytest
 from django.conf import settings
 
 from campaigns.models.earning_rules import EarningRule
+from tests.config.api.doors import MEET_ALL_ROWS, doors_for, way_of
 from tests.config.api.hostile_fields import FIELDS, NEEDED
 from tests.support import factories
 from tests.support.endpoints import (
@@ -30,6 +31,11 @@ def test_door_opens_to_a_good_request(scenario, name):
     scenario.call("scan_code")  # for read_scan to find
 
     assert scenario.call(name).status_code in {200, 201, 202, 204}
+
+
+def test_each_way_to_read_requests_has_a_door_that_meets_all_rows(scenario):
+    """Or else a way of its own would meet a few of them only."""
+    assert {way_of(name, scenario) for name in MEET_ALL_ROWS} == {way_of(name, scenario) for name in ENDPOINTS}
 
 
 # --- Bodies ----------------------------------------------------------------------------------------------------------
@@ -76,11 +82,11 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_body_that_is_no_sound_object(scenario, subtests, body):
-    for name in WRITING:
+@pytest.mark.parametrize("row", BODIES)
+def test_body_that_is_no_sound_object(scenario, subtests, row):
+    for name in doors_for(row, BODIES, WRITING):
         with subtests.test(name):
-            assert_rejected(BAD_REQUEST, scenario.call, name, body=body)
+            assert_rejected(BAD_REQUEST, scenario.call, name, body=BODIES[row])
 
 
 def test_body_that_is_too_long(scenario, subtests):
@@ -106,16 +112,16 @@ OTHER_KINDS = [
 
 @pytest.mark.parametrize("kind", OTHER_KINDS)
 def test_body_of_another_kind(scenario, subtests, kind):
-    for name in WRITING:
+    for name in doors_for(kind, OTHER_KINDS, WRITING):
         with subtests.test(name):
             assert_rejected((415, "UNSUPPORTED_MEDIA_TYPE"), scenario.call, name, content_type=kind)
 
 
-@pytest.mark.parametrize("charset", ["utf-16", "latin-1", "idna", "utf-7"])
-def test_body_in_another_charset(scenario, subtests, charset):
+def test_body_in_another_charset(scenario, subtests):
     for name in WRITING:
-        with subtests.test(name):
-            assert_rejected(BAD_REQUEST, scenario.call, name, content_type=f"application/json; charset={charset}")
+        for charset in ("utf-16", "latin-1", "idna", "utf-7") if name in MEET_ALL_ROWS else ("utf-16",):
+            with subtests.test(f"{name}: {charset}"):
+                assert_rejected(BAD_REQUEST, scenario.call, name, content_type=f"application/json; charset={charset}")
 
 
 def test_missing_body(scenario, subtests):
@@ -125,15 +131,11 @@ def test_missing_body(scenario, subtests):
                 assert_rejected(BAD_REQUEST, scenario.call, name, body=b"")
 
 
-@pytest.mark.parametrize(
-    ("name", "path", "values"),
-    [(name, path, values) for name, fields in FIELDS.items() for path, values in fields.items()],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_field_that_holds_what_it_cannot(scenario, subtests, name, path, values):
-    for value in values:
+@pytest.mark.parametrize("name", FIELDS)
+def test_field_that_holds_what_it_cannot(scenario, subtests, name):
+    for path, value in [(path, value) for path, values in FIELDS[name].items() for value in values]:
         body = with_value(ENDPOINTS[name].body(scenario), path, value)
-        with subtests.test(short(value)):
+        with subtests.test(f"{path}: {short(value)}"):
             response = assert_rejected(BAD_REQUEST, scenario.call, name, body=body)
 
             assert response.json()["details"]

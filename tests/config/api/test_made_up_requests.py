@@ -199,7 +199,7 @@ def test_2000_made_up_requests_are_answered_as_described(service, shop):
     config = configuration(
         dict(caller.headers),
         known_values(shop, customer, scan_id),
-        cases=60,
+        cases=15,
         phases={"examples", "coverage", "fuzzing"},
     )
 

@@ -37,14 +37,22 @@ def test_a_file_of_hundreds_of_tests_is_taken_in_portions():
     assert len(units) == PORTIONS
 
 
-def test_what_takes_minutes_is_begun_first():
-    one, slow, quick = (
+def test_what_takes_minutes_is_begun_first_and_what_needs_a_browser_follows_one_another():
+    one, in_browser, others_in_browser, slow, quick = (
         "tests/bench/test_bench.py::test_a",
+        "tests/browser/test_accessibility.py::test_a",
         "tests/browser/codes/test_codes.py",
+        "tests/bin/test_image.py",
         "tests/test_glossary.py",
     )
 
-    assert in_order([quick, slow, one]) == [one, slow, quick]
+    assert in_order([quick, slow, others_in_browser, in_browser, one]) == [
+        one,
+        in_browser,
+        others_in_browser,
+        slow,
+        quick,
+    ]
 
 
 def test_it_is_said_how_long_each_process_was_busy():

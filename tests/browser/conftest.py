@@ -25,7 +25,7 @@ def portal(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pyte
     with django_db_blocker.unblock():
         call_command("collectstatic", interactive=False, verbosity=0)
         try:
-            running.start_web()
+            running.start_web(workers=1)
             running.start_worker()
             yield running
         finally:
@@ -53,14 +53,20 @@ def brand(transactional_db: None) -> Brand:
 
 @pytest.fixture
 def window(portal: Stack, browser: Browser, brand: Brand) -> Iterator[Callable[..., Window]]:
-    """Opens windows for people with a role, logged in; what their pages did wrong fails the test."""
+    """Opens windows for people with a role; what their pages did wrong fails the test.
+
+    They are logged in and nowhere yet; with `by_form` they went through the login and are where it leads.
+    """
     opened: list[Window] = []
 
-    def opener(role: str | None = "owner", size: tuple[int, int] = DESKTOP) -> Window:
+    def opener(role: str | None = "owner", size: tuple[int, int] = DESKTOP, *, by_form: bool = False) -> Window:
         opened.append(Window(browser, portal.url, size))
         if role:
             person = staff(brand, role=role, email=f"{role}{len(opened)}@example.com", password=factories.PASSWORD)
-            opened[-1].login(person.email, factories.PASSWORD)
+            if by_form:
+                opened[-1].login(person.email, factories.PASSWORD)
+            else:
+                opened[-1].begin_session(person)
         return opened[-1]
 
     yield opener

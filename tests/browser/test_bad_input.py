@@ -101,6 +101,7 @@ class TestPressedTwice:
     def test_a_reward_is_handed_over_once(self, window, brand, member):
         code = factories.redemption(member.user, factories.reward(brand, name="A mug", cost=10)).code
         support = window("support")
+        support.goto("loyalty/redemption/till/")
         support.page.get_by_label("Code", exact=True).fill(grouped(code))
         support.page.keyboard.press("Enter")
         support.button("Mark as used").dblclick(no_wait_after=True)

@@ -44,11 +44,10 @@ def tab(window, name):
 
 
 def test_a_new_brand_with_its_owner_takes_four(portal, browser, transactional_db):
-    factories.user(
-        email="operator@example.com", password=factories.PASSWORD, is_staff=True, is_superuser=True, is_active=True
-    )
+    operator = factories.user(email="operator@example.com", is_staff=True, is_superuser=True, is_active=True)
     window = Window(browser, portal.url, (1440, 900))
-    window.login("operator@example.com", factories.PASSWORD)
+    window.begin_session(operator)
+    window.goto("")
     page, click = window.page, Clicks(window)
 
     click(group(window, "Settings"))
@@ -71,6 +70,7 @@ def test_a_new_brand_with_its_owner_takes_four(portal, browser, transactional_db
 
 def test_a_product_becomes_a_thousand_printed_labels_in_six(window, brand):
     owner = window()
+    owner.goto("")
     page, click = owner.page, Clicks(owner)
 
     click(page.get_by_role("link", name="Create a product"))
@@ -97,6 +97,7 @@ def test_a_file_with_errors_is_corrected_committed_and_undone_in_eight(window, b
         factories.product(brand, sku=sku)
     factories.batch(brand, prefix="NW-", number_width=5, quantity=100, assigned=False)
     manager = window("manager")
+    manager.goto("")
     page, click = manager.page, Clicks(manager)
     header = "product_sku,auth_code_start,auth_code_end,location,points_per_scan"
 
@@ -131,6 +132,7 @@ def test_a_product_is_recalled_with_a_look_at_the_mail_in_five(window, brand):
     code = factories.batch(brand, product=product, quantity=3).codes.earliest("pk")
     scan(code, user=factories.customer(brand), location="Berlin, Berlin")
     owner = window()
+    owner.goto("")
     page, click = owner.page, Clicks(owner)
 
     click(group(owner, "Products & codes"))
@@ -150,6 +152,7 @@ def test_a_product_is_recalled_with_a_look_at_the_mail_in_five(window, brand):
 
 def test_a_campaign_with_a_reward_of_its_own_takes_seven(window, brand):
     manager = window("manager")
+    manager.goto("")
     page, click = manager.page, Clicks(manager)
 
     click(group(manager, "Programme"))
@@ -171,6 +174,7 @@ def test_a_campaign_with_a_reward_of_its_own_takes_seven(window, brand):
 
 def test_a_reward_of_the_catalogue_takes_two(window, brand):
     manager = window("manager")
+    manager.goto("")
     page, click = manager.page, Clicks(manager)
 
     page.keyboard.press("Control+k")
@@ -206,7 +210,7 @@ def test_a_customer_takes_a_reward_with_two_taps_and_the_till_hands_it_over_with
     assert tap.number == 2
     phone.close()
 
-    till = window(role)
+    till = window(role, by_form=True)
     click = Clicks(till)
     if role != "support":  # who begins there
         click(till.page.get_by_role("link", name="Till"))

@@ -31,6 +31,7 @@ def test_a_scan_is_on_home_without_a_click(window, portal, brand):
     scan(portal, factories.customer(brand), brand, factories.code(brand), **PARIS)
     settle()
     owner = window()
+    owner.goto("")
     click = Clicks(owner)
 
     owner.page.reload()
@@ -42,6 +43,7 @@ def test_a_scan_is_on_home_without_a_click(window, portal, brand):
 def test_a_customers_points_are_explained_with_one_and_adjusted_with_two_more(window, brand):
     customer = lively(brand)
     manager = window("manager")
+    manager.goto("")
     page, click = manager.page, Clicks(manager)
 
     ask_for(page, "adler")
@@ -61,6 +63,7 @@ def test_a_customers_points_are_explained_with_one_and_adjusted_with_two_more(wi
 
 def test_wallets_are_set_up_with_three(window, brand):
     owner = window()
+    owner.goto("")
     page, click = owner.page, Clicks(owner)
 
     ask_for(page, "wallet certificates")
@@ -78,6 +81,7 @@ def test_wallets_are_set_up_with_three(window, brand):
 
 def test_a_webhook_is_added_and_its_secret_kept_with_four_and_tried_with_one_more(window, brand):
     owner = window()
+    owner.goto("")
     page, click = owner.page, Clicks(owner)
 
     ask_for(page, "new webhook")
@@ -99,6 +103,7 @@ def test_a_webhook_is_added_and_its_secret_kept_with_four_and_tried_with_one_mor
 
 def test_what_a_notification_says_takes_two(window, brand):
     manager = window("manager")
+    manager.goto("")
     page, click = manager.page, Clicks(manager)
 
     ask_for(page, "notification templates")
@@ -112,7 +117,7 @@ def test_what_a_notification_says_takes_two(window, brand):
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
 def test_support_and_the_print_shop_begin_at_their_work(window, brand, size):
     factories.batch(brand, range_name="Spring", quantity=3)
-    support, printer = window("support", size), window("printer", size)
+    support, printer = window("support", size, by_form=True), window("printer", size, by_form=True)
 
     assert support.page.url.endswith("/loyalty/redemption/till/")
     expect(support.page.get_by_label("Code", exact=True)).to_be_visible()
@@ -184,6 +189,7 @@ def test_a_mistake_is_said_at_its_field_and_put_right_with_one_more(window, bran
 def test_one_of_25_000_codes_is_found_with_one(window, brand):
     factories.batch(brand, range_name="Big", prefix="BIG-", number_width=5, quantity=25_000)
     owner = window()
+    owner.goto("")
     page, click = owner.page, Clicks(owner)
 
     began = time.monotonic()

@@ -8,12 +8,20 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import axe_playwright_python
+from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
+from django.test import RequestFactory
+from django.utils import timezone
 from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Request, Response, sync_playwright
+
+from brands.models.people import User
+from brands.staff_login import sessions
 
 DESKTOP, PHONE = (1440, 900), (390, 844)
 SIDEBAR_FROM = 1280  # pixels of width; below that it waits behind a button
 LOOPBACK = "127.0.0.1"
 BY_NAME = "localhost"  # a passkey belongs to a name, so pages with passkeys are opened by this one
+CHROMIUM = ["chromium-headless-shell", "chromium", "chromium-browser"]
 ABORTED = "net::ERR_ABORTED"
 ASSETS = {"script", "stylesheet", "image", "font"}
 # Names lead nowhere but to this machine: a page that wants a file from elsewhere neither gets it nor tells anybody.
@@ -67,10 +75,11 @@ FACTS = """
 # How the element that has the keyboard looks, and how it looks without; and what it is.
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+# The rules among them whose answer depends on the size of the window or on the colours.
+AXE_LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
 # Of what is good it lists one element each: to list them all takes most of its time.
 AXE_RUN = """
-async (tags) =>
-  (await axe.run({ runOnly: { type: "tag", values: tags }, resultTypes: ["violations"] })).violations
+async (runOnly) => (await axe.run({ runOnly, resultTypes: ["violations"] })).violations
 """
 
 # A colour on its way, on a slow machine, still looks as it did without focus.
@@ -81,6 +90,9 @@ NO_TRANSITIONS = """
   document.adoptedStyleSheets.push(sheet);
 }
 """
+
+# A page that was asked to look different does so in the frame after next at the latest.
+FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 FOCUS = """
 () => {
@@ -113,10 +125,13 @@ OFFERS = """
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The system's Chromium, which bin/test installs; without it there is nothing to look at the pages with."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    """The system's Chromium, which bin/test installs; without it there is nothing to look at the pages with.
+
+    The one without windows of its own if it can be had: a page costs it half the time.
+    """
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if program is None:
-        message = "Chromium is missing; as root: apt-get install -y --no-install-recommends chromium"
+        message = "Chromium is missing; as root: apt-get install -y --no-install-recommends chromium-headless-shell"
         raise RuntimeError(message)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
@@ -124,10 +139,19 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+def look(page: Page, size: tuple[int, int], scheme: Any) -> None:
+    """Have a page in another size and other colours, "light" or "dark"."""
+    page.evaluate(NO_TRANSITIONS)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(color_scheme=scheme)
+    page.evaluate(FRAMES)
+
+
 class Window:
     """One person's window, logged in or not. `complaints` grows by itself; whoever opened it looks at the end."""
 
     def __init__(self, browser: Browser, address: str, size: tuple[int, int] = DESKTOP, **other: Any) -> None:
+        self.address = address
         self.width, self.height = size
         usual = {"locale": "en-GB", "timezone_id": "Europe/Berlin", "reduced_motion": "reduce", "color_scheme": "light"}
         viewport: Any = {"width": self.width, "height": self.height}
@@ -157,6 +181,15 @@ class Window:
     def _response(self, response: Response) -> None:
         if response.status >= (400 if response.request.resource_type in ASSETS else 500):
             self.complaints.append(f"{response.status}: {response.url}")
+
+    def begin_session(self, person: User) -> None:
+        """As after a login, without its two pages: the window is nowhere yet."""
+        request = RequestFactory().get("/admin/login/")
+        request.session = SessionStore()
+        sessions.begin(request, user=person, brand_id=None, at=timezone.now())
+        request.session.save()
+        cookie: Any = {"name": settings.SESSION_COOKIE_NAME, "value": request.session.session_key, "url": self.address}
+        self.context.add_cookies([cookie])
 
     def login(self, email: str, password: str) -> None:
         """Through the form, as everybody does."""
@@ -253,10 +286,20 @@ class Window:
         where = urlsplit(self.page.url).path
         return [f"{where}: {complaint}" for complaint in found]
 
-    def axe(self) -> list[str]:
-        """What axe finds on the page that is open, of the rules of WCAG 2.2 up to AA."""
-        self.page.evaluate(AXE)
-        found = self.page.evaluate(AXE_RUN, AXE_RULES)
+    def look(self, size: tuple[int, int], scheme: str) -> None:
+        """Have the page that is open in another size and other colours."""
+        self.width, self.height = size
+        look(self.page, size, scheme)
+
+    def axe(self, *, looks_only: bool = False) -> list[str]:
+        """What axe finds on the page that is open, of the rules of WCAG 2.2 up to AA.
+
+        `looks_only`: of those that may be broken only in this size or these colours, where all were tried in others.
+        """
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE)
+        rules = {"type": "rule", "values": AXE_LOOKS} if looks_only else {"type": "tag", "values": AXE_RULES}
+        found = self.page.evaluate(AXE_RUN, rules)
         where = urlsplit(self.page.url).path
         return [
             f"{where}: {rule['id']}: {node['html'][:160]} ({'; '.join(c['message'] for c in node['any'])})"

@@ -23,6 +23,7 @@ TO_THE_PRINT_PAGE = 4
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
 def test_a_product_becomes_a_thousand_printed_labels(window, brand, size):
     owner = window(size=size)
+    owner.goto("")
     page, click = owner.page, Clicks(owner)
 
     click(page.get_by_role("link", name="Create a product"))
@@ -183,7 +184,7 @@ def test_without_scripts_a_batch_is_made_and_a_part_of_it_is_acted_on(portal, br
 def test_what_was_typed_into_the_wizard_is_there_again_after_the_session_ended(portal, browser, brand):
     person = staff(brand, role="manager", email="mia@example.com", password=factories.PASSWORD)
     manager = Window(browser, portal.url, DESKTOP)
-    manager.login(person.email, factories.PASSWORD)
+    manager.begin_session(person)
     page = manager.page
     manager.goto("authcodes/batchrange/add/")
     page.locator("[name=range_name]").fill("Nearly lost")

@@ -16,6 +16,7 @@ from tests.support import factories
 def test_a_batch_is_made_and_its_codes_come(window, brand, size):
     factories.product(brand, sku="BEANS", title="Coffee beans")
     owner = window(size=size)
+    owner.goto("")
 
     owner.sidebar("Products & codes", "Batches")
     owner.add()
@@ -44,6 +45,7 @@ def test_the_list_follows_codes_in_the_making(window, brand):
     job = Job.objects.create(brand=brand, kind="generate", title="x", parameters={"batch_id": batch.pk})
     Job.objects.filter(pk=job.pk).update(status="running", alive_at=timezone.now(), attempts=1)
     owner = window()
+    owner.goto("")
 
     owner.sidebar("Products & codes", "Batches")
     owner.reads("Generating: 25 %")
@@ -86,6 +88,7 @@ def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
         scan(portal, customer, brand, code)
     settle()
     owner = window()
+    owner.goto("")
 
     owner.sidebar("Products & codes", "Batches")
     owner.link("Glass jars").click()

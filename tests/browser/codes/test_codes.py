@@ -16,6 +16,7 @@ def test_a_stretch_of_a_batch_is_assigned_by_hand(window, brand):
     factories.product(brand, sku="BEANS", title="Coffee beans")
     batch = factories.batch(brand, range_name="Blank", prefix="NW-", quantity=100, assigned=False)
     printer = window("printer")
+    printer.goto("")
 
     printer.sidebar("Products & codes", "Batches")
     printer.link("Blank").click()
@@ -38,6 +39,7 @@ def test_a_stretch_of_a_batch_is_assigned_by_hand(window, brand):
 def test_codes_are_deactivated_with_a_reason_that_their_page_tells(window, brand):
     factories.batch(brand, prefix="NW-", quantity=5)
     manager = window("manager")
+    manager.goto("")
 
     manager.sidebar("Products & codes", "Codes")
     for code in ("NW-0002", "NW-0004"):

@@ -48,6 +48,7 @@ def codes(first, last):
 
 def test_ranges_are_assigned_and_a_bad_one_is_skipped(window, brand):
     owner = window("manager")
+    owner.goto("")
     rows = [
         "product_sku,auth_code_start,auth_code_end,location,points_per_scan",
         "BEANS,NW-00001,NW-00060,Pune,10",
@@ -69,6 +70,7 @@ def test_ranges_are_assigned_and_a_bad_one_is_skipped(window, brand):
 
 def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
     owner = window("manager")
+    owner.goto("")
     rows = [
         "auth_code,inventory_location,notes",
         "NW-00001,Shelf A,first pallet",

@@ -218,6 +218,7 @@ def test_the_print_shop_downloads_what_is_asked_for_and_marks_it_as_done(window,
     owner.page.get_by_role("button", name="Print 3").click()
     owner.reads("Done", "3 labels on 1 pages.")
 
+    printer.goto("")
     printer.sidebar("Print")
     printer.reads("To print", "31 Dec 2099", "Matt paper", "owner1@example.com")
     assert printer.audit() + printer.axe() == []

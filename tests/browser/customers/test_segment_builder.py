@@ -64,6 +64,7 @@ def test_a_segment_is_made_counted_and_listed(window, brand, size):
     expect(rows.get_by_label("Value").first).to_have_value("100")
     expect(count).to_have_text("1 member")
     shot(staff, f"segment-change-{size[0]}")
+    assert staff.axe() == []
     staff.goto(f"loyalty/segment/{segment.pk}/members/")
     expect(page.get_by_text("ana@example.com").first).to_be_visible()
     expect(page.get_by_text(ben.email)).to_have_count(0)

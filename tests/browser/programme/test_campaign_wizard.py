@@ -149,7 +149,7 @@ def test_without_scripts_all_steps_stand_below_each_other(portal, browser, brand
 def test_what_was_typed_is_there_again_after_the_session_ended(portal, browser, brand):
     person = staff(brand, role="manager", email="mia@example.com", password=factories.PASSWORD)
     manager = Window(browser, portal.url, DESKTOP)
-    manager.login(person.email, factories.PASSWORD)
+    manager.begin_session(person)
     page = manager.page
     manager.goto("campaigns/campaign/new/?template=collect")
     page.get_by_role("button", name="5. Names").click()

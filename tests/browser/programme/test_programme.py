@@ -14,6 +14,7 @@ def test_a_month_of_the_roll_forward_leads_to_its_entries(window, brand):
     PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.01")
     rollups.catch_up(brand=brand, at=timezone.now())
     owner = window()
+    owner.goto("")
 
     owner.page.get_by_role("link", name="Programme overview").first.click()
     owner.page.wait_for_url("**/programme/")

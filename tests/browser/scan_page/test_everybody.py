@@ -1,6 +1,7 @@
 """The scan page for everybody: by keyboard and reader, in every language and size, soon painted."""
 
 import re
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -12,6 +13,7 @@ from brands.tenants import pictures
 from tests.brands.tenants.test_pictures import noise
 from tests.browser.scan_page.conftest import LANGUAGES, check, faults, log_in, product, way_of
 from tests.browser.slow_phone import first_paint, slowed
+from tests.browser.window import AXE_LOOKS, look
 from tests.support import factories
 from tests.support.factories import PASSWORD
 
@@ -32,12 +34,13 @@ SHOW_EVERYTHING = """
 """
 MAX_BYTES = 50_000  # of everything that a first visit loads, as it goes over the line
 FIRST_PAINT_MS = 1000
-SIZES = [(320, 640), (390, 844), (1440, 900)]
+NARROW, USUAL, WIDE = (320, 640), (390, 844), (1440, 900)
 
 
 def states(brand: Brand) -> dict[str, str]:
     """An address for each state of the page, by its heading."""
-    used, recalled = factories.code(brand, product=product(brand)), factories.code(brand, product=product(brand))
+    pictured = product(brand)
+    used, recalled = factories.code(brand, product=pictured), factories.code(brand, product=pictured)
     recalls.recall_batch(
         batch=recalled.batch,
         at=timezone.now(),
@@ -46,12 +49,12 @@ def states(brand: Brand) -> dict[str, str]:
         message="Stop.",
         reason="x",
     )
-    seen = factories.code(brand, scan_limit=None, product=product(brand))
+    seen = factories.code(brand, scan_limit=None, product=pictured)
     return {
-        "Genuine": f"/s/{factories.code(brand, product=product(brand))}",
+        "Genuine": f"/s/{factories.code(brand, product=pictured)}",
         "Genuine, checked before": f"/s/{seen}",
         "Checked before": f"/s/{used}",
-        "Checked a moment ago": f"/s/{factories.code(brand, product=product(brand))}",
+        "Checked a moment ago": f"/s/{factories.code(brand, product=pictured)}",
         "Recalled: do not use it": f"/s/{recalled}",
         "Not recognised": f"/s/{'X' * 501}",
         "Is this your code?": "/s/A0B1C2?by=hand",
@@ -61,15 +64,14 @@ def states(brand: Brand) -> dict[str, str]:
 
 # German has the longest words: they are tried where there is least room.
 @pytest.mark.parametrize(
-    ("locale", "sizes", "scheme"),
+    ("locale", "opened", "looks"),
     [
-        ("en-GB", SIZES, "light"),
-        ("en-GB", SIZES[1:2], "dark"),
-        ("ar-EG", SIZES, "light"),
-        ("de-DE", SIZES[:1], "light"),
+        ("en-GB", USUAL, [(NARROW, "light"), (WIDE, "light"), (USUAL, "dark")]),
+        ("ar-EG", USUAL, [(NARROW, "light"), (WIDE, "light")]),
+        ("de-DE", NARROW, []),
     ],
 )
-def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, sizes, scheme):
+def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, opened, looks):
     addresses, guest = states(brand), phone()
     check(guest, addresses["Genuine, checked before"])
     expect(guest.get_by_role("heading", level=1)).to_have_text("Genuine")
@@ -77,40 +79,50 @@ def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, sizes,
     log_in(guest, factories.customer(brand, password=PASSWORD))
     expect(guest.locator("#points")).to_contain_text("Points received")
     check(guest, addresses["Checked a moment ago"])
+    page = phone(opened, locale=locale)
     found: list[str] = []
 
-    for size in sizes:
-        page = phone(size, locale=locale, color_scheme=scheme)
-        for address in addresses.values():
-            page.goto(address)
-            if page.locator("#check:not([data-by-hand] #check)").count():
-                found += [f"{size} {address}, before it is checked: {each}" for each in faults(page)]
-                page.locator("#check button").click()
-            page.locator("[data-state]:not([data-state=checking]):not([data-state=ready])").or_(
-                page.locator("[data-by-hand] [data-state=ready]")
-            ).first.wait_for()
-            found += [f"{size} {address}: {each}" for each in faults(page)]
-        assert page.evaluate(SHOW_EVERYTHING) > len(addresses)
-        found += [f"{size}, all at once: {each}" for each in faults(page)]
+    for address in addresses.values():
+        look(page, opened, "light")
+        page.goto(address)
+        if page.locator("#check:not([data-by-hand] #check)").count():
+            found += [f"{address}, before it is checked: {each}" for each in faults_in(page, looks)]
+            look(page, opened, "light")
+            page.locator("#check button").click()
+        page.locator("[data-state]:not([data-state=checking]):not([data-state=ready])").or_(
+            page.locator("[data-by-hand] [data-state=ready]")
+        ).first.wait_for()
+        found += [f"{address}: {each}" for each in faults_in(page, looks)]
+    assert page.evaluate(SHOW_EVERYTHING) > len(addresses)
+    found += [f"all at once: {each}" for each in faults_in(page, looks)]
 
     assert found == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_customers_account_is_for_everybody_too(phone, brand, scheme):
-    customer, page = factories.customer(brand, password=PASSWORD), phone((320, 640), color_scheme=scheme)
+def faults_in(page: Any, looks: list[tuple[tuple[int, int], str]]) -> list[str]:
+    """What is wrong with what the page shows, as it is and then in these sizes and colours."""
+    found = faults(page)
+    for size, scheme in looks:
+        look(page, size, scheme)
+        found += [f"{each} ({size}, {scheme})" for each in faults(page, runOnly=AXE_LOOKS)]
+    return found
+
+
+def test_a_customers_account_is_for_everybody_too(phone, brand):
+    customer, page = factories.customer(brand, password=PASSWORD), phone(NARROW)
     factories.reward(brand, name="A mug", cost=10)
     factories.reward(brand, name="A bicycle", cost=1000)
     factories.legal_text(brand)
     check(page, f"/s/{factories.code(brand)}")
     log_in(page, customer)
     expect(page.locator(".balance b")).to_have_text("10")
-    found = faults(page)
+    found = faults_in(page, [(NARROW, "dark")])
 
     for path in ("/s/?account", "/s/?account=rewards", "/account", "/legal/terms"):
+        look(page, NARROW, "light")
         page.goto(path)
         page.wait_for_load_state("networkidle")
-        found += [f"{path}: {each}" for each in faults(page)]
+        found += [f"{path}: {each}" for each in faults_in(page, [(NARROW, "dark")])]
 
     assert found == []
 

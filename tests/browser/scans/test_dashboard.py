@@ -51,6 +51,7 @@ def test_lists_are_exported_as_they_are_filtered(window, portal, brand):
     settle()
     wait_until(lambda: Scan.objects.exclude(location="").exists())
     owner = window()
+    owner.goto("")
 
     owner.sidebar("Products & codes", "Codes")
     owner.page.get_by_role("textbox", name="Search").fill("NW-")
@@ -107,6 +108,7 @@ def test_support_reads_and_is_offered_nothing_else(window, brand):
 
 def test_a_new_brand_is_led_from_step_to_step(window, brand):
     owner = window()
+    owner.goto("")
 
     owner.link("Create a product").click()
     owner.page.locator("#id_title").fill("Coffee beans")

@@ -13,8 +13,8 @@ def test_who_works_for_two_brands_looks_at_one_of_them(window, brand):
     factories.batch(brand, range_name="Beans")
     factories.batch(other, range_name="Leaves")
     both = window(None)
+    both.begin_session(staff(brand, other, email="olivia@example.com"))
     both.goto("")
-    both.login(staff(brand, other, email="olivia@example.com", password=factories.PASSWORD).email, factories.PASSWORD)
 
     both.sidebar("Products & codes", "Batches")
     both.lists(2)

@@ -34,7 +34,7 @@ def without_session(window: Window) -> None:
 
 def typed_after_the_end(window: Window, person) -> None:
     """Fill the form of a product, lose the session, and save."""
-    window.login(person.email, factories.PASSWORD)
+    window.begin_session(person)
     window.goto("authcodes/product/add/")
     window.page.get_by_label("Sku").fill("mug")
     window.page.locator("#id_title").fill("Blue mug")
@@ -77,7 +77,7 @@ def test_somebody_else_in_the_same_tab_does_not_see_it(portal, browser, person, 
 
 def test_passwords_and_secrets_are_not_kept(portal, browser, person):
     window = Window(browser, portal.url, DESKTOP)
-    window.login(person.email, factories.PASSWORD)
+    window.begin_session(person)
     window.goto("staff_login/signinsettings/add/")
     window.page.locator("[name=oidc_client_secret]").fill("hush-hush")
     window.page.locator("[name=oidc_issuer]").fill("https://login.example.com")
@@ -102,7 +102,7 @@ def title_of(window: Window) -> str:
 def owner(portal, browser, person):
     window = Window(browser, portal.url, DESKTOP)
     window.page.on("dialog", lambda dialog: dialog.accept())  # leave the page with what was typed
-    window.login(person.email, factories.PASSWORD)
+    window.begin_session(person)
     yield window
     assert window.complaints == []
     window.close()

@@ -14,6 +14,7 @@ def open_with(window, typed: str) -> None:
 def test_a_code_is_found_from_the_header(window, brand):
     factories.batch(brand, prefix="NW-", quantity=5)
     manager = window("manager")
+    manager.goto("")
 
     open_with(manager, "no such thing")
     manager.reads("Nothing found for “no such thing”", "You can search Codes, Members, Products")
@@ -61,6 +62,7 @@ def test_the_keyboard_chooses_and_screen_readers_follow(window, brand):
 def test_an_action_names_its_person_and_the_guide_is_found(window, brand):
     factories.customer(brand, email="anna@example.com")
     owner = window("owner", PHONE)
+    owner.goto("")
 
     open_with(owner, "adjust points of anna")
     owner.page.get_by_role("option", name="Adjust the points of anna@example.com").click()

@@ -8,6 +8,7 @@ from tests.support import factories
 def test_a_filtered_list_is_saved_opened_by_name_and_scheduled(window, brand):
     factories.batch(brand, prefix="NW-", quantity=3, assigned=False)
     owner = window("owner")
+    owner.goto("")
 
     owner.sidebar("Products & codes", "Codes")
     owner.page.goto(f"{owner.page.url}?assigned=no")

@@ -35,6 +35,7 @@ IN_PORTIONS = {
     "tests/config/api/test_hostile_input.py",
 }
 PORTIONS = 6
+BROWSER = "tests/browser/"
 
 
 def work_unit(test: str) -> str:
@@ -54,9 +55,17 @@ def takes_long(unit: str) -> bool:
 
 
 def in_order(units: Sequence[str]) -> list[str]:
-    """What takes minutes first, so that no process is left alone with it at the end."""
+    """What takes minutes first, so that no process is left alone with it at the end. What needs a browser follows one
+    another: a process starts the installation for it anew after anything else."""
     one_by_one = {path.partition("::")[0] for path in ONE_BY_ONE}
-    return sorted(units, key=lambda unit: (unit.partition("::")[0] not in one_by_one, not takes_long(unit)))
+
+    def rank(unit: str) -> int:
+        is_one_by_one, in_browser = unit.partition("::")[0] in one_by_one, unit.startswith(BROWSER)
+        if is_one_by_one:
+            return 1 if in_browser else 0
+        return 2 if in_browser else 3 if takes_long(unit) else 4
+
+    return sorted(units, key=rank)
 
 
 class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc] # without types

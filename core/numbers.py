@@ -1,6 +1,6 @@
 """Numbers as people read them, in their language: 25,800 or 25.800."""
 
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 from django.utils.formats import number_format
 from django.utils.translation import get_language_bidi
@@ -13,7 +13,12 @@ def grouped(number: Decimal | float) -> str:
 
 def rounded(number: Decimal | float, places: int) -> str:
     """With so many decimals."""
-    return number_format(number, decimal_pos=places, force_grouping=True)
+    return number_format(half_up(number, places), decimal_pos=places, force_grouping=True)
+
+
+def half_up(number: Decimal | float, places: int) -> Decimal:
+    """Django's number_format cuts off the decimals of a Decimal that it does not show."""
+    return Decimal(str(number)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
 
 def signed(number: Decimal | float, places: int = 0) -> str:

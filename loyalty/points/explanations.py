@@ -11,9 +11,20 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from core import languages
+from core.numbers import half_up
 from core.translations import text_of
 
 LEVEL, OVERRIDE, DEFAULT, REWARD, RULE = "level", "override", "default", "reward", "rule"
+# What rules are called that nobody named: the titles of their kinds, in English. Only these are translated.
+KIND_TITLES = {
+    "Product scanned",
+    "Order completed",
+    "Profile field completed",
+    "First login of the day",
+    "Milestone that pays points",
+    "Member joined",
+    "Member's birthday",
+}
 
 
 class Cut(NamedTuple):
@@ -66,8 +77,7 @@ class Share(NamedTuple):
 
     def text(self, language: str) -> str:
         """In the language that is active; `language` says which of the rule's own names to use."""
-        # A rule that nobody named is called as its kind, in English.
-        own = languages.translated(self.name) if self.source == RULE else self.name
+        own = languages.translated(self.name) if self.source == RULE and self.name in KIND_TITLES else self.name
         name = text_of(self.names, "name", own, language)
         calculated = self._calculated()
         text = f"{name}: {calculated}" if name else calculated
@@ -162,4 +172,4 @@ def plain_text(number: Decimal) -> str:
 
 def _display(number: Decimal) -> str:
     """As a customer reads it, in the active language: whole, or with two places."""
-    return number_format(number, decimal_pos=0 if number == number.to_integral_value() else 2)
+    return number_format(half_up(number, 2), decimal_pos=0 if number == number.to_integral_value() else 2)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from typing import Any
 
 from django.db import connection
@@ -14,6 +14,7 @@ from brands.tenants.local_time import midnight
 from core.currencies import decimals_of
 from core.db.statements import query
 from core.moments import FIRST_DAY
+from core.numbers import half_up
 from loyalty.models.programme.rollups import ProgrammeWatermark
 from loyalty.points.expiry_rules import months_later
 from loyalty.programme.figures import Cohort
@@ -158,10 +159,7 @@ def _worth(brands: Sequence[Brand], balances: dict[int, Decimal], costs: dict[in
     for brand in brands:
         if (cost := costs.get(brand.pk)) is not None:
             amounts[brand.currency] = amounts.get(brand.currency, ZERO) + balances.get(brand.pk, ZERO) * cost
-    return [
-        Worth(amount.quantize(Decimal(1).scaleb(-decimals_of(currency)), ROUND_HALF_UP), currency)
-        for currency, amount in sorted(amounts.items())
-    ]
+    return [Worth(half_up(amount, decimals_of(currency)), currency) for currency, amount in sorted(amounts.items())]
 
 
 def _cohorts(members: Sequence[MemberCount], last: date) -> list[Cohort]:

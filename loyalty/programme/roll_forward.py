@@ -5,7 +5,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 
 from django.conf import settings
 from django.db.models import Max
@@ -18,6 +18,7 @@ from brands.tenants.closed_days import DAY, local_day
 from core.currencies import decimals_of
 from core.db.statements import part, query
 from core.moments import FIRST_DAY
+from core.numbers import half_up
 from loyalty.models.programme.rollups import ProgrammeWatermark
 from loyalty.points.expiry_rules import months_later
 from loyalty.programme.movements import AMOUNT_SQL, MOVEMENTS, OF_BALANCE, case_sql
@@ -63,7 +64,7 @@ class Month:
         """What the closing balance costs, rounded as the currency is."""
         if self.cost is None:
             return None
-        return (self.closing * self.cost).quantize(Decimal(1).scaleb(-decimals_of(self.currency)), ROUND_HALF_UP)
+        return half_up(self.closing * self.cost, decimals_of(self.currency))
 
     @property
     def is_over(self) -> bool:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from authcodes.admin.recalls.forms import ReturnForm
 from authcodes.errors import BatchRejected
-from authcodes.models.recalls import WithdrawnRecall
+from authcodes.models.recalls import RecallReturn, WithdrawnRecall
 from brands.identity.roles import ADD
 
 
@@ -44,12 +44,20 @@ def shows_typed_return(view: Callable[..., HttpResponse]) -> Callable[..., HttpR
             withdrawn = WithdrawnRecall.objects.filter(former_id=pk)
             if request.method != "POST" or not page.brand_scope(request, ADD).of(withdrawn, "brand").exists():
                 raise
+        form = ReturnForm(request.POST)
         context = {
             **page.admin_site.each_context(request),
             "opts": page.opts,
             "title": _("Returned pieces"),
-            "form": ReturnForm(request.POST),
+            "form": form,
+            "is_entered": form.is_valid() and is_entered(page.brand_scope(request, ADD), pk, form),
         }
         return TemplateResponse(request, "admin/authcodes/recall/typed_return.html", context)
 
     return result
+
+
+def is_entered(scope: Any, recall_id: int, form: ReturnForm) -> bool:
+    """Whether the same form was sent before the recall was withdrawn, and its answer got lost."""
+    rows = RecallReturn.objects.filter(recall=recall_id, form_id=form.cleaned_data["form_id"])
+    return bool(scope.of(rows, "brand").exists())

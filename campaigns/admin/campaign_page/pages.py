@@ -100,7 +100,7 @@ class CampaignPages(CampaignActs):
         context["plan"] = plan_address(pk) if may_change and is_new else ""
         context["acts"] = self.acts(campaign, state, is_new=is_new) if may_change else []
         if seen[REPLAYS]:
-            context |= trial_context(campaign, may_try=may_change)
+            context |= trial_context(campaign, user=request.user, may_try=may_change)
         with timezone.override(campaign.brand.zone):
             return TemplateResponse(request, "admin/campaigns/campaign/page.html", context).render()
 

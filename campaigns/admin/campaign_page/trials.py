@@ -14,7 +14,7 @@ from portal.base.job_panel import job_context
 from portal.lists.number_columns import format_points
 
 
-def trial_context(campaign: Campaign, *, may_try: bool) -> dict[str, Any]:
+def trial_context(campaign: Campaign, *, user: Any, may_try: bool) -> dict[str, Any]:
     """How far the last trial on past actions is, and what the last finished one found."""
     rows = Replay.objects.select_related("brand", "job").filter(campaign=campaign).order_by("-pk")
     last, finished = rows.first(), rows.filter(result__isnull=False).first()
@@ -24,7 +24,7 @@ def trial_context(campaign: Campaign, *, may_try: bool) -> dict[str, Any]:
     if last is not None and last.job is not None and last.job.is_unfinished:
         context["job"] = job_context(last.job)
     if finished is not None:
-        context["trial"] = trial_of(finished)
+        context["trial"] = trial_of(finished, user)
     return context
 
 
@@ -38,11 +38,11 @@ class Trial:
     finishers: str
     points: str
     things: str
-    worth: str  # of these, in money, as far as it is known
+    worth: str  # of these, in money, as far as it is known to whoever looks
 
 
-def trial_of(replay: Replay) -> Trial:
-    figures = ReplayFigures(replay)
+def trial_of(replay: Replay, user: Any) -> Trial:
+    figures = ReplayFigures(replay, user)
     campaign: Any = figures.campaign or {"participants": 0, "finishers": 0, "milestones": ()}
     points = sum((Decimal(each["points"]) for each in campaign["milestones"]), Decimal(0))
     return Trial(

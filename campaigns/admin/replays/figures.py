@@ -27,7 +27,7 @@ from portal.figures.charts import CHART_OPTIONS
 from portal.lists.local_time import day_and_month, day_text
 from portal.lists.number_columns import format_number
 
-MEMBERS = "loyalty.userpoints"
+MEMBERS, COSTS = "loyalty.userpoints", "loyalty.pointcost"
 COLOURS = ("#94a3b8", "var(--color-primary-600)")
 # The bars stand side by side: they are not parts of a whole.
 SIDE_BY_SIDE = {
@@ -89,9 +89,9 @@ def _milestone(data: Mapping[str, Any], worth: str) -> Milestone:
 
 
 class ReplayFigures:
-    """The result of one replay, which is finished, for somebody; members need a `user` who looks."""
+    """The result of one replay, which is finished, as `user` may see it: members, and money, are not for everybody."""
 
-    def __init__(self, replay: Replay, user: Any = None) -> None:
+    def __init__(self, replay: Replay, user: Any) -> None:
         self.replay, self.user = replay, user
         self.result: Mapping[str, Any] = replay.result or {}
 
@@ -105,9 +105,13 @@ class ReplayFigures:
         }
         return labels[Kind(self.replay.kind)]
 
+    @cached_property
+    def sees_costs(self) -> bool:
+        return self._sees(COSTS)
+
     @property
     def has_costs(self) -> bool:
-        return bool(self.result["has_costs"])
+        return self.sees_costs and bool(self.result["has_costs"])
 
     @cached_property
     def days(self) -> list[Line]:
@@ -146,10 +150,15 @@ class ReplayFigures:
 
     @cached_property
     def worth(self) -> Mapping[int, Decimal]:
+        if not self.sees_costs:
+            return {}
         return worth_of_rewards(self.replay, (self.campaign or {}).get("milestones", ()))
 
     def money_of(self, amount: Decimal | None) -> str:
         return f"{rounded(amount, 2)} {self.replay.brand.currency}" if amount else ""
+
+    def _sees(self, label: str) -> bool:
+        return self.replay.brand_id in roles.brand_scope(self.user, VIEW, label)
 
     @cached_property
     def most(self) -> list[Line]:
@@ -162,9 +171,8 @@ class ReplayFigures:
     def _members(self, name: str) -> list[Line]:
         """By their addresses, for who may see members; by the numbers of their accounts for others."""
         rows = self.result[name]
-        seen = self.replay.brand_id in roles.brand_scope(self.user, VIEW, MEMBERS)
         known: dict[int, UserPoints] = {}
-        if seen:
+        if self._sees(MEMBERS):
             numbers = [account for account, _paid, _tried in rows]
             accounts = UserPoints.objects.filter(brand=self.replay.brand_id, pk__in=numbers).select_related("user")
             known = {account.pk: account for account in accounts}
@@ -247,10 +255,16 @@ class ReplayFigures:
         writer = csv.writer(file)
         writer.writerow(FILE_COLUMNS)
         result = self.result
-        writer.writerows(["day", day, *numbers] for day, *numbers in result["days"])
-        writer.writerows(["level", neutral(name), *numbers] for name, *numbers in result["levels"])
+
+        def shown(points: list[str]) -> list[str]:
+            """Two columns of points, and two of what they cost."""
+            return points if self.sees_costs else [*points[:2], "", ""]
+
+        writer.writerows(["day", day, *shown(numbers)] for day, *numbers in result["days"])
+        writer.writerows(["level", neutral(name), *shown(numbers)] for name, *numbers in result["levels"])
         writer.writerows(
-            ["rule", neutral(_source(source, name)), *numbers] for source, _rule_id, name, *numbers in result["rules"]
+            ["rule", neutral(_source(source, name)), *shown(numbers)]
+            for source, _rule_id, name, *numbers in result["rules"]
         )
         if self.replay.kind == Kind.LEVELS:
             writer.writerows(

@@ -67,7 +67,7 @@ class ReplayAdmin(TriesDrafts):
     def difference(self, replay: Replay) -> str:
         if replay.result is None:
             return "-"
-        total = ReplayFigures(replay).total
+        total = ReplayFigures(replay, None).total
         return signed(total.tried - total.paid)
 
     def change_view(
@@ -133,13 +133,12 @@ class RuleReplays(TenantAdmin):
 
         return requested.respond(started)
 
-    def latest_replay_of(self, rule: EarningRule | None) -> dict[str, Any]:
-        """What the rule's page shows of the last one that is finished."""
+    def latest_replay_of(self, rule: EarningRule | None, user: Any) -> dict[str, Any]:
+        """What the rule's page shows `user` of the last one that is finished."""
         if rule is None:
             return {}
         finished = Replay.objects.select_related("brand").filter(rule=rule, result__isnull=False)
         last = finished.order_by("-pk").first()
         if last is None:
             return {}
-        figures = ReplayFigures(last)
-        return {"latest_replay": last, "latest_figures": figures}
+        return {"latest_replay": last, "latest_figures": ReplayFigures(last, user)}

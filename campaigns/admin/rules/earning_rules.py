@@ -157,7 +157,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
             request,
             object_id,
             form_url,
-            {**(extra_context or {}), **self.bench_of(request, row), **self.latest_replay_of(row)},
+            {**(extra_context or {}), **self.bench_of(request, row), **self.latest_replay_of(row, request.user)},
         )
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:

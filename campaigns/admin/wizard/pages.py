@@ -167,7 +167,7 @@ class CampaignWizard(CampaignActs):
                 request, campaign.brand, request.path, template=request.GET.get("template", "collect")
             ),
             "back": page_address(campaign.pk) if campaign.pk else reverse("admin:campaigns_campaign_add"),
-            **(trial_context(campaign, may_try=False) if campaign.pk else {}),
+            **(trial_context(campaign, user=request.user, may_try=False) if campaign.pk else {}),
         }
         with timezone.override(campaign.brand.zone):
             return TemplateResponse(request, "admin/campaigns/campaign/wizard.html", context).render()

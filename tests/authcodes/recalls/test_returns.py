@@ -184,6 +184,16 @@ def test_what_was_typed_for_a_recall_that_is_withdrawn_meanwhile_is_kept(client,
     assert other.post(where, sent).status_code == 404
 
 
+def test_pieces_that_are_sent_again_after_the_withdrawal_were_entered_before_it(client, recall):
+    where = address("authcodes.recall", "returns", recall.pk)
+    sent = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": uuid.uuid4()}
+    client.post(where, sent)
+    recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(recall.brand))
+
+    assert "The pieces were entered before that." in text(client.post(where, sent))
+    assert "The pieces were not entered." in text(client.post(where, {**sent, "form_id": uuid.uuid4()}))
+
+
 def test_they_outlive_the_recall(client, recall):
     enter(recall, 3)
     kept = recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(recall.brand))

@@ -13,7 +13,7 @@ from campaigns.earning import rules
 from campaigns.models.earning_rules import EarningRule, EarningRuleVersion
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.points.explanations import shares_of, texts_of
+from loyalty.points.explanations import KIND_TITLES, RULE, Share, shares_of, texts_of
 from tests.campaigns.accrual.test_handlers import report
 from tests.campaigns.earning.earning_rules import earned, limit, order, row, rule, scan, scanned
 from tests.support import factories
@@ -70,6 +70,27 @@ def test_a_rule_without_a_name_and_its_numbers_are_in_the_reader_s_language(bran
     details = LoyaltyTransaction.objects.get().details
     with translation.override("de"):
         assert any(each.startswith("Produkt gescannt: 5 % von 228,99 = ") for each in texts_of(details, "de"))
+
+
+def test_a_rule_that_the_brand_named_keeps_its_name_though_the_portal_has_a_text_like_it(brand, customer):
+    rule(brand, "scan-auth", 5, name="Order")
+
+    scan(brand, customer)
+
+    details = LoyaltyTransaction.objects.get().details
+    with translation.override("de"):
+        assert any(each.startswith("Order: ") for each in texts_of(details, "de"))
+
+
+def test_rules_that_nobody_named_are_called_by_the_titles_of_their_kinds():
+    with translation.override("en"):
+        assert {str(label) for label in EarningRule.Kind.labels} == KIND_TITLES
+
+
+def test_numbers_are_rounded_to_two_places():
+    share = Share(RULE, "percentage", Decimal("2.5"), Decimal("0.5"), basis=Decimal("19.9999"))
+    with translation.override("en"):
+        assert share.text("en") == "2.50 % of 20.00 = 0.50"
 
 
 def test_what_a_rule_does_is_seen_by_the_very_next_action(brand, customer):

@@ -105,6 +105,17 @@ def test_support_reads_and_starts_none(brand, draft, finished):
     assert Replay.objects.count() == 1
 
 
+def test_what_it_costs_is_for_those_who_see_what_a_point_costs(brand, draft, finished):
+    for role, sees in (("manager", True), ("support", False)):
+        client = browser(staff(brand, role=role))
+        page = text(client.get(address(LABEL, "change", finished.pk)))
+        rows = list(csv.DictReader(io.StringIO(text(client.get(address(LABEL, "export", finished.pk))))))
+
+        assert (f"Cost ({brand.currency})" in page, "at your cost per point" in page) == (sees, sees), role
+        assert any(row["cost_paid"] or row["cost_with_draft"] for row in rows) is sees, role
+        assert any(row["points_with_draft"] for row in rows)
+
+
 def test_printers_see_none(brand, finished):
     client = browser(staff(brand, role="printer"))
 
@@ -227,6 +238,10 @@ def test_rewards_of_the_catalogue_are_worth_their_price_in_points(brand, custome
     assert shown in text(client.get(address(LABEL, "change", made.pk)))
     trial = text(client.get(address("campaigns.campaign", "page", campaign.pk)))
     assert ("the rewards are worth 20.00 EUR" in trial) is (price is not None)
+    support = browser(staff(brand, role="support"))
+    for where in (address(LABEL, "change", made.pk), address("campaigns.campaign", "page", campaign.pk)):
+        assert "1" in text(support.get(where))
+        assert "worth" not in text(support.get(where))
 
 
 def test_who_may_change_nothing_tries_nothing(brand, draft):

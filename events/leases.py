@@ -37,7 +37,7 @@ from events.publishing import as_written, call_worker, insert_events, insertion,
 from events.retention import CRASHES_ALLOWED
 
 logger = logging.getLogger(__name__)
-# After these an event is delivered alone: of a batch nobody could say which event ended the process.
+# After this many attempts an event is delivered alone: of a batch nobody could say which event crashed the process.
 MAX_BATCHED_ATTEMPTS = 1
 
 CLAIM_DUE = query("events/sql/claim_due.sql", returns=LeasedEvent)

@@ -241,7 +241,7 @@ class VerificationProgress:
         self.drawn = self.read = 0
 
     def of(self, labels: Iterator[Label]) -> Iterator[Label]:
-        """The same labels. Raises proofs.Unreadable."""
+        """The same labels. Raises Unreadable."""
         label, is_read = None, True
         for label in labels:
             is_read = self.drawn < archive.ALL_VERIFIED or self.drawn % archive.VERIFIED_EVERY == 0

@@ -40,11 +40,11 @@ class Progress:
 
 
 def start(*, recall: Recall, by: User | None) -> Job:
-    """Have a worker notify the customers, in the caller's transaction. Who was notified already is left out."""
+    """Have a worker notify the customers, in the caller's transaction. Who has been notified already is skipped."""
     return queue.start(
         brand=recall.brand,
         kind=NOTIFICATION.name,
-        title=gettext_noop("Notify customers of recall %(recall)s?") % {"recall": recall.recall_id},
+        title=gettext_noop("Notify customers of recall %(recall)s") % {"recall": recall.recall_id},
         parameters={"recall": recall.pk},
         by=by,
     )
@@ -98,7 +98,7 @@ def run(run: runner.Run) -> None:
 
 
 def may_cancel(job: Job, by: User) -> bool:
-    """Who may recall may stop telling of it, whoever began; and nobody else."""
+    """Anyone who may recall may cancel the notifications, whoever started them; nobody else may."""
     return job.brand_id in roles.brand_scope(by, ADD, "authcodes.recall")
 
 

@@ -20,7 +20,7 @@ NAME = "Ada"  # whom the mail is shown to
 
 
 @dataclass(frozen=True, slots=True)
-class AffectedScope:
+class ChannelCount:
     """How many customers one channel can reach."""
 
     channel: str
@@ -45,7 +45,7 @@ class Preview:
 
     languages: list[LanguagePreview]
     customers: int
-    reached: list[AffectedScope]
+    reached: list[ChannelCount]
     fingerprint: str  # of all of this: what is confirmed is what was shown
 
 
@@ -55,7 +55,7 @@ def of(recall: Recall, scope: Scope) -> Preview:
     return counted(recall, scope, customers=len(customers), channels=reached(scope.brand, customers))
 
 
-def counted(recall: Recall, scope: Scope, *, customers: int, channels: list[AffectedScope]) -> Preview:
+def counted(recall: Recall, scope: Scope, *, customers: int, channels: list[ChannelCount]) -> Preview:
     """Of customers who are counted already."""
     brand, values = scope.brand, notifications.notification_of(recall, scope).values
     own = delivery.settings_of(brand.pk).language
@@ -89,12 +89,12 @@ def fingerprint(values: Mapping[str, Any], customers: int) -> str:
     return hashlib.sha256(repr((sorted(values.items()), customers)).encode()).hexdigest()[:24]
 
 
-def reached(brand: Brand, customers: list[int]) -> list[AffectedScope]:
+def reached(brand: Brand, customers: list[int]) -> list[ChannelCount]:
     """By each channel that the brand has set up; recalls are always mailed."""
     on = delivery.channels_of(delivery.settings_of(brand.pk)) | {Channel.EMAIL.value}
     counts = {Channel.EMAIL: by_mail, Channel.SMS: by_sms, Channel.PUSH: by_push}
     return [
-        AffectedScope(each.value, str(each.label), count(brand, customers))
+        ChannelCount(each.value, str(each.label), count(brand, customers))
         for each, count in counts.items()
         if each in on
     ]

@@ -68,7 +68,7 @@ def enter(
 
 
 def same_line(known: RecallReturn, *, recall: Recall, pieces: int, returned_on: date, note: str) -> RecallReturn:
-    """The line that a form has entered already. Raises BatchRejected where the form says something else by now."""
+    """The line that a form has entered already. Raises BatchRejected if the form now has other values."""
     if (known.recall_id, known.pieces, known.returned_on, known.note) != (recall.pk, pieces, returned_on, note):
         message = _("These pieces were entered already: %(line)s. To correct them, enter another line.")
         raise BatchRejected(message % {"line": known})
@@ -87,7 +87,7 @@ def of(recall: Recall) -> Returns:
 
 
 def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
-    """For the erasure of a person's data: no note that staff wrote names them any more."""
+    """For the erasure of a person's data: notes that staff wrote no longer name them."""
     pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # as PostgreSQL spells the edge of a word
     rows = list(RecallReturn.objects.filter(brand_id=brand_id, note__iregex=pattern))
     for row in rows:

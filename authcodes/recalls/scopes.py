@@ -53,7 +53,7 @@ class Scope:
 
     @property
     def fingerprint(self) -> str:
-        """Another one where other codes are meant: what is confirmed is what was shown."""
+        """Changes with the codes, so that what is confirmed is what was previewed."""
         ends = [(part.batch.pk, part.first, part.last) for part in self.parts]
         return hashlib.sha256(repr(ends).encode()).hexdigest()[:24]
 
@@ -170,7 +170,7 @@ def union(scope: Scope, changed: Scope) -> Scope:
 def reject_other_products(scope: Scope, changed: Scope) -> None:
     """A customer is notified of a recall once: who was told of its products would not hear of others.
 
-    In a batch that is added, whatever one of its codes is of counts.
+    All products of an added batch's codes count.
     """
     known = {batch.pk for batch in scope.batches}
     batches = [batch for batch in changed.batches if batch.pk not in known]

@@ -1,4 +1,4 @@
-"""Links in lists and forms, beside the values that Django writes."""
+"""Links in the columns and read-only fields of the portal's pages."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 
 
 def link(address: str, text: Any, *, label: Any = "") -> SafeString:
-    """A link that looks like one. `label` is what is read aloud instead of `text`, where that says too little alone."""
+    """A styled link. `label` is its accessible name, where `text` alone says too little."""
     classes = "text-primary-600 underline dark:text-primary-500"
     if label:
         return format_html('<a class="{}" href="{}" aria-label="{}">{}</a>', classes, address, label, text)

@@ -54,7 +54,7 @@ def _crumbs(request: HttpRequest, page_context: Any) -> Iterator[Crumb]:
 
 
 def row_name(row: Model) -> str:
-    """As its page says it where the row's own name says more than where one is."""
+    """The name that the row's model admin has for breadcrumbs (`row_name`), else str(row)."""
     page = admin.site.get_model_admin(type(row)) if admin.site.is_registered(type(row)) else None
     named: Callable[[Model], str] = getattr(page, "row_name", str)
     return named(row)

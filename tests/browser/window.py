@@ -72,7 +72,7 @@ FACTS = """
   .map((term) => [term.innerText, term.nextElementSibling.innerText]).filter(([, told]) => !told.includes("\\n")))
 """
 
-# How the element that has the keyboard looks, and how it looks without; and what it is.
+# axe-core, and the rules that it checks.
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 # The rules among them whose answer depends on the size of the window or on the colours.
@@ -94,6 +94,7 @@ NO_TRANSITIONS = """
 # A page that was asked to look different does so in the frame after next at the latest.
 FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
+# Whether the focused element looks different without focus, and what it is.
 FOCUS = """
 () => {
   const looks = (element) => {

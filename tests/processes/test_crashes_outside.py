@@ -107,7 +107,7 @@ def test_a_worker_killed_while_a_receiver_answers_sends_the_message_again_under_
     workers.kill(worker)
     assert WebhookDelivery.objects.get().attempts == 0
 
-    reset_breakers()  # the seat of the one that died
+    reset_breakers()  # the slot of the one that died
     lease_is_over()
     workers.start_worker()
     wait_until(lambda: WebhookDelivery.objects.get().state == "delivered")

@@ -1,4 +1,4 @@
-"""Forms of recalls: what is called back, and with which message. Nothing is sent that nobody has looked at."""
+"""Forms of recalls: what is recalled, and with which message. Nothing is sent before somebody has seen its preview."""
 
 import re
 import uuid
@@ -117,7 +117,7 @@ class ReturnForm(AsciiDigits, forms.Form):
 
 
 class ConfirmedForm(AsciiDigits):
-    """Part of a form that recalls `scope`, once what is sent was looked at and its number of customers typed."""
+    """Part of a form that recalls `scope`, once the preview was seen and the number of customers typed."""
 
     scope: Scope
     preview: Preview
@@ -140,7 +140,7 @@ class ConfirmedForm(AsciiDigits):
         return cleaned
 
     def show(self, **values: str) -> None:
-        """Have the page say this in place of what was sent."""
+        """Show these values instead of the submitted ones."""
         form: Any = self
         form.data = form.data.copy()
         for name, value in values.items():

@@ -1,4 +1,4 @@
-"""Page: what is called back, who knows, and what came back. Only an owner takes a recall back."""
+"""Page: recalls, who was notified, and what came back. Only an owner can withdraw a recall."""
 
 from datetime import date
 from functools import partial
@@ -186,7 +186,7 @@ class RecallAdmin(AddCodesWizard):
 
     @in_force
     def notify_customers(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Notify those who were not yet: all of them, or those who came to be known since. First it shows how."""
+        """Show what would be sent, then notify the customers who have not been notified yet."""
         recall = self.acted_on(request, pk)
         preview = recall_preview.of(recall, scopes.of_recall(recall))
         form = RecallMailForm(request.POST if request.method == "POST" else None)
@@ -263,7 +263,7 @@ class RecallAdmin(AddCodesWizard):
                 return redirect(f"{reverse('admin:authcodes_recall_change', args=[recall.pk])}#returned")
         return self.recall_page(request, recall, form)
 
-    # --- Taking it back
+    # --- Withdrawal
 
     @in_force
     def withdraw(self, request: HttpRequest, pk: int) -> HttpResponse:

@@ -130,9 +130,8 @@ class RecallWizard(LiveAdmin):
             scope, recall = self.requested(request)
         except BatchRejected as error:
             return HttpResponse(error.message, status=409, content_type="text/plain; charset=utf-8")
-        known = recall_preview.AffectedScope
         reached = [
-            known(channel.value, str(channel.label), customers)
+            recall_preview.ChannelCount(channel.value, str(channel.label), customers)
             for channel in Channel
             if (customers := number_in(request, f"by_{channel.value}")) is not None
         ]

@@ -45,7 +45,7 @@ class Page:
 def check(file: BinaryIO, expected: dict[int, list[str]], *, pages: int) -> int:
     """Read pages of the finished `file`, by number from 0, and return how many codes they showed.
 
-    Raises proofs.Unreadable unless each shows exactly the codes that are `expected`, in order, with nothing painted
+    Raises Unreadable unless each shows exactly the codes that are `expected`, in order, with nothing painted
     into a quiet zone.
     """
     reader = pypdf.PdfReader(file)

@@ -49,17 +49,17 @@ def some(quantity: int, *, start: int = 0) -> Iterator[Image]:
 
 def images(rounds: int, scale: Scale) -> list[Figure]:
     quantity = scale.pick(100_000, 50_000, 100)
-    proved_of, plain_of = min(archive.ALL_VERIFIED // 4, quantity), min(PLAIN_CODES, quantity)
+    verified_of, plain_of = min(archive.ALL_VERIFIED // 4, quantity), min(PLAIN_CODES, quantity)
     ways: dict[str, Callable[[], float]] = {
         "archive": partial(archived, quantity, CORES),
-        "archive, every image proved": partial(archived, proved_of, CORES),
+        "archive, every image verified": partial(archived, verified_of, CORES),
         "archive, one process": partial(archived, quantity, 1),
         "qrcode + Pillow": partial(plain_images, plain_of),
     }
     for way in ways.values():
         way()
     found, others = interleaved(PART, rounds, ways)
-    both, proved, one, plain = found.values()
+    both, verified, one, plain = found.values()
     first = [first_bytes(100) for _ in range(rounds)]
     many = scale.pick(1_000_000, 200_000, 200)
     rate, used, done = in_separate_process(large_archive, many)
@@ -67,18 +67,18 @@ def images(rounds: int, scale: Scale) -> list[Figure]:
     return [
         ratio(PART, f"PNG + ZIP of {quantity:,} / plain qrcode + Pillow", both, plain, goal=30),
         ratio(PART, "the same with one process", one, plain),
-        ratio(PART, "of 2,500, every one proved / plain", proved, plain),
-        orientation(PART, "PNG + ZIP, with proofs", both, "/s"),
+        ratio(PART, "of 2,500, every one verified / plain", verified, plain),
+        orientation(PART, "PNG + ZIP, with verification", both, "/s"),
         orientation(PART, "plain qrcode + Pillow + zipfile", plain, "/s"),
         Figure(PART, "first bytes of 100 codes, nothing prepared", median(first), "s", 1, at_least=False),
         Figure(PART, f"memory of the process that writes {many:,} images", used, "MB", 200, at_least=False),
-        Figure(PART, f"{many:,} images", rate, "/s", note=f"{done.checked_share:.1%} proved"),
+        Figure(PART, f"{many:,} images", rate, "/s", note=f"{done.checked_share:.1%} verified"),
         others,
     ]
 
 
 def archived(quantity: int, processes: int) -> float:
-    """Images a second. Their proofs are part of it."""
+    """Images a second. Verifying them is part of it."""
     began = time.perf_counter()
     with tempfile.TemporaryFile() as file:
         done = archive.write(file, some(quantity), kind="png", size_mm=SIZE, processes=processes)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
-from unittest.mock import patch
 
 from django.conf import settings
 from django.core.management.base import CommandError
@@ -22,7 +21,7 @@ UNRELEASED = {("brands", "0001_people_and_tenants"), ("brands", "0003_api_key_sc
 class Command(migrate.Command):
     def execute(self, *args: Any, **options: Any) -> str | None:
         """The checks before it as the owner too: the other roles may not be there yet."""
-        with connection_of(options).as_owner(), only_new_models_rendered():
+        with connection_of(options).as_owner(), rendering_new_models_only():
             return super().execute(*args, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -43,21 +42,24 @@ class Command(migrate.Command):
 
 
 @contextmanager
-def only_new_models_rendered() -> Iterator[None]:
-    """Let Django leave be what a new model refers to, and all that these refer to: no model of them refers to it yet.
+def rendering_new_models_only() -> Iterator[None]:
+    """When a model is created, render that one only: nothing refers to it yet, so nothing else can have changed.
 
-    To make the classes of them all again for each new model would take nine tenths of the time of a first `migrate`.
+    To render all related models again each time takes nine tenths of a first `migrate`.
     """
-    usual = ProjectState.reload_model
+    original = ProjectState.reload_model
 
     def reload_model(self: ProjectState, app_label: str, model_name: str, delay: bool = False) -> None:  # noqa: FBT001, FBT002 - as Django calls it
         if "apps" in self.__dict__ and model_name not in self.apps.all_models[app_label]:
             self.apps.render_multiple([self.models[app_label, model_name]])
         else:
-            usual(self, app_label, model_name, delay)
+            original(self, app_label, model_name, delay)
 
-    with patch.object(ProjectState, "reload_model", reload_model):
+    ProjectState.reload_model = reload_model  # type: ignore[method-assign]
+    try:
         yield
+    finally:
+        ProjectState.reload_model = original  # type: ignore[method-assign]
 
 
 def reject_unreleased_schema(connection: DatabaseWrapper) -> None:

@@ -1,5 +1,5 @@
-// Beside the words of a notice: how they read, while they are written, and which names the chosen notice knows.
-// Words that nobody has touched follow the choice of notice, channel and language.
+// Previews a notification's text while it is typed, and lists the placeholders of the chosen template.
+// Text that nobody has edited follows the chosen template, channel and language.
 import { debounce, latestOnly, postForm } from "./requests.js";
 
 const PAUSE = 400;

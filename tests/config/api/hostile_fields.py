@@ -1,4 +1,4 @@
-"""What each field of each door must refuse; a new door gets its rows by an entry in FIELDS."""
+"""What each field of each endpoint must reject; a new endpoint gets its rows by an entry in FIELDS."""
 
 from tests.support.endpoints import (
     RECALL,

@@ -1,4 +1,4 @@
-"""What bad paths, queries, headers and methods get at every door: a clear refusal, and nothing is written."""
+"""What bad paths, queries, headers and methods get at every endpoint: a clear rejection, and nothing is written."""
 
 import base64
 import uuid
@@ -7,7 +7,7 @@ import pytest
 
 from authcodes.models.scans import Scan
 from config.schema import FILES
-from tests.config.api.doors import MEET_ALL_ROWS, doors_for
+from tests.config.api.sampled_endpoints import TRIED_WITH_ALL_ROWS, endpoints_for
 from tests.support import factories, openapi
 from tests.support.api import PREFIX
 from tests.support.endpoints import (
@@ -88,7 +88,7 @@ LIMITS = ["", "0", "-1", "+5", "1001", "1.5", "1e2", "x", "NaN", "%00", "%FF", "
 
 @pytest.mark.parametrize("limit", LIMITS, ids=short)
 def test_limit_that_is_none(scenario, subtests, limit):
-    for name in doors_for(limit, LIMITS, LISTS):
+    for name in endpoints_for(limit, LIMITS, LISTS):
         with subtests.test(name):
             assert_rejected(BAD_REQUEST, scenario.call, name, query=f"?limit={limit}")
 
@@ -149,7 +149,7 @@ IDEMPOTENCY_KEYS = ["", " ", "a b", "a\tb", "\x7f", "\xe9", "\x01", "x" * 256, "
 
 @pytest.mark.parametrize("key", IDEMPOTENCY_KEYS, ids=short)
 def test_idempotency_key_that_cannot_be_one(scenario, subtests, key):
-    for name in doors_for(key, IDEMPOTENCY_KEYS, WITH_IDEMPOTENCY_KEY):
+    for name in endpoints_for(key, IDEMPOTENCY_KEYS, WITH_IDEMPOTENCY_KEY):
         with subtests.test(name):
             assert_rejected(BAD_REQUEST, scenario.call, name, idempotency_key=key)
 
@@ -173,7 +173,7 @@ def test_idempotency_key_of_another_request(scenario, name, path):
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"])
-def test_method_that_a_door_does_not_take(scenario, subtests, method):
+def test_method_that_an_endpoint_does_not_take(scenario, subtests, method):
     for name, endpoint in ENDPOINTS.items():
         address = endpoint.address(scenario).partition("?")[0]
         whole = address if address.startswith("/") else PREFIX + address
@@ -186,7 +186,9 @@ def test_method_that_a_door_does_not_take(scenario, subtests, method):
 
 def test_answer_that_nobody_gives(scenario, subtests):
     for name in ENDPOINTS:
-        for accept in ("application/xml", "text/html", "image/png", "x/y;q=1") if name in MEET_ALL_ROWS else ("x/y",):
+        for accept in (
+            ("application/xml", "text/html", "image/png", "x/y;q=1") if name in TRIED_WITH_ALL_ROWS else ("x/y",)
+        ):
             if name not in FILES:
                 with subtests.test(f"{name}: {accept}"):
                     assert_rejected((406, "NOT_ACCEPTABLE"), scenario.call, name, accept=accept)

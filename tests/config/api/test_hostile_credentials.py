@@ -1,4 +1,4 @@
-"""What bad tokens, keys and origins get at every door: the same clear refusal, and nothing is written."""
+"""What bad tokens, keys and origins get at every endpoint: the same clear rejection, and nothing is written."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ from django.utils import timezone
 from brands.identity import api_keys
 from brands.identity.tokens import MAX_TOKEN_LENGTH
 from brands.models.credentials import ApiKey
-from tests.config.api.doors import doors_for
+from tests.config.api.sampled_endpoints import endpoints_for
 from tests.support import factories
 from tests.support.endpoints import (
     BAD_REQUEST,
@@ -119,7 +119,7 @@ def switched_off(scenario):
 @pytest.mark.parametrize("row", TOKENS)
 def test_token_that_is_not_good(scenario, subtests, row):
     text = of(scenario, TOKENS[row])
-    for name in doors_for(row, TOKENS, WITH_TOKEN):
+    for name in endpoints_for(row, TOKENS, WITH_TOKEN):
         with subtests.test(name):
             response = assert_rejected((401, "TOKEN_INVALID"), scenario.call, name, authorization=text)
 
@@ -203,7 +203,7 @@ KEYS = {
 @pytest.mark.parametrize("row", KEYS)
 def test_key_that_is_not_good(scenario, subtests, row):
     text = of(scenario, KEYS[row])
-    for name in doors_for(row, KEYS, WITH_KEY):
+    for name in endpoints_for(row, KEYS, WITH_KEY):
         with subtests.test(name):
             assert_rejected((401, "API_KEY_INVALID"), scenario.call, name, api_key=text)
 

@@ -1,14 +1,14 @@
-"""What bad bodies get at every door: a clear error in the envelope, nothing written, never a 5xx.
+"""What bad bodies get at every endpoint: a clear error in the envelope, nothing written, never a 5xx.
 
-A new door gets its rows by an entry in FIELDS; tests/support/endpoints.py says what a row asserts.
+A new endpoint gets its rows by an entry in FIELDS; tests/support/endpoints.py says what a row asserts.
 """
 
 import pytest
 from django.conf import settings
 
 from campaigns.models.earning_rules import EarningRule
-from tests.config.api.doors import MEET_ALL_ROWS, doors_for, way_of
 from tests.config.api.hostile_fields import FIELDS, NEEDED
+from tests.config.api.sampled_endpoints import TRIED_WITH_ALL_ROWS, endpoints_for, handling_classes
 from tests.support import factories
 from tests.support.endpoints import (
     BAD_REQUEST,
@@ -23,7 +23,7 @@ from tests.support.endpoints import (
 
 
 @pytest.mark.parametrize("name", ENDPOINTS)
-def test_door_opens_to_a_good_request(scenario, name):
+def test_good_request_is_answered(scenario, name):
     """Or else the refusals below would prove nothing."""
     for kind in ("order-complete", "log-user-profile-update"):
         factories.earning_rule(scenario.brand, kind)
@@ -33,9 +33,11 @@ def test_door_opens_to_a_good_request(scenario, name):
     assert scenario.call(name).status_code in {200, 201, 202, 204}
 
 
-def test_each_way_to_read_requests_has_a_door_that_meets_all_rows(scenario):
+def test_each_way_to_read_requests_has_an_endpoint_tried_with_all_rows(scenario):
     """Or else a way of its own would meet a few of them only."""
-    assert {way_of(name, scenario) for name in MEET_ALL_ROWS} == {way_of(name, scenario) for name in ENDPOINTS}
+    assert {handling_classes(name, scenario) for name in TRIED_WITH_ALL_ROWS} == {
+        handling_classes(name, scenario) for name in ENDPOINTS
+    }
 
 
 # --- Bodies ----------------------------------------------------------------------------------------------------------
@@ -84,7 +86,7 @@ BODIES = {
 
 @pytest.mark.parametrize("row", BODIES)
 def test_body_that_is_no_sound_object(scenario, subtests, row):
-    for name in doors_for(row, BODIES, WRITING):
+    for name in endpoints_for(row, BODIES, WRITING):
         with subtests.test(name):
             assert_rejected(BAD_REQUEST, scenario.call, name, body=BODIES[row])
 
@@ -112,14 +114,14 @@ OTHER_KINDS = [
 
 @pytest.mark.parametrize("kind", OTHER_KINDS)
 def test_body_of_another_kind(scenario, subtests, kind):
-    for name in doors_for(kind, OTHER_KINDS, WRITING):
+    for name in endpoints_for(kind, OTHER_KINDS, WRITING):
         with subtests.test(name):
             assert_rejected((415, "UNSUPPORTED_MEDIA_TYPE"), scenario.call, name, content_type=kind)
 
 
 def test_body_in_another_charset(scenario, subtests):
     for name in WRITING:
-        for charset in ("utf-16", "latin-1", "idna", "utf-7") if name in MEET_ALL_ROWS else ("utf-16",):
+        for charset in ("utf-16", "latin-1", "idna", "utf-7") if name in TRIED_WITH_ALL_ROWS else ("utf-16",):
             with subtests.test(f"{name}: {charset}"):
                 assert_rejected(BAD_REQUEST, scenario.call, name, content_type=f"application/json; charset={charset}")
 

@@ -78,7 +78,7 @@ def stack(box, tmp_path, settings):
     running = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL)
     running.settings = {
         "EMAIL_URL": f"smtp://127.0.0.1:{box.port}",
-        "OUTGOING_WORKERS": "50",  # a dead worker's seat is free again after minutes
+        "OUTGOING_WORKERS": "50",  # a dead worker's slot is free again after minutes
     }
     running.constants = {"EVENT_LEASE_SECONDS": 2, "EVENT_SWEEP_SECONDS": 1}
     yield running

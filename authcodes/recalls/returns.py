@@ -37,7 +37,7 @@ def enter(
     if returned_on > at.astimezone(recall.brand.zone).date():
         raise BatchRejected(_("Enter a day that is not in the future."), details={"field": "returned_on"})
     if returned_on < recall.recalled_at.astimezone(recall.brand.zone).date():
-        message = _("Enter a day since the recall: %(day)s or later.")
+        message = _("Enter the day of the recall (%(day)s) or a later day.")
         day = recall.recalled_at.astimezone(recall.brand.zone).date().isoformat()
         raise BatchRejected(message % {"day": day}, details={"field": "returned_on"})
     try:
@@ -50,7 +50,7 @@ def enter(
                 return same_line(known, recall=recall, pieces=pieces, returned_on=returned_on, note=note)
             before = pieces_of(recall)
             if not pieces or before + pieces < 0:
-                message = _("Enter a number of pieces other than 0. At most %(pieces)d can be taken off again.")
+                message = _("Enter a number of pieces other than 0. You can subtract at most %(pieces)d.")
                 raise BatchRejected(message % {"pieces": before}, details={"field": "pieces"})
             return RecallReturn.objects.create(
                 brand_id=recall.brand_id,
@@ -70,7 +70,7 @@ def enter(
 def same_line(known: RecallReturn, *, recall: Recall, pieces: int, returned_on: date, note: str) -> RecallReturn:
     """The line that a form has entered already. Raises BatchRejected if the form now has other values."""
     if (known.recall_id, known.pieces, known.returned_on, known.note) != (recall.pk, pieces, returned_on, note):
-        message = _("These pieces were entered already: %(line)s. To correct them, enter another line.")
+        message = _("These pieces have already been entered: %(line)s. To correct them, enter another line.")
         raise BatchRejected(message % {"line": known})
     return known
 

@@ -88,7 +88,7 @@ class TranslationsAdmin(TenantAdmin):
                 rows.setdefault(name, []).append(field)
             fields = [tuple(each) for each in rows.values()]
         about = _(
-            "Customers whose language is one of these read these texts. Where one is empty they read the text above."
+            "Customers with one of these languages see its text. If it is empty, they see the text above."
         )
         section = {"fields": tuple(fields), "classes": ("collapse",), "description": about if may else ""}
         return [*super().get_fieldsets(request, obj), (_("German / Arabic"), section)]

@@ -31,7 +31,7 @@ OPPOSITES = {
 
 
 def reversed_change(offer: UndoOffer) -> CodeChangeRequest:
-    """The request that undoes the change, under the lock of the brand's codes. Raises DomainError if any has changed."""
+    """The request that undoes the change, under the lock of the brand's codes. Raises DomainError if any changed."""
     bulk_changes.take_turn(offer.brand_id, waits=False)
     if history.is_changed_since(UUID(offer.arguments["action"])):
         raise offers.changed_since_error()

@@ -103,7 +103,7 @@ class PrintForm(LayoutForm):
             (CUSTOM, gettext_lazy("Custom sheet (in millimetres)")),
         ],
         help_text=gettext_lazy(
-            "The paper in your printer. The pack says how many labels a page has and how large it is."
+            "The label paper in your printer. Its pack says how many labels are on a sheet and how large they are."
         ),
     )
     page_width = length(gettext_lazy("Page width"))

@@ -47,7 +47,7 @@ class WhatForm(AsciiDigits, forms.Form):
         Product.objects.none(),
         label=gettext_lazy("Product"),
         required=False,
-        help_text=gettext_lazy("Batches that exist now. A batch that you make later is not recalled."),
+        help_text=gettext_lazy("Recalls the batches that exist now, not those that you create later."),
     )
     batches = forms.ModelMultipleChoiceField(BatchRange.objects.none(), label=gettext_lazy("Batches"), required=False)
     batch = forms.ModelChoiceField(BatchRange.objects.none(), label=gettext_lazy("Batch"), required=False)

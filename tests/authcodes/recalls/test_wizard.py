@@ -64,7 +64,7 @@ def test_batches_of_the_product_that_are_recalled_already_are_left_out_and_said(
     page = step(client, what="product", product=product.pk)
 
     assert scope_of(page) == [("Free", "", "")]
-    assert "1 batch of this product is recalled already and is left out." in text(page)
+    assert "1 batch of this product is already recalled and is left out." in text(page)
 
 
 def test_of_a_batch_that_is_recalled_in_part_the_page_says_that_the_rest_is_genuine(client, brand, product):

@@ -88,7 +88,7 @@ def test_a_page_that_is_sent_again_with_other_pieces_says_that_the_first_were_en
 
     answer = client.post(where, {**sent, "pieces": 6})
 
-    assert "These pieces were entered already" in text(answer)
+    assert "These pieces have already been entered" in text(answer)
     assert RecallReturn.objects.get().pieces == 4
 
 

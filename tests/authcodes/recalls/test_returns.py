@@ -55,7 +55,7 @@ def test_lines_are_counted_together_and_corrected_by_another(recall):
 def test_no_more_is_taken_off_than_there_is(recall):
     enter(recall, 3)
 
-    with pytest.raises(BatchRejected, match="At most 3") as refused:
+    with pytest.raises(BatchRejected, match="at most 3") as refused:
         enter(recall, -4)
 
     assert refused.value.details["field"] == "pieces"

@@ -6,7 +6,7 @@ from django.db import connection, models
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ModelState, ProjectState
 
-from brands.management.commands.migrate import only_new_models_rendered
+from brands.management.commands.migrate import rendering_new_models_only
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +33,7 @@ def test_what_a_new_model_refers_to_knows_it_without_being_made_again():
     state.add_model(model_state("Shelf"))
     shelf = state.apps.get_model("shop", "Shelf")
 
-    with only_new_models_rendered():
+    with rendering_new_models_only():
         state.add_model(model_state("Box", shelf=models.ForeignKey("shop.Shelf", models.CASCADE)))
         state.add_model(model_state("Label", box=models.OneToOneField("shop.Box", models.CASCADE)))
 
@@ -50,7 +50,7 @@ def test_a_model_that_changes_is_made_again_with_what_refers_to_it():
     state.add_model(model_state("Box", shelf=models.ForeignKey("shop.Shelf", models.CASCADE)))
     before = state.apps.get_model("shop", "Shelf")
 
-    with only_new_models_rendered():
+    with rendering_new_models_only():
         state.add_field("shop", "shelf", "floor", models.IntegerField(), preserve_default=True)
 
     shelf, box = (state.apps.get_model("shop", name) for name in ("Shelf", "Box"))

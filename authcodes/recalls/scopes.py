@@ -111,7 +111,9 @@ def of_batches(batches: Sequence[BatchRange]) -> Scope:
     if not batches:
         raise BatchRejected(_("Choose at least one batch."), details={"field": "batches"})
     if len(batches) > MAX_BATCHES:
-        message = _("A recall can have at most %(most)s batches. Split these over several recalls.") % {"most": MAX_BATCHES}
+        message = _("A recall can have at most %(most)s batches. Split these over several recalls.") % {
+            "most": MAX_BATCHES
+        }
         raise BatchRejected(message, details={"field": "batches"})
     if len({batch.brand_id for batch in batches}) > 1:
         raise BatchRejected(_("Choose batches of one brand."), details={"field": "batches"})

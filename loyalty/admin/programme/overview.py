@@ -141,8 +141,8 @@ class Programme:
             Card(_("Owed points"), format_number(figures.owed), _("of returned orders, spent already")),
             Card(_("Redemption rate"), percent(figures.redemption_rate), _("of the points earned in this period"),
                  link=self.of_period(REDEEMED)),
-            Card(_("Breakage"), percent(figures.breakage), _("of the points redeemed or expired, the share that expired"),
-                 link=self.of_period(EXPIRED)),
+            Card(_("Breakage"), percent(figures.breakage),
+                 _("of the points redeemed or expired, the share that expired"), link=self.of_period(EXPIRED)),
         ]  # fmt: skip
 
     @property

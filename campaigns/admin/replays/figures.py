@@ -256,14 +256,14 @@ class ReplayFigures:
         writer.writerow(FILE_COLUMNS)
         result = self.result
 
-        def shown(points: list[str]) -> list[str]:
+        def visible(points: list[str]) -> list[str]:
             """Two columns of points, and two of what they cost."""
             return points if self.sees_costs else [*points[:2], "", ""]
 
-        writer.writerows(["day", day, *shown(numbers)] for day, *numbers in result["days"])
-        writer.writerows(["level", neutral(name), *shown(numbers)] for name, *numbers in result["levels"])
+        writer.writerows(["day", day, *visible(numbers)] for day, *numbers in result["days"])
+        writer.writerows(["level", neutral(name), *visible(numbers)] for name, *numbers in result["levels"])
         writer.writerows(
-            ["rule", neutral(_source(source, name)), *shown(numbers)]
+            ["rule", neutral(_source(source, name)), *visible(numbers)]
             for source, _rule_id, name, *numbers in result["rules"]
         )
         if self.replay.kind == Kind.LEVELS:

@@ -22,11 +22,11 @@ from campaigns.admin.resources import CampaignResource, check_stored_milestones
 from campaigns.admin.wizard.pages import CampaignWizard
 from campaigns.models.campaigns import Campaign, CampaignBudget
 from campaigns.progress.lifecycle import state_of
+from core.numbers import format_number
 from portal.base.badges import badge
 from portal.base.fieldsets import without
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.import_export.importable import ImportingAdmin
-from portal.lists.number_columns import format_number
 from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.unfold import ChoicesFilter, display
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity.roles import ACT
 from core.errors import DomainError
+from core.numbers import format_number
 from loyalty.models.approvals import PointsApproval
 from loyalty.points import approvals
 from portal.base.badges import badge
@@ -26,7 +27,6 @@ from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
-from portal.lists.number_columns import format_number
 from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"pending": "warning", "approved": "success", "rejected": "danger", "withdrawn": ""}

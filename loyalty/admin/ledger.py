@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.numbers import format_number
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.notifications import ledger_notes
@@ -26,7 +27,6 @@ from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
 from portal.lists.filters import DayFilter, StateFilter
-from portal.lists.number_columns import format_number
 from portal.unfold import ChoicesFilter, display
 
 COLOURS = {

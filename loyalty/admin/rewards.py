@@ -15,13 +15,13 @@ from django.utils.translation import gettext_lazy
 
 from brands.tenants import pictures
 from brands.tenants.pictures import Drawn
+from core.numbers import format_number
 from loyalty.admin.resources import RewardResource
 from loyalty.models.rewards import PoolCode, Reward
 from loyalty.rewards import pools
 from portal.base.badges import badge
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.import_export.importable import ImportingAdmin
-from portal.lists.number_columns import format_number
 from portal.mixins.images import ImageAdminMixin, PictureForm
 from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.undo import switches

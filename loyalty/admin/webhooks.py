@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.debug import sensitive_variables
 
 from brands.identity.roles import ACT
+from core.numbers import format_number
 from loyalty.admin.signing_secrets import CalledForm, SigningSecretAdmin
 from loyalty.integrations import webhook_endpoints, webhook_events
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint, WebhookType
@@ -29,7 +30,6 @@ from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.lists.filters import DayFilter, OwnRowsFilter, ValuesFilter
-from portal.lists.number_columns import format_number
 from portal.mixins.live_lists import LiveAdmin
 from portal.unfold import CheckboxesWidget, ChoicesFilter, action, display
 

@@ -10,7 +10,7 @@ from django.core import signing
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.crypto import salted_hmac
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format
 
 from brands.identity import tokens
 from brands.models.people import User
@@ -18,6 +18,7 @@ from brands.models.tenants import Brand
 from brands.tenants import contacts
 from brands.tenants.hostnames import hostname_of, site_at
 from core.mail import one_line
+from core.numbers import format_number
 from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import Channel, NotificationTemplate, Template, Topic
 from loyalty.notifications import catalogue, names, placeholders
@@ -180,8 +181,7 @@ def display_value(value: Any, language: str) -> str:
         if isinstance(value, bool) or value is None:
             return ""
         if isinstance(value, int | float | Decimal):
-            whole = value == int(value)
-            return number_format(value, 0 if whole else 2, use_l10n=True, force_grouping=True)
+            return format_number(value)
         if isinstance(value, str) and (day := day_of(value)):
             return date_format(day, "DATE_FORMAT", use_l10n=True)
     return "".join(letter for letter in str(value) if letter == "\n" or letter.isprintable())

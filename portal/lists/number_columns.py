@@ -6,10 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 from django.db.models import AutoField, DecimalField, IntegerField
-from django.utils.formats import number_format
 from django.utils.safestring import SafeString
 from django.utils.translation import ngettext
 
+from core.numbers import format_number
 from portal.lists.field_column import FieldColumn
 
 POINTS = re.compile("points|cost|threshold|value|balance|max_total|_limit$")
@@ -29,12 +29,6 @@ def is_number(field: Any) -> bool:
     if isinstance(field, DecimalField):
         return field.decimal_places == 2 and bool(POINTS.search(field.name))
     return isinstance(field, IntegerField) and not isinstance(field, AutoField) and not field.choices
-
-
-def format_number(number: Decimal | int) -> str:
-    """As people read it: 10, 12.50, 25,800."""
-    whole = number == int(number)
-    return number_format(number, decimal_pos=0 if whole else 2, force_grouping=True)
 
 
 def format_points(points: Decimal | int) -> str:

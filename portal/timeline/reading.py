@@ -13,7 +13,7 @@ from django.core import signing
 from django.utils import timezone
 
 from core.db.statements import Query, query
-from portal.lists.number_columns import format_number
+from core.numbers import format_number
 from portal.timeline.sources import Line, Source, Subject, sources
 
 PER_PAGE = 30

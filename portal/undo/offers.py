@@ -24,8 +24,8 @@ from brands.identity.roles import brand_scope
 from brands.models.audit import AuditLogEntry
 from brands.models.undo_offers import UndoOffer
 from core.errors import Invalid
+from core.numbers import format_number
 from portal.base.tenant_scope import staff_user
-from portal.lists.number_columns import format_number
 
 MINUTES = 10
 UNDONE_REASON = gettext_noop("Undone by the person who did it.")  # in histories

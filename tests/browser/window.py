@@ -148,6 +148,11 @@ def look(page: Page, size: tuple[int, int], scheme: Any) -> None:
     page.evaluate(FRAMES)
 
 
+def load_axe(page: Page) -> None:
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+
+
 class Window:
     """One person's window, logged in or not. `complaints` grows by itself; whoever opened it looks at the end."""
 
@@ -297,8 +302,7 @@ class Window:
 
         `looks_only`: of those that may be broken only in this size or these colours, where all were tried in others.
         """
-        if not self.page.evaluate("'axe' in window"):
-            self.page.evaluate(AXE)
+        load_axe(self.page)
         rules = {"type": "rule", "values": AXE_LOOKS} if looks_only else {"type": "tag", "values": AXE_RULES}
         found = self.page.evaluate(AXE_RUN, rules)
         where = urlsplit(self.page.url).path

@@ -16,9 +16,9 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
 from brands.identity import roles
 from brands.identity.roles import VIEW
+from core.numbers import format_number
 from portal.import_export.exportable import within
 from portal.lists import local_time
-from portal.lists.number_columns import format_number
 
 Kind = CodeChange.Kind
 MAX_CHANGES = 20

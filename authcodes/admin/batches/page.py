@@ -30,10 +30,10 @@ from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.printing.printed import printed
 from brands.identity.roles import ADD
+from core.numbers import format_number
 from portal.base.badges import badge
 from portal.base.tenant_admin import TenantAdmin
 from portal.figures.cards import share
-from portal.lists.number_columns import format_number
 
 Kind = CodeChange.Kind
 

@@ -10,7 +10,7 @@ from authcodes.codes.history import numbering_of
 from authcodes.codes.samples import PartSample, Sample, sample
 from authcodes.codes.spans import Span, inside, size_of
 from authcodes.models.batches import BatchRange
-from portal.lists.number_columns import format_number
+from core.numbers import format_number
 
 WIDTH, LANE_HEIGHT, LANE_GAP = 1200, 16, 6
 MIN_WIDTH = 3  # of a box, so that a single code of a million is seen

@@ -24,8 +24,8 @@ from authcodes.places import names
 from brands.identity import roles
 from brands.identity.roles import VIEW
 from brands.scanned import MAX_CODE_LENGTH
+from core.numbers import format_number
 from portal.lists import local_time
-from portal.lists.number_columns import format_number
 from portal.shell.navigation import page_of
 
 CODES, PRINTS, SCANS, HISTORY, SETTINGS = "codes", "prints", "scans", "history", "settings"

@@ -27,11 +27,12 @@ from authcodes.places import names
 from brands.identity import roles
 from brands.identity.roles import ACT, CHANGE, VIEW
 from core import languages
+from core.numbers import format_number
 from portal.base.page_urls import page_urls
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
-from portal.lists.number_columns import format_number, format_points
+from portal.lists.number_columns import format_points
 from portal.unfold import action
 
 Kind = CodeChange.Kind

@@ -12,13 +12,13 @@ from django.utils.translation import gettext as _
 from authcodes.admin.home.tiles import ScanDays
 from authcodes.dashboard.figures import Codes, Day
 from authcodes.dashboard.home import Funnel, Hour
+from core.numbers import format_number
 from loyalty.programme.home import ZERO, Home
 from portal.figures import drawings
 from portal.figures.cards import share
 from portal.figures.drawings import Box, Chart
 from portal.figures.tables import TableRow
 from portal.lists.local_time import day_and_month
-from portal.lists.number_columns import format_number
 
 MAX_BARS = 62
 

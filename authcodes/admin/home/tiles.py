@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from authcodes.dashboard.figures import Day
 from authcodes.dashboard.home import Period
-from core.numbers import rounded, signed
+from core.numbers import format_number, grouped, rounded, signed
 from loyalty.programme.home import Home
 from portal.figures import drawings
 from portal.figures.cards import share
-from portal.lists.number_columns import format_number
 
 Number = int | Decimal
 
@@ -123,7 +121,7 @@ def points_tiles(home: Home, period: Period, links: tuple[str | None, str | None
     earned, spent = (sum(getattr(moved, name) for moved in now) for name in ("earned", "spent"))
     earned_before, spent_before = (sum(getattr(moved, name) for moved in before) for name in ("earned", "spent"))
     balances = [home.balance_after(day) for day in period]
-    worth = ", ".join(f"{number_format(each.amount, force_grouping=True)} {each.currency}" for each in home.worth)
+    worth = ", ".join(f"{grouped(each.amount)} {each.currency}" for each in home.worth)
     note = _("worth %(worth)s") % {"worth": worth} if worth else _("no cost per point is set")
     return [
         Tile(

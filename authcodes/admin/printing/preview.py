@@ -24,8 +24,8 @@ from authcodes.printing.request import PrintRequest
 from authcodes.printing.selection import TEST_MARK, Selection, design_of, label_of, payload_of
 from brands.tenants.hostnames import hostname_of
 from core.errors import DomainError
+from core.numbers import format_number
 from portal.lists import local_time
-from portal.lists.number_columns import format_number
 
 MAX_COUNTED = 20_000  # codes that are counted and looked at before Print is pressed
 

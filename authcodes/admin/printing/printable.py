@@ -14,7 +14,7 @@ from authcodes.models.prints import PrintRun
 from brands.identity import roles
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
-from portal.lists.number_columns import format_number
+from core.numbers import format_number
 
 MAX_BATCHES = 5  # on Home
 

@@ -30,6 +30,7 @@ from authcodes.printing.documents import LibrariesMissing
 from brands.models.tenants import Brand
 from brands.tenants.closed_days import local_day
 from core.errors import DomainError, RateLimited
+from core.numbers import format_number
 from jobs.models import Job
 from portal.base.badges import badge
 from portal.base.job_panel import COLOURS
@@ -38,7 +39,6 @@ from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRINT, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter, OwnRowsFilter, StateFilter
-from portal.lists.number_columns import format_number
 from portal.mixins.live_lists import LiveAdmin
 from portal.unfold import ChoicesFilter, action, display
 

@@ -15,13 +15,13 @@ from campaigns.admin.campaign_page.bars import chart_of
 from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone
 from campaigns.progress.lifecycle import State
 from campaigns.progress.results import CampaignResults, MilestoneResults
-from core.numbers import grouped
+from core.numbers import format_number, grouped
 from loyalty.rewards import pools
 from portal.base.badges import badge
 from portal.figures.cards import share
 from portal.figures.drawings import Chart
 from portal.lists.local_time import moment_text
-from portal.lists.number_columns import format_number, format_points
+from portal.lists.number_columns import format_points
 
 MIN_DAYS, CHART_DAYS = 14, 90  # of a chart, however short or long the campaign has run
 COLOURS = {State.OFF: "warning", State.PLANNED: "info", State.RUNNING: "success", State.ENDED: ""}

@@ -18,14 +18,13 @@ from brands.identity import roles
 from brands.identity.roles import VIEW
 from campaigns.admin.replays.reward_worth import worth_of_rewards
 from campaigns.models.replays import Replay
-from core.numbers import grouped, rounded
+from core.numbers import format_number, grouped, rounded
 from core.spreadsheets.csv_files import neutral
 from loyalty.models.accounts import UserPoints
 from loyalty.points.explanations import DEFAULT, LEVEL, OVERRIDE, REWARD, RULE
 from portal.figures.cards import Card
 from portal.figures.charts import CHART_OPTIONS
 from portal.lists.local_time import day_and_month, day_text
-from portal.lists.number_columns import format_number
 
 MEMBERS, COSTS = "loyalty.userpoints", "loyalty.pointcost"
 COLOURS = ("#94a3b8", "var(--color-primary-600)")

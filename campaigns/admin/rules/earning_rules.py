@@ -24,7 +24,7 @@ from campaigns.earning import choices, limits, sentences
 from campaigns.earning.limits import Limit, LimitsError
 from campaigns.intake import own_kinds
 from campaigns.models.earning_rules import EarningRule
-from core.numbers import grouped
+from core.numbers import format_number, grouped
 from loyalty.admin.ceiling import CeilingAdmin
 from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
@@ -35,7 +35,6 @@ from portal.import_export.importable import ImportingAdmin
 from portal.lists import local_time
 from portal.lists.filters import ValuesFilter
 from portal.lists.ids import is_id
-from portal.lists.number_columns import format_number
 from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.unfold import ChoicesFilter, display
 

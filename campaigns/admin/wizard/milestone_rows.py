@@ -12,10 +12,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
-from core.numbers import grouped
+from core.numbers import format_number, grouped
 from core.translations import TRANSLATION_LANGUAGES
 from loyalty.models.rewards import Reward
-from portal.lists.number_columns import format_number
 from portal.unfold import NumberWidget, SelectWidget, TextWidget
 
 ROWS = 5  # of milestones

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from campaigns.admin.wizard.milestone_rows import NEW, NOTHING, POINTS, ROWS, points_texts
-from portal.lists.number_columns import format_number
+from core.numbers import format_number
 
 ZERO = Decimal(0)
 MAX_POINTS = 10**8  # that the column of points holds

@@ -17,12 +17,12 @@ from brands.audit_log import AuditedChange
 from brands.identity.roles import CHANGE, brand_scope
 from brands.models.tenants import Brand
 from core.errors import DomainError
+from core.numbers import format_number
 from loyalty.admin.levels.period_form import FIELDS, LevelPeriodForm
 from loyalty.points.level_periods.preview import PeriodPreview, preview
 from loyalty.points.level_periods.rules import LevelRule
 from portal.base.audit_mixin import audit_context
 from portal.base.tenant_admin import TenantAdmin
-from portal.lists.number_columns import format_number
 from portal.unfold import action
 
 BRAND = "brands.brand"

@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ACT
+from core.numbers import format_number
 from loyalty.members import numbers
 from loyalty.merges import merge, undo
 from loyalty.merges.eligibility import merge_error
@@ -28,7 +29,7 @@ from loyalty.models.ledger import AccountMerge
 from portal.base.audit_mixin import audit_context
 from portal.base.confirmation import ConfirmedAction, ReasonForm, UnnamedReasonForm
 from portal.base.tenant_admin import TenantAdmin
-from portal.lists.number_columns import format_number, format_points
+from portal.lists.number_columns import format_points
 from portal.unfold import TextWidget, action
 
 MAX_DIGITS = 19  # of a user id

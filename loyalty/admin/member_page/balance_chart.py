@@ -9,9 +9,9 @@ from typing import Any
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
+from core.numbers import format_number
 from loyalty.models.ledger import LoyaltyTransaction
 from portal.figures import drawings
-from portal.lists.number_columns import format_number
 
 MAX_ENTRIES = 500
 WIDTH, HEIGHT = 600, 140

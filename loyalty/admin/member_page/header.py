@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
+from core.numbers import format_number
 from loyalty.admin.member_page.level_end import level_end_text
 from loyalty.models.accounts import UserPoints
 from loyalty.models.members.listed_members import ListedMember
@@ -17,7 +18,7 @@ from loyalty.points.level_periods.ends import counted_points
 from loyalty.points.levels import Level
 from portal.base.badges import badge
 from portal.lists import local_time
-from portal.lists.number_columns import format_number, format_points
+from portal.lists.number_columns import format_points
 
 COLOURS = {"active": "success", "blocked": "danger", "merged": ""}
 LISTING = "listing"  # the account's sort keys

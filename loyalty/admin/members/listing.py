@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
+from core.numbers import format_number
 from loyalty.admin.member_page import header
 from loyalty.admin.member_page.header import COLOURS, LISTING
 from loyalty.admin.members.level_filter import LevelFilter
@@ -15,7 +16,6 @@ from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
 from portal.lists import local_time
 from portal.lists.filters import DayFilter
-from portal.lists.number_columns import format_number
 from portal.mixins.chosen_columns import ChoosesColumns
 from portal.unfold import ChoicesFilter, display
 

@@ -23,6 +23,7 @@ from brands.identity.roles import ACT
 from brands.models.people import User
 from core.errors import DomainError
 from core.forms.digits import AsciiDigits
+from core.numbers import format_number
 from loyalty.admin.member_actions.corrections import Corrections
 from loyalty.admin.member_actions.data_exports import DataExport
 from loyalty.admin.member_actions.enrolment import Enrolment
@@ -39,7 +40,7 @@ from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.import_export.importable import ImportingAdmin
-from portal.lists.number_columns import format_number, format_points
+from portal.lists.number_columns import format_points
 from portal.undo import offers
 from portal.unfold import SelectWidget, TextareaWidget, TextWidget, action
 

@@ -7,11 +7,11 @@ from django.contrib import admin
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from core.numbers import format_number
 from loyalty.models.orders import OrderReturn
 from portal.base.badges import badge
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.lists.number_columns import format_number
 from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"waiting": "info", "applied": "success", "rejected": "danger"}

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from brands.models.tenants import Brand
 from brands.tenants.closed_days import DAY
 from core import moments
-from core.numbers import grouped, rounded
+from core.numbers import format_number, grouped, rounded
 from loyalty.points.expiry_rules import months_later
 from loyalty.programme.figures import MAX_MONTHS, Cohort, Figures, default_months
 from loyalty.programme.movements import EARNED, EXPIRED, MOVEMENTS, OF_BALANCE, REDEEMED
@@ -25,7 +25,6 @@ from loyalty.programme.roll_forward import Month
 from portal.figures import cards
 from portal.figures.cards import Card, share
 from portal.figures.charts import CHART_OPTIONS
-from portal.lists.number_columns import format_number
 from portal.unfold import SelectWidget
 
 LEDGER, MEMBERS, COSTS = "loyalty.loyaltytransaction", "loyalty.userpoints", "loyalty.pointcost"

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.numbers import grouped
+from core.numbers import format_number, grouped
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
@@ -18,7 +18,6 @@ from portal.base.sidebar import CUSTOMERS, PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter
-from portal.lists.number_columns import format_number
 from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"waiting": "info", "rewarded": "success", "rejected": "danger", "lapsed": "", "reversed": "warning"}

@@ -14,7 +14,7 @@ from authcodes.printing.qr import images
 from brands.models.tenants import Brand, BrandHostname
 from brands.tenants import pictures
 from tests.brands.tenants.test_pictures import drawing
-from tests.browser.window import AXE, LOOPBACK, Window
+from tests.browser.window import LOOPBACK, Window, load_axe
 from tests.support import factories
 from tests.support.factories import PASSWORD
 from tests.support.live_stack import Stack
@@ -101,8 +101,7 @@ OTHER_KEY = """(name) =>
 
 def faults(page: Any, **options: Any) -> list[str]:
     """What keeps some people from using what the page shows now; `options` are axe's."""
-    if not page.evaluate("'axe' in window"):
-        page.evaluate(AXE)
+    load_axe(page)
     found: list[str] = page.evaluate(FOUND, options)
     wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return [*found, *([f"{wider} pixels wider than the screen"] if wider > 0 else [])]

@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 from django.utils.safestring import SafeString
 
+from core.numbers import format_number, rounded
 from portal.lists import number_columns
 from tests.support import factories
 from tests.support.portal import address, browser, form_of, staff, text
@@ -16,8 +17,20 @@ from tests.support.portal import address, browser, form_of, staff, text
     [(Decimal("10.00"), "10"), (Decimal("-12.50"), "-12.50"), (25800, "25,800"), (Decimal("1234567.00"), "1,234,567")],
 )
 def test_numbers_are_grouped_and_whole_where_they_are(number, shown):
-    assert number_columns.format_number(number) == shown
+    assert format_number(number) == shown
     assert number_columns.group_thousands(SafeString(number)) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(Decimal("19.999"), "20.00"), (Decimal("-2.345"), "-2.35"), (0.125, "0.13"), (1e300, "1e+300")],
+)
+def test_what_is_not_shown_is_rounded_and_not_cut_off(number, shown):
+    assert format_number(number) == shown
+
+
+def test_a_number_of_more_digits_than_money_has_is_rounded_too():
+    assert rounded(Decimal("1" * 40 + ".5"), 0) == f"{int('1' * 39 + '2'):,}"
 
 
 @pytest.mark.parametrize("words", ["-", "10.000", "2026-01-01", "1 of 2", ""])

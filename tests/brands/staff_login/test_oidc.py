@@ -203,11 +203,11 @@ def test_a_private_address_is_not_called(brand, provider, window, settings):
 
 def test_a_slow_provider_is_given_up_and_takes_one_place(brand, provider, window, monkeypatch):
     monkeypatch.setattr(oidc, "TIMEOUT_SECONDS", 0.3)
-    provider.waits = 4
+    provider.waits = 20
     began = time.monotonic()
 
     assert "is not responding correctly" in way_there(window, brand).content.decode()
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 10
 
 
 def test_a_brand_takes_one_place_and_leaves_one_to_others():

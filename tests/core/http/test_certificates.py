@@ -94,9 +94,9 @@ def test_an_unknown_authority_is_not_trusted(certified, monkeypatch):
 
 
 def test_a_handshake_that_drips_is_cut_off():
-    with server(*[b"\x16"] * 100, pause=0.05) as (url, _):
+    with server(*[b"\x16"] * 200, pause=0.05) as (url, _):
         began = time.monotonic()
         with pytest.raises(client.RequestFailedError):
             client.send("GET", url.replace("http:", "https:"), timeout_seconds=0.3)
 
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5

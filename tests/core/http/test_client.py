@@ -126,13 +126,13 @@ def test_one_private_address_among_public_ones_is_enough_to_refuse(settings, mon
 
 
 def test_a_resolver_that_hangs_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(3))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(10))
     began = time.monotonic()
 
     with pytest.raises(client.RequestFailedError, match=r"within 0\.2 seconds"):
         client.send("GET", "https://slow.example/", timeout_seconds=0.2)
 
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
 
 
 def test_where_the_operator_chose_the_address_any_network_will_do(settings):
@@ -152,7 +152,7 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch):
 
 @pytest.mark.parametrize(
     "parts",
-    [[b"H"] * 100, [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", *[b"1\r\nx\r\n"] * 100]],
+    [[b"H"] * 200, [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", *[b"1\r\nx\r\n"] * 200]],
     ids=["headers drip", "body drips"],
 )
 def test_however_slowly_it_drips_the_deadline_holds(parts):
@@ -161,7 +161,7 @@ def test_however_slowly_it_drips_the_deadline_holds(parts):
         with pytest.raises(client.RequestFailedError, match=r"within 0\.3 seconds"):
             client.send("GET", url, timeout_seconds=0.3)
 
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
 
 
 def test_a_large_answer_is_cut_off():
@@ -243,7 +243,7 @@ def test_promises_of_an_answer_without_end_are_cut_off():
         with pytest.raises(client.RequestFailedError, match=r"within 0\.3 seconds"):
             client.send("GET", url, timeout_seconds=0.3)
 
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
 
 
 def test_a_receiver_that_does_not_read_is_not_waited_for():
@@ -254,7 +254,7 @@ def test_a_receiver_that_does_not_read_is_not_waited_for():
             url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
             client.send("POST", url, content=b"x" * 30_000_000, timeout_seconds=0.3)
 
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_redis_that_does_not_answer_is_given_up_soon(settings, who, tmp_path):
         rate_limits.hit("scan", who)
         rate_limits.hit("scan", who)
 
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
 
 
 def test_without_redis_app_keys_have_a_part_of_their_own(rates, who, no_redis):

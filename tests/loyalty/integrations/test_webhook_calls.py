@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def loopback_allowed(settings):
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
-    settings.WEBHOOK_TIMEOUT_SECONDS = 0.5
+    settings.WEBHOOK_TIMEOUT_SECONDS = 5
     reset_breakers()
 
 
@@ -36,7 +36,7 @@ def test_an_attempt_is_kept_with_status_duration_and_the_beginning_of_the_answer
     attempt = message.calls.get()
     assert (message.state, message.attempts, message.last_status) == (State.DELIVERED, 1, 202)
     assert (attempt.status, attempt.answer, attempt.error) == (202, "Thanks\ufffd \ufffd", "")
-    assert 50 <= attempt.milliseconds < 500
+    assert 50 <= attempt.milliseconds < 5_000
 
 
 @pytest.mark.parametrize("status", [400, 404, 429, 500, 503])

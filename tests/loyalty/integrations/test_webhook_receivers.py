@@ -28,11 +28,11 @@ def error_of(message):
 
 
 def test_a_slow_receiver_is_cut_off(hook, shop):
-    shop.answers(Reply(waits=2))
+    shop.answers(Reply(waits=10))
     began = time.monotonic()
     message = pinged(hook)
 
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 5
     assert (message.state, message.last_status) == (State.WAITING, None)
     assert error_of(message) == "no whole answer within 0.5 seconds"
 
@@ -105,7 +105,7 @@ def test_a_receiver_that_answers_no_is_not_left_alone(hook, shop):
 
 def test_a_hanging_receiver_holds_up_no_other(brand, hook, shop):
     with receiver() as quick:
-        shop.answers(Reply(waits=3))
+        shop.answers(Reply(waits=10))
         healthy = endpoint(factories.brand(), quick)
         for _ in range(15):
             ping(hook)
@@ -116,4 +116,4 @@ def test_a_hanging_receiver_holds_up_no_other(brand, hook, shop):
 
     # Five times half a second, then the breaker opens.
     assert (message.state, len(shop.calls)) == (State.DELIVERED, 5)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 10

@@ -34,7 +34,7 @@ ALREADY_ASSIGNED = gettext_noop("Auth code range already assigned")  # the speci
 # One change of many codes at a time in a brand: two that overlap would wait for each other's rows in a circle.
 TURN = "SELECT pg_advisory_xact_lock(7216002, %s::int)"
 TURN_IF_FREE = "SELECT pg_try_advisory_xact_lock(7216002, %s::int)"
-PATIENCE = "SET LOCAL statement_timeout = '15min'"
+SET_LONG_TIMEOUT = "SET LOCAL statement_timeout = '15min'"
 # Codes that are changed while somebody waits for the page; more are a job, which switches no more off or on in one
 # transaction: a scan of one of them waits for its end.
 CODES_AT_ONCE = 50_000
@@ -112,7 +112,7 @@ def change(
     with transaction.atomic():
         if waits:
             with connection.cursor() as cursor:
-                cursor.execute(PATIENCE)
+                cursor.execute(SET_LONG_TIMEOUT)
         take_turn(codes.batch.brand_id, waits=waits)
         if action_id and history.is_noted(action_id, first=codes.first):
             return 0

@@ -15,8 +15,8 @@ from authcodes.errors import ImportRejected
 from authcodes.imports import assignments, checks, printed_elsewhere
 from authcodes.imports.uploads import (
     COUNT_ROWS,
-    PATIENCE,
     RUNNING,
+    SET_LONG_TIMEOUT,
     TURN,
     check_may_act,
     may_cancel,
@@ -68,7 +68,7 @@ def run_commit(run: runner.Run) -> None:
         changed = _carry_out(upload, run.job.created_by)
     except ImportRejected:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(PATIENCE)
+            cursor.execute(SET_LONG_TIMEOUT)
             checks.check_conflicts(upload)
             checks.check_points(upload, run.job.created_by)
             COUNT_ROWS.run(upload=upload.pk, status=Import.Status.COMMITTING.value)
@@ -92,7 +92,7 @@ def _count_not_usable(upload: Import) -> None:
 
 def _carry_out(upload: Import, by: User | None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(PATIENCE)
+        cursor.execute(SET_LONG_TIMEOUT)
         cursor.execute(TURN, [upload.brand_id])
         rows = Import.objects.filter(pk=upload.pk, status=Import.Status.COMMITTING)
         if not rows.update(status=Import.Status.COMMITTED, committed_at=timezone.now()):
@@ -159,7 +159,7 @@ def run_undo(run: runner.Run) -> None:
 
 def _undo(upload: Import, by: User | None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(PATIENCE)
+        cursor.execute(SET_LONG_TIMEOUT)
         cursor.execute(TURN, [upload.brand_id])
         rows = Import.objects.filter(pk=upload.pk, status=Import.Status.UNDOING)
         if not rows.update(status=Import.Status.UNDONE, undone_at=timezone.now()):

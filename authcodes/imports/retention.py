@@ -8,7 +8,7 @@ from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
 from authcodes.errors import ImportRejected
-from authcodes.imports.uploads import DELETE_ROWS, PATIENCE, RUNNING, check_may_act, revive
+from authcodes.imports.uploads import DELETE_ROWS, RUNNING, SET_LONG_TIMEOUT, check_may_act, revive
 from authcodes.models.imports import Import
 from brands.models.people import User
 from core.db.statements import command
@@ -49,7 +49,7 @@ def purge_old(*, at: datetime) -> int:
 def _erase_content(upload: Import) -> None:
     """Delete the rows, what undoing needs, and the file once that is committed. Call inside a transaction."""
     with connection.cursor() as cursor:
-        cursor.execute(PATIENCE)
+        cursor.execute(SET_LONG_TIMEOUT)
         DELETE_ROWS.run(upload=upload.pk)
         DELETE_CHANGES.run(upload=upload.pk)
     rows = Import.objects.filter(pk=upload.pk)

@@ -40,7 +40,7 @@ MAX_ROWS = 1_000_000
 PORTION = 20_000  # rows stored at once
 PREVIEW_ROWS = 100
 TURN = bulk_changes.TURN
-PATIENCE = bulk_changes.PATIENCE
+SET_LONG_TIMEOUT = bulk_changes.SET_LONG_TIMEOUT
 # What goes on, and the job that does it.
 RUNNING = {
     Import.Status.CHECKING: "check-import",
@@ -191,7 +191,7 @@ def _checking(upload: Import, run: runner.Run) -> Iterator[Any]:
     has its outcome.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(PATIENCE)
+        cursor.execute(SET_LONG_TIMEOUT)
         locked = Import.objects.select_for_update(of=("self",)).get(pk=upload.pk)
         if locked.status != Import.Status.CHECKING:
             raise ImportFinishedError

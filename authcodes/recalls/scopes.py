@@ -134,7 +134,7 @@ def of_range(*, batch: BatchRange, first: str, last: str) -> Scope:
 def added_to(scope: Scope, added: Scope) -> Scope:
     """What is added to a recall that has `scope` codes, as its batches have it then: a part joins the part before.
 
-    Raises BatchRejected, with `is_known` for codes that the recall has already.
+    Raises BatchRejected, with `is_in_recall` for codes that the recall has already.
     """
     known = {part.batch.pk: part for part in scope.parts}
     return Scope(tuple(joined(known[part.batch.pk], part) if part.batch.pk in known else part for part in added.parts))
@@ -144,7 +144,7 @@ def joined(known: Part, added: Part) -> Part:
     """Both as one part, which a batch has at most. Raises BatchRejected where codes between them would be in it too."""
     if not known.last or (added.last and known.first <= added.first and added.last <= known.last):
         message = _("These codes of %(batch)s are part of this recall already.") % {"batch": known.batch.range_name}
-        raise BatchRejected(message, details={"field": "batch", "is_known": True})
+        raise BatchRejected(message, details={"field": "batch", "is_in_recall": True})
     if not added.last:
         return added
     first, last = min(known.first, added.first), max(known.last, added.last)

@@ -23,7 +23,7 @@ from portal.import_export.previews import Preview, Tally
 from portal.import_export.resource import TenantResource
 
 Status = StagedUpload.Status
-PATIENCE = "SET LOCAL statement_timeout = '15min'"  # an attempt that another one still writes waits for its end
+SET_LONG_TIMEOUT = "SET LOCAL statement_timeout = '15min'"  # an attempt that another one still writes waits for its end
 
 
 def receive(
@@ -168,7 +168,7 @@ def run_import(run: runner.Run) -> None:
 def _imported(pk: int, run: runner.Run) -> Preview | None:
     with concurrent_progress.report_progress(run) as progress, transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(PATIENCE)
+            cursor.execute(SET_LONG_TIMEOUT)
         upload = staged_uploads.hold(pk, status=Status.IMPORTING)
         run.check_superseded()
         if upload is None:

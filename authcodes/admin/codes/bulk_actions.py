@@ -118,7 +118,7 @@ def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: C
             codes = resolve_range(batch=batch, first=form.cleaned_data["first"], last=form.cleaned_data["last"])
             requested = _requested_change(form, kind)
             if step(request) == "confirm":
-                return _carried_out(page, request, codes, requested)
+                return _execute(page, request, codes, requested)
             if step(request) == "preview":
                 page_context |= _preview_of(codes, requested)
         except BatchRejected as error:
@@ -177,9 +177,7 @@ def _changes(kind: CodeChange.Kind, preview: ChangePreview) -> tuple[int, str]:
     return (preview.codes - preview.deactivated if kind == Kind.DEACTIVATED else preview.deactivated), ""
 
 
-def _carried_out(
-    page: TenantAdmin, request: HttpRequest, codes: CodeRange, requested: CodeChangeRequest
-) -> HttpResponse:
+def _execute(page: TenantAdmin, request: HttpRequest, codes: CodeRange, requested: CodeChangeRequest) -> HttpResponse:
     """Do it, at once or as a job, and tell."""
     texts = TEXTS[requested.kind]
     if codes.size > bulk_changes.CODES_AT_ONCE:

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.admin.recalls import summary
-from authcodes.admin.recalls.forms import ConfirmedForm, confirmation_field, notify_field
-from authcodes.admin.recalls.wizard import RecallWizard, chosen
+from authcodes.admin.recalls.forms import ConfirmedForm
+from authcodes.admin.recalls.wizard import RecallWizard, scope_query
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import Recall
 from authcodes.recalls import notifications, recalls
@@ -36,17 +36,11 @@ class AddCodesForm(ConfirmedForm, forms.Form):
         widget=TextareaWidget(attrs={"rows": 2}),
         help_text=gettext_lazy("Why these codes are recalled too. For staff only."),
     )
-    notify_customers = notify_field()
-    confirmation = confirmation_field()
-    previewed = forms.CharField(required=False, widget=forms.HiddenInput)
-    confirmed_scope = forms.CharField(required=False, widget=forms.HiddenInput)
+    field_order = ("reason",)
 
     def __init__(self, *args: Any, scope: Scope, preview: Preview, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.scope, self.preview = scope, preview
-        self.initial = {"previewed": preview.fingerprint, "confirmed_scope": scope.fingerprint}
-        if not preview.customers:
-            self.fields["confirmation"].widget = forms.HiddenInput()
+        self.set_preview(preview, scope)
 
 
 class AddCodesWizard(RecallWizard):
@@ -59,7 +53,7 @@ class AddCodesWizard(RecallWizard):
     def address(self, name: str, recall: Recall) -> str:
         return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])
 
-    def acted_on(self, request: HttpRequest, pk: int) -> Recall:
+    def get_recall_to_change(self, request: HttpRequest, pk: int) -> Recall:
         """Raises PermissionDenied for who may not recall at its brand."""
         recall: Recall = self.get_object(request, str(pk))
         if not self.may(request, ADD, recall):
@@ -67,40 +61,40 @@ class AddCodesWizard(RecallWizard):
         return recall
 
     def add_codes(self, request: HttpRequest, pk: int) -> HttpResponse:
-        recall = self.acted_on(request, pk)
-        what = self.what_form(request, recall)
+        recall = self.get_recall_to_change(request, pk)
+        scope_form = self.scope_form(request, recall)
         shared = {
             "recall": recall,
             "original": recall,
             "title": _("Add codes to recall %(recall)s") % {"recall": recall},
         }
-        is_chosen = what.is_valid() and not (request.method == "GET" and "again" in request.GET)
-        if not is_chosen or what.scope is None or what.whole is None:
-            if request.method == "POST" and what.is_known:  # a button that was pressed twice
+        is_chosen = scope_form.is_valid() and not (request.method == "GET" and "again" in request.GET)
+        if not is_chosen or scope_form.scope is None or scope_form.combined_scope is None:
+            if request.method == "POST" and scope_form.is_in_recall:  # a button that was pressed twice
                 return redirect("admin:authcodes_recall_change", recall.pk)
             if request.method == "POST":
                 text = _("Nothing has been added yet. Choose what to add first.")
                 self.message_user(request, text, messages.ERROR)
-            context = {**shared, "form": what, "chosen": what.what_chosen}
-            return self.page(request, "admin/authcodes/recall/what.html", context)
+            context = {**shared, "form": scope_form, "chosen_kind": scope_form.chosen_kind}
+            return self.page(request, "admin/authcodes/recall/scope.html", context)
         sent = request.POST if request.method == "POST" else None
-        form = AddCodesForm(sent, scope=what.scope, preview=recall_preview.of(recall, what.whole))
+        form = AddCodesForm(sent, scope=scope_form.scope, preview=recall_preview.of(recall, scope_form.combined_scope))
         if request.method == "POST" and form.is_valid():
-            response = self.codes_added(request, recall, form)
+            response = self.save_added_codes(request, recall, form)
             if response is not None:
                 return response
         context = {
             **shared,
             "form": form,
-            "what": what,
-            "facts": summary.of_scope(what.scope),
+            "scope_form": scope_form,
+            "summary": summary.of_scope(scope_form.scope),
             "preview": form.preview,
             "translated": [(NAMES[language], texts["message"]) for language, texts in recall.translations.items()],
-            "back": f"{self.address('add-codes', recall)}?{chosen(request.GET).urlencode()}&again=1",
+            "back": f"{self.address('add-codes', recall)}?{scope_query(request.GET).urlencode()}&again=1",
         }
         return self.page(request, "admin/authcodes/recall/add_codes.html", context)
 
-    def codes_added(self, request: HttpRequest, recall: Recall, form: AddCodesForm) -> HttpResponse | None:
+    def save_added_codes(self, request: HttpRequest, recall: Recall, form: AddCodesForm) -> HttpResponse | None:
         """Add the codes, and on to the recall's page. None where somebody was faster."""
         scope, reason, by = form.scope, form.cleaned_data["reason"], staff_user(request)
         try:
@@ -115,7 +109,7 @@ class AddCodesWizard(RecallWizard):
                 if form.cleaned_data["notify_customers"]:
                     notifications.start(recall=recall, by=by)
         except BatchRejected as error:
-            if error.details.get("is_known"):
+            if error.details.get("is_in_recall"):
                 return redirect("admin:authcodes_recall_change", recall.pk)
             form.add_error(None, error.message)
             return None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.forms.forms import DeclarativeFieldsMetaclass
 from django.utils.translation import get_language_info, gettext_lazy
 from django.utils.translation import gettext as _
 
@@ -47,16 +48,6 @@ def confirmation_field() -> forms.CharField:
         required=False,
         widget=TextWidget(attrs={"inputmode": "numeric", "autocomplete": "off"}),
         help_text=gettext_lazy("Enter the number of customers shown above. Sent e-mails cannot be recalled."),
-    )
-
-
-def notify_field() -> forms.BooleanField:
-    return forms.BooleanField(
-        label=gettext_lazy("Notify customers"),
-        required=False,
-        initial=True,
-        widget=SwitchWidget,
-        help_text=gettext_lazy("Everyone who scanned one of these codes is notified, at least by e-mail."),
     )
 
 
@@ -116,11 +107,30 @@ class ReturnForm(AsciiDigits, forms.Form):
     form_id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
 
 
-class ConfirmedForm(AsciiDigits):
+class ConfirmedForm(AsciiDigits, metaclass=DeclarativeFieldsMetaclass):
     """Part of a form that recalls `scope`, once the preview was seen and the number of customers typed."""
+
+    notify_customers = forms.BooleanField(
+        label=gettext_lazy("Notify customers"),
+        required=False,
+        initial=True,
+        widget=SwitchWidget,
+        help_text=gettext_lazy("Everyone who scanned one of these codes is notified, at least by e-mail."),
+    )
+    confirmation = confirmation_field()
+    previewed = forms.CharField(required=False, widget=forms.HiddenInput)
+    confirmed_scope = forms.CharField(required=False, widget=forms.HiddenInput)
 
     scope: Scope
     preview: Preview
+
+    def set_preview(self, preview: Preview, scope: Scope) -> None:
+        """What this page shows, and asks to confirm. Counted once for a page, whatever is asked of it."""
+        form: Any = self
+        self.scope, self.preview = scope, preview
+        form.initial |= {"previewed": preview.fingerprint, "confirmed_scope": scope.fingerprint}
+        if not preview.customers:
+            form.fields["confirmation"].widget = forms.HiddenInput()
 
     def clean(self) -> dict[str, Any]:
         form: Any = self
@@ -150,11 +160,6 @@ class ConfirmedForm(AsciiDigits):
 class MessageForm(ConfirmedForm, forms.ModelForm):  # type: ignore[type-arg] # generic in the stubs alone
     """The message of a recall of `scope`, what it looks like to customers, and the number that confirms it."""
 
-    notify_customers = notify_field()
-    confirmation = confirmation_field()
-    previewed = forms.CharField(required=False, widget=forms.HiddenInput)
-    confirmed_scope = forms.CharField(required=False, widget=forms.HiddenInput)
-
     class Meta:
         model = Recall
         fields = ("recall_id", "contact", "message", "reason")
@@ -175,11 +180,7 @@ class MessageForm(ConfirmedForm, forms.ModelForm):  # type: ignore[type-arg] # g
         self.scope = scope
         for name, label in TRANSLATED.items():
             self.fields[name] = message_field(label, name.rpartition("_")[2])
-        # Counted once for a page, whatever is asked of it.
-        self.preview: Preview = recall_preview.of(self.unsaved(), scope)
-        self.initial["previewed"], self.initial["confirmed_scope"] = self.preview.fingerprint, scope.fingerprint
-        if not self.preview.customers:
-            self.fields["confirmation"].widget = forms.HiddenInput()
+        self.set_preview(recall_preview.of(self.unsaved(), scope), scope)
 
     def unsaved(self) -> Recall:
         """As they are typed so far, stored nowhere."""

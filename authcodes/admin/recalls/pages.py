@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 from authcodes.admin.recalls import summary
 from authcodes.admin.recalls.add_codes import AddCodesWizard
 from authcodes.admin.recalls.forms import RecallMailForm, ReturnForm, WithdrawForm, unconfirmed
-from authcodes.admin.recalls.in_force import in_force, shows_typed_return
+from authcodes.admin.recalls.withdrawal_guards import preserve_typed_return, redirect_if_withdrawn
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.scans import Scan
@@ -81,7 +81,7 @@ class RecallAdmin(AddCodesWizard):
             "withdraw": self.withdraw,
             "affected": self.export_affected,
             "to-call": self.export_to_call,
-            "tell": self.notify_customers,
+            "notify": self.notify_customers,
             "remind": self.remind,
             "returns": self.enter_return,
         }
@@ -93,7 +93,7 @@ class RecallAdmin(AddCodesWizard):
 
     # --- The page of a recall
 
-    @in_force
+    @redirect_if_withdrawn
     def change_view(
         self,
         request: HttpRequest,
@@ -137,7 +137,7 @@ class RecallAdmin(AddCodesWizard):
         may_add = self.may(request, ADD, recall)
         figures = progress.figures
         return {
-            "facts": summary.of_scope(scope),
+            "summary": summary.of_scope(scope),
             "recalled_scans": since.filter(reason=Scan.Reason.RECALLED).count(),
             "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{urlencode(query)}",
             "add_codes_address": self.address("add-codes", recall) if may_add else "",
@@ -147,7 +147,7 @@ class RecallAdmin(AddCodesWizard):
             "progress": progress,
             "notified": drawn(recall, progress),
             "notifications_address": f"{reverse('admin:loyalty_notificationdelivery_changelist')}?{log}",
-            "tell_address": self.address("tell", recall) if may_add else "",
+            "notify_address": self.address("notify", recall) if may_add else "",
             "remind_address": self.address("remind", recall)
             if may_add and figures.notified > figures.acknowledged
             else "",
@@ -184,10 +184,10 @@ class RecallAdmin(AddCodesWizard):
 
     # --- Who is notified
 
-    @in_force
+    @redirect_if_withdrawn
     def notify_customers(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Show what would be sent, then notify the customers who have not been notified yet."""
-        recall = self.acted_on(request, pk)
+        recall = self.get_recall_to_change(request, pk)
         preview = recall_preview.of(recall, scopes.of_recall(recall))
         form = RecallMailForm(request.POST if request.method == "POST" else None)
         if request.method == "POST" and form.is_valid():
@@ -206,7 +206,7 @@ class RecallAdmin(AddCodesWizard):
             "preview": preview,
             "form": form,
         }
-        return TemplateResponse(request, "admin/authcodes/recall/tell.html", context)
+        return TemplateResponse(request, "admin/authcodes/recall/notify.html", context)
 
     def start_notifications(self, request: HttpRequest, recall: Recall) -> HttpResponse:
         with transaction.atomic():
@@ -216,7 +216,7 @@ class RecallAdmin(AddCodesWizard):
         return redirect("admin:authcodes_recall_change", recall.pk)
 
     def remind(self, request: HttpRequest, pk: int) -> HttpResponse:
-        recall = self.acted_on(request, pk)
+        recall = self.get_recall_to_change(request, pk)
         unread = len(notifications.not_read(recall))
         action = ConfirmedAction(
             page=self,
@@ -230,9 +230,9 @@ class RecallAdmin(AddCodesWizard):
             ],
             button=_("Send the reminder"),
         )
-        return action.respond(partial(self.reminded, request, recall))
+        return action.respond(partial(self.send_reminder, request, recall))
 
-    def reminded(self, request: HttpRequest, recall: Recall, answers: dict[str, Any]) -> HttpResponse:
+    def send_reminder(self, request: HttpRequest, recall: Recall, answers: dict[str, Any]) -> HttpResponse:
         notifications.start_reminder(recall=recall, by=staff_user(request), at=timezone.now())
         self.note(request, [recall], gettext_noop("Reminder sent"), reason=answers["reason"])
         self.message_user(request, _("Sending the reminder."))
@@ -240,10 +240,10 @@ class RecallAdmin(AddCodesWizard):
 
     # --- What comes back
 
-    @in_force
-    @shows_typed_return
+    @redirect_if_withdrawn
+    @preserve_typed_return
     def enter_return(self, request: HttpRequest, pk: int) -> HttpResponse:
-        recall = self.acted_on(request, pk)
+        recall = self.get_recall_to_change(request, pk)
         if request.method != "POST":
             return redirect("admin:authcodes_recall_change", recall.pk)
         form = ReturnForm(request.POST)
@@ -265,7 +265,7 @@ class RecallAdmin(AddCodesWizard):
 
     # --- Withdrawal
 
-    @in_force
+    @redirect_if_withdrawn
     def withdraw(self, request: HttpRequest, pk: int) -> HttpResponse:
         recall = self.get_object(request, str(pk))
         if not self.may(request, ACT, recall):
@@ -280,11 +280,11 @@ class RecallAdmin(AddCodesWizard):
             button=_("Withdraw recall"),
             dangerous=True,
             template="admin/authcodes/recall/withdraw.html",
-            context={"facts": summary.of_scope(scopes.of_recall(recall))},
+            context={"summary": summary.of_scope(scopes.of_recall(recall))},
         )
-        return action.respond(partial(self.withdrawn, request, recall))
+        return action.respond(partial(self.save_withdrawal, request, recall))
 
-    def withdrawn(self, request: HttpRequest, recall: Recall, answers: dict[str, Any]) -> HttpResponse:
+    def save_withdrawal(self, request: HttpRequest, recall: Recall, answers: dict[str, Any]) -> HttpResponse:
         reason, text = answers["reason"], str(recall)
         try:
             with transaction.atomic():

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_noop
 
 from authcodes.admin.recalls import drawings, summary
 from authcodes.admin.recalls.forms import SEND_TEST, MessageForm, language_named, unsaved_recall
-from authcodes.admin.recalls.what_form import WhatForm
+from authcodes.admin.recalls.scope_form import ScopeForm
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.products import Product
@@ -59,32 +59,40 @@ class RecallWizard(LiveAdmin):
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
-        what = self.what_form(request)
-        if not what.is_valid() or what.scope is None or (request.method == "GET" and "again" in request.GET):
-            if request.method == "POST" and (twin := made_before(request, what)):
+        scope_form = self.scope_form(request)
+        if (
+            not scope_form.is_valid()
+            or scope_form.scope is None
+            or (request.method == "GET" and "again" in request.GET)
+        ):
+            if request.method == "POST" and (twin := recall_of_previous_submit(request, scope_form)):
                 return redirect("admin:authcodes_recall_change", twin.pk)
             if request.method == "POST":
                 text = _("Nothing has been recalled yet. Choose what to recall first.")
                 self.message_user(request, text, messages.ERROR)
-            return self.page(request, "admin/authcodes/recall/what.html", {"form": what, "chosen": what.what_chosen})
-        form = MessageForm(request.POST if request.method == "POST" else None, scope=what.scope)
+            return self.page(
+                request,
+                "admin/authcodes/recall/scope.html",
+                {"form": scope_form, "chosen_kind": scope_form.chosen_kind},
+            )
+        form = MessageForm(request.POST if request.method == "POST" else None, scope=scope_form.scope)
         if request.method == "POST" and SEND_TEST in request.POST:
             self.send_test(request, form)
         elif request.method == "POST" and form.is_valid():
-            response = self.recalled(request, form, what.scope)
+            response = self.create_recall(request, form, scope_form.scope)
             if response is not None:
                 return response
-        return self.message_page(request, what, form)
+        return self.message_page(request, scope_form, form)
 
     # --- Step 1: what
 
-    def what_form(self, request: HttpRequest, recall: Recall | None = None) -> WhatForm:
+    def scope_form(self, request: HttpRequest, recall: Recall | None = None) -> ScopeForm:
         """Bound once the address says something. `recall`: the one that codes are added to."""
         within = self.brand_scope(request, ADD)
         batches = self.admin_site.get_model_admin(BatchRange).choices(request, within)
         own = {"brand": recall.brand_id} if recall else {}
-        return WhatForm(
-            chosen(request.GET) if set(QUERY_FIELDS) & set(request.GET) else None,
+        return ScopeForm(
+            scope_query(request.GET) if set(QUERY_FIELDS) & set(request.GET) else None,
             products=self.admin_site.get_model_admin(Product).choices(request, within).filter(**own),
             batches=batches.filter(**own).select_related("brand", "product", "recall"),
             admin_site=self.admin_site,
@@ -93,15 +101,15 @@ class RecallWizard(LiveAdmin):
 
     # --- Step 2: the message, and step 3: the number
 
-    def message_page(self, request: HttpRequest, what: WhatForm, form: MessageForm) -> HttpResponse:
-        assert what.scope is not None  # noqa: S101 - the caller asked
-        query = chosen(request.GET).urlencode()
+    def message_page(self, request: HttpRequest, scope_form: ScopeForm, form: MessageForm) -> HttpResponse:
+        assert scope_form.scope is not None  # noqa: S101 - the caller asked
+        query = scope_query(request.GET).urlencode()
         context = {
             "form": form,
-            "what": what,
-            "facts": summary.of_scope(what.scope),
+            "scope_form": scope_form,
+            "summary": summary.of_scope(scope_form.scope),
             "preview": form.preview,
-            "drawings": drawings.drawings(form.unsaved(), what.scope),
+            "drawings": drawings.drawings(form.unsaved(), scope_form.scope),
             "test_address": staff_user(request).email,
             "preview_address": f"{reverse('admin:authcodes_recall_preview')}?{query}",
             "poster_address": f"{reverse('admin:authcodes_recall_poster')}?{query}",
@@ -113,36 +121,36 @@ class RecallWizard(LiveAdmin):
         shared = {**self.admin_site.each_context(request), "opts": self.opts, "title": _("New recall")}
         return TemplateResponse(request, template, {**shared, **context}).render()
 
-    def requested(self, request: HttpRequest) -> tuple[Scope, Recall]:
+    def posted_recall(self, request: HttpRequest) -> tuple[Scope, Recall]:
         """What is called back, and the message as it is typed so far. Raises PermissionDenied or BatchRejected."""
         if not self.has_add_permission(request):
             raise PermissionDenied
-        what = self.what_form(request)
-        if not what.is_valid() or what.scope is None:
+        scope_form = self.scope_form(request)
+        if not scope_form.is_valid() or scope_form.scope is None:
             raise BatchRejected(_("Nothing has been recalled yet. Choose what to recall first."))
-        return what.scope, unsaved_recall(what.scope, request.POST.dict())
+        return scope_form.scope, unsaved_recall(scope_form.scope, request.POST.dict())
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         """What customers would get, while the message is typed. Nobody is counted again: the page says who."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            scope, recall = self.requested(request)
+            scope, recall = self.posted_recall(request)
         except BatchRejected as error:
             return HttpResponse(error.message, status=409, content_type="text/plain; charset=utf-8")
         reached = [
             recall_preview.ChannelCount(channel.value, str(channel.label), customers)
             for channel in Channel
-            if (customers := number_in(request, f"by_{channel.value}")) is not None
+            if (customers := posted_count(request, f"by_{channel.value}")) is not None
         ]
         preview = recall_preview.counted(
-            recall, scope, customers=number_in(request, "customers") or 0, channels=reached
+            recall, scope, customers=posted_count(request, "customers") or 0, channels=reached
         )
         context = {
             "preview": preview,
             "drawings": drawings.drawings(recall, scope),
             "test_address": staff_user(request).email,
-            "poster_address": f"{reverse('admin:authcodes_recall_poster')}?{chosen(request.GET).urlencode()}",
+            "poster_address": f"{reverse('admin:authcodes_recall_poster')}?{scope_query(request.GET).urlencode()}",
         }
         return TemplateResponse(request, "admin/authcodes/recall/preview.html", context).render()
 
@@ -151,12 +159,12 @@ class RecallWizard(LiveAdmin):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            scope, recall = self.requested(request)
+            scope, recall = self.posted_recall(request)
             language = posters.language_of(scope.brand.pk, request.POST.get("poster", ""))
             made = posters.as_pdf(drawings.poster_of(recall, scope), language)
         except (BatchRejected, LibrariesMissing, RateLimited) as error:
             self.message_user(request, error.message, messages.ERROR)
-            return redirect(f"{reverse('admin:authcodes_recall_add')}?{chosen(request.GET).urlencode()}")
+            return redirect(f"{reverse('admin:authcodes_recall_add')}?{scope_query(request.GET).urlencode()}")
         response = HttpResponse(made, content_type="application/pdf")
         response["Content-Disposition"] = f'inline; filename="recall-poster-{language}.pdf"'
         return response
@@ -182,7 +190,7 @@ class RecallWizard(LiveAdmin):
             text = _("Test sent to %(address)s. Nothing has been recalled yet.")
             self.message_user(request, text % {"address": by.email}, messages.SUCCESS)
 
-    def recalled(self, request: HttpRequest, form: MessageForm, scope: Scope) -> HttpResponse | None:
+    def create_recall(self, request: HttpRequest, form: MessageForm, scope: Scope) -> HttpResponse | None:
         """Call it back, and on to the page that counts who knows. None where somebody was faster."""
         cleaned = {name: form.cleaned_data[name] for name in ("recall_id", "contact", "message", "reason")}
         by = staff_user(request)
@@ -194,7 +202,7 @@ class RecallWizard(LiveAdmin):
                 if form.cleaned_data["notify_customers"]:
                     notifications.start(recall=made, by=by)
         except BatchRejected as error:
-            twin = same_recall(scope, cleaned["recall_id"])
+            twin = identical_recall(scope, cleaned["recall_id"])
             if twin is not None:  # a button that was pressed twice
                 return redirect("admin:authcodes_recall_change", twin.pk)
             form.add_error(None, error.message)
@@ -216,7 +224,7 @@ class RecallWizard(LiveAdmin):
         page_of(scope.batches[0], self.admin_site).note(request, scope.batches, text, reason=reason)
 
 
-def chosen(query: QueryDict) -> QueryDict:
+def scope_query(query: QueryDict) -> QueryDict:
     """What an address says of the recall, without what else stands there."""
     result = QueryDict(mutable=True)
     for name in QUERY_FIELDS:
@@ -225,20 +233,20 @@ def chosen(query: QueryDict) -> QueryDict:
     return result
 
 
-def number_in(request: HttpRequest, name: str) -> int | None:
+def posted_count(request: HttpRequest, name: str) -> int | None:
     """What the page counted, as it sent it along; None for what can be no such number."""
     text = request.POST.get(name, "")
     return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else None
 
 
-def made_before(request: HttpRequest, what: WhatForm) -> Recall | None:
+def recall_of_previous_submit(request: HttpRequest, scope_form: ScopeForm) -> Recall | None:
     """The recall that the same page made when it was sent before."""
-    made = {batch.recall for batch in what.left_out}
+    made = {batch.recall for batch in scope_form.already_recalled}
     recall = made.pop() if len(made) == 1 else None
     return recall if recall is not None and recall.recall_id == request.POST.get("recall_id", "").strip() else None
 
 
-def same_recall(scope: Scope, recall_id: str) -> Recall | None:
+def identical_recall(scope: Scope, recall_id: str) -> Recall | None:
     """A recall of this number that has just these codes."""
     recalled_codes = {part.batch.pk: (part.first, part.last) for part in scope.parts}
     rows = BatchRange.objects.filter(pk__in=recalled_codes, recall__recall_id=recall_id).select_related("recall")

@@ -4,16 +4,16 @@ import { debounce, latestOnly } from "../portal/requests.js";
 
 const PAUSE = 400;
 
-const what = document.querySelector("[data-recall-what]");
-if (what) {
+const scope = document.querySelector("[data-recall-scope]");
+if (scope) {
   const show = () => {
-    const chosen = new FormData(what).get("what");
-    for (const part of what.querySelectorAll("[data-of]")) {
+    const chosen = new FormData(scope).get("what");
+    for (const part of scope.querySelectorAll("[data-of]")) {
       part.hidden = part.dataset.of !== chosen;
       for (const field of part.querySelectorAll("input, select")) field.disabled = part.hidden;
     }
   };
-  what.addEventListener("change", show);
+  scope.addEventListener("change", show);
   show();
 }
 

@@ -93,7 +93,7 @@ def test_the_page_of_a_products_recall_does_not_read_its_codes(brand, product, b
     with CaptureQueriesContext(connection) as captured:
         page = client.get(address("authcodes.recall", "add"), {"what": "product", "product": product.pk})
 
-    assert len(page.context["facts"].scope.parts) == 4
+    assert len(page.context["summary"].scope.parts) == 4
     statements = [each for each in about_codes(captured.captured_queries) if "$1" not in each]  # the next test's
     assert len(statements) >= 2
     assert [each for each in statements if rows_read(each) > MAX_ROWS] == []

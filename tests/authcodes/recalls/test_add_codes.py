@@ -201,7 +201,7 @@ def test_staff_add_codes_in_the_same_steps_and_type_the_number(client, brand, ba
     assert 'name="product"' in text(page_of(client, part))
 
     page = client.get(where)
-    assert [each.batch.range_name for each in page.context["facts"].scope.parts] == ["Cups"]
+    assert [each.batch.range_name for each in page.context["summary"].scope.parts] == ["Cups"]
     assert "Stop using it." in text(page)
     assert 'name="message"' not in text(page)
     assert page.context["preview"].customers == 1
@@ -231,8 +231,8 @@ def test_the_rest_of_a_batch_and_of_a_product_can_be_chosen(client, brand, batch
     gap = page_of(client, part, what="range", batch=batch.pk, first="9", last="10")
     same = page_of(client, part, what="range", batch=batch.pk, first="4", last="6")
 
-    assert [each.batch for each in whole.context["facts"].scope.parts] == [batch, free]
-    assert [each.ends for each in some.context["facts"].scope.parts] == [("TEA-0007", "TEA-0008")]
+    assert [each.batch for each in whole.context["summary"].scope.parts] == [batch, free]
+    assert [each.ends for each in some.context["summary"].scope.parts] == [("TEA-0007", "TEA-0008")]
     assert list(gap.context["form"].errors) == ["first"]
     assert list(same.context["form"].errors) == ["batch"]
 

@@ -82,7 +82,7 @@ def test_a_recall_that_tells_nobody_asks_for_no_number(brand, customer, batch, f
 def test_telling_later_is_confirmed_too_and_leads_to_the_recall(brand, customer, batch, form):
     scanned(batch, customer)
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
-    its = address("authcodes.recall", "tell", recall.pk)
+    its = address("authcodes.recall", "notify", recall.pk)
     first, shown = form(its)
     assert not Job.objects.exists()
 

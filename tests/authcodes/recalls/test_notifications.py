@@ -183,7 +183,7 @@ def test_the_recalls_page_shows_how_many_know(brand, customer, batch, box, work)
 
 def test_only_who_may_recall_may_tell(brand, customer, batch):
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
-    its = f"/admin/authcodes/recall/{recall.pk}/tell/"
+    its = f"/admin/authcodes/recall/{recall.pk}/notify/"
 
     assert browser(staff(brand, role="support")).post(its).status_code == 403
     assert browser(staff(factories.brand())).post(its).status_code == 404

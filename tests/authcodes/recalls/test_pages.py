@@ -47,7 +47,7 @@ def reason_now(code):
 
 
 def facts(answer):
-    found = answer.context["facts"]
+    found = answer.context["summary"]
     [batch] = found.scope.batches
     return batch, found.codes, found.scanned, found.customers
 

@@ -141,7 +141,7 @@ def test_lines_stay_as_they_are(recall, statement):
         cursor.execute(statement.format("authcodes_recallreturn"))
 
 
-@pytest.mark.parametrize("name", ["change", "tell", "withdraw"])
+@pytest.mark.parametrize("name", ["change", "notify", "withdraw"])
 def test_a_page_of_a_recall_that_is_withdrawn_meanwhile_says_so_on_the_list(client, recall, monkeypatch, name):
     find, owner = RecallAdmin.get_object, staff(recall.brand)
 

@@ -41,7 +41,7 @@ def step(client, **query):
 
 
 def scope_of(answer):
-    return [(part.batch.range_name, part.first, part.last) for part in answer.context["facts"].scope.parts]
+    return [(part.batch.range_name, part.first, part.last) for part in answer.context["summary"].scope.parts]
 
 
 def test_a_product_is_all_its_batches_that_there_are(client, brand, product):
@@ -172,7 +172,7 @@ def test_the_numbers_say_who_is_reached(client, brand):
 
     page = step(client, batch=batch.pk)
 
-    facts = page.context["facts"]
+    facts = page.context["summary"]
     assert (facts.codes, facts.scanned, facts.customers, page.context["preview"].customers) == (5, 2, 2, 2)
     assert re.search(r"Reached by E-mail</dt><dd>2<", text(page))
     assert [row.scans for row in facts.map.rows] == ["2"]
@@ -184,7 +184,7 @@ def test_a_part_is_counted_by_itself(client, brand):
         scan(code, user=factories.customer(brand), location="Bern, Bern")
     batch.codes.update(scan_count=1)
 
-    facts = step(client, batch=batch.pk, first="2", last="3").context["facts"]
+    facts = step(client, batch=batch.pk, first="2", last="3").context["summary"]
 
     assert (facts.codes, facts.scanned, facts.customers, facts.places[0].scans) == (3 - 1, 2, 2, 2)
 

@@ -23,7 +23,7 @@ from portal.lists.ids import is_id
 from portal.unfold import RadioWidget, TextWidget
 
 PRODUCT, BATCHES, RANGE = "product", "batches", "range"
-WHAT = [
+KINDS = [
     (PRODUCT, gettext_lazy("A product, in all its batches")),
     (BATCHES, gettext_lazy("Some batches")),
     (RANGE, gettext_lazy("Some codes of one batch")),
@@ -37,11 +37,11 @@ class LookupMany(AutocompleteSelectMultiple):
         return super().optgroups(name, [each for each in value if is_id(str(each))], attr)
 
 
-class WhatForm(AsciiDigits, forms.Form):
+class ScopeForm(AsciiDigits, forms.Form):
     """What is called back. The answers stand in the address, so that the next page can be linked to."""
 
     what = forms.ChoiceField(
-        label=gettext_lazy("What to recall"), choices=WHAT, widget=RadioWidget, initial=PRODUCT, required=False
+        label=gettext_lazy("What to recall"), choices=KINDS, widget=RadioWidget, initial=PRODUCT, required=False
     )
     product = forms.ModelChoiceField(
         Product.objects.none(),
@@ -63,10 +63,10 @@ class WhatForm(AsciiDigits, forms.Form):
     )
 
     scope: Scope | None = None
-    whole: Scope | None = None  # of the recall that codes are added to, once they are
-    left_out: Sequence[BatchRange] = ()  # of what was asked for, recalled already
-    mixed: Sequence[str] = ()  # batches, by name, that have codes of other products too
-    is_known = False  # whether the recall has these codes already
+    combined_scope: Scope | None = None  # of the recall that codes are added to, once they are
+    already_recalled: Sequence[BatchRange] = ()  # of what was asked for, recalled already
+    mixed_batches: Sequence[str] = ()  # batches, by name, that have codes of other products too
+    is_in_recall = False  # whether the recall has these codes already
 
     def __init__(
         self, *args: Any, products: Any, batches: Any, admin_site: Any, recall: Recall | None = None, **options: Any
@@ -85,7 +85,7 @@ class WhatForm(AsciiDigits, forms.Form):
             fields[name].widget.choices = fields[name].choices
 
     @property
-    def what_chosen(self) -> str:
+    def chosen_kind(self) -> str:
         """As the address says it, or as it is meant where it names rows alone."""
         chosen = self.data.get("what") if self.is_bound else ""
         if chosen in {PRODUCT, BATCHES, RANGE}:
@@ -100,25 +100,25 @@ class WhatForm(AsciiDigits, forms.Form):
             return cleaned
         try:
             self.scope = {PRODUCT: self._of_product, BATCHES: self._of_batches, RANGE: self._of_range}[
-                self.what_chosen
+                self.chosen_kind
             ](cleaned)
             if self.recall:
                 scope = scopes.of_recall(self.recall)
-                self.whole = scopes.union(scope, scopes.added_to(scope, self.scope))
+                self.combined_scope = scopes.union(scope, scopes.added_to(scope, self.scope))
         except BatchRejected as error:
-            place, self.is_known = error.details.get("field"), bool(error.details.get("is_known"))
-            if place == "batch" and self.what_chosen != RANGE:  # a field that does not show
-                place = self.what_chosen
+            place, self.is_in_recall = error.details.get("field"), bool(error.details.get("is_in_recall"))
+            if place == "batch" and self.chosen_kind != RANGE:  # a field that does not show
+                place = self.chosen_kind
             self.add_error(place if place in self.fields else None, error.message)
         return cleaned
 
-    def is_taken(self, batch: BatchRange) -> bool:
+    def is_already_recalled(self, batch: BatchRange) -> bool:
         """Whether it is recalled already; the rest of a batch may be added to the recall that has a part of it."""
         if batch.recall_id is None:
             return False
         return self.recall is None or batch.recall_id != self.recall.pk or not batch.is_recalled_in_part
 
-    def is_all_known(self, batches: Sequence[BatchRange]) -> bool:
+    def are_all_in_recall(self, batches: Sequence[BatchRange]) -> bool:
         """Whether the recall that codes are added to has each of them."""
         return self.recall is not None and {batch.recall_id for batch in batches} == {self.recall.pk}
 
@@ -128,22 +128,22 @@ class WhatForm(AsciiDigits, forms.Form):
             raise BatchRejected(_("Choose the product to recall."), details={"field": "product"})
         rows: Any = self.fields["batches"]
         batches = list(rows.queryset.filter(pk__in=batch_products.batch_ids(product)).order_by("pk"))
-        self.left_out = [batch for batch in batches if self.is_taken(batch)]
-        free = [batch for batch in batches if not self.is_taken(batch)]
+        self.already_recalled = [batch for batch in batches if self.is_already_recalled(batch)]
+        free = [batch for batch in batches if not self.is_already_recalled(batch)]
         if not free:
             text = (
                 _("All batches of this product are recalled already.") if batches else _("This product has no batches.")
             )
-            details = {"field": "product", "is_known": self.is_all_known(batches)}
+            details = {"field": "product", "is_in_recall": self.are_all_in_recall(batches)}
             raise BatchRejected(" ".join([str(text), self.partly_recalled]).strip(), details=details)
         result = scopes.of_batches(free)
-        self.mixed = batch_products.mixed_batches(result.whole_ids, product, limit=summary.MAX_NAMED)
+        self.mixed_batches = batch_products.mixed_batches(result.whole_ids, product, limit=summary.MAX_NAMED)
         return result
 
     @property
     def partly_recalled(self) -> str:
         """What stays genuine because an earlier recall has only a part of a batch; empty where none has."""
-        partly = [batch for batch in self.left_out if batch.is_recalled_in_part]
+        partly = [batch for batch in self.already_recalled if batch.is_recalled_in_part]
         if not partly:
             return ""
         named = [f"{batch.range_name}: {batch.recalled_from} … {batch.recalled_to}" for batch in partly]
@@ -171,10 +171,10 @@ class WhatForm(AsciiDigits, forms.Form):
         return scopes.of_range(batch=batch, first=first, last=last)
 
     def _reject_recalled(self, batches: Sequence[BatchRange], field: str) -> None:
-        taken = [batch for batch in batches if self.is_taken(batch)]
+        taken = [batch for batch in batches if self.is_already_recalled(batch)]
         if taken:
-            self.left_out = taken
-            known = self.is_all_known(taken)
+            self.already_recalled = taken
+            known = self.are_all_in_recall(taken)
             named = ", ".join(f"{batch.range_name} ({batch.recall})" for batch in taken[: summary.MAX_NAMED])
             message = _("Already recalled: %(batches)s. Choose others. Codes are added to a recall on its page.")
-            raise BatchRejected(message % {"batches": named}, details={"field": field, "is_known": known})
+            raise BatchRejected(message % {"batches": named}, details={"field": field, "is_in_recall": known})

@@ -16,7 +16,7 @@ from authcodes.models.recalls import RecallReturn, WithdrawnRecall
 from brands.identity.roles import ADD
 
 
-def in_force(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def redirect_if_withdrawn(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """A view of a recall that a colleague may withdraw meanwhile: then the list says so."""
 
     @wraps(view)
@@ -30,7 +30,7 @@ def in_force(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return result
 
 
-def shows_typed_return(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def preserve_typed_return(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """A view that returned pieces are sent to: of a withdrawn recall it answers with them, so that none is lost."""
 
     @wraps(view)

@@ -377,7 +377,8 @@ RATE_LIMITS = env.changed(
     },
     env.rate,
 )
-# Wrong passwords for one account at one door (the portal, or the API at a brand) from devices it was never used from.
+# Wrong passwords for one account at one sign-in endpoint (the portal, or the API at a brand) from devices it was never
+# used from.
 LOGIN_TRIES_PER_DAY = 50
 LOGIN_PAUSED_MAIL = "loyalty.members.account_mail.login_paused"
 # Called with a user_id in the transaction that notes that their e-mail address is theirs.

@@ -1,4 +1,4 @@
-"""How a scan's result is said to the customer: the shapes of spec 4.9, the same from every door.
+"""How a scan's result is said to the customer: the shapes of spec 4.9, the same from every endpoint.
 
 The serializers describe it. The answer itself is written by hand, field by field as they would: it is the hot one.
 """

@@ -13,7 +13,7 @@ from brands.identity.login_throttle import Attempt
 from brands.models.people import User
 from brands.models.tenants import Brand
 
-# Which failed tries of a day at one door are written down; the last one that is let try always is.
+# Which failed tries of a day at one endpoint are written down; the last one that is let try always is.
 RECORDED_ATTEMPTS = (1, 5, 10, 20)
 
 

@@ -1,9 +1,9 @@
 """Trying passwords: how often, per account and network, and how whoever owns the account gets in all the same.
 
-Each pair of an account and a network has a few tries and then waits, twice as long each time; the API's doors at all
-brands count as one in that, and the portal apart. All networks together have so many tries a day at one account and
-door: the portal, and the API at each brand. Then only devices from which its owner has logged in before may try, each
-with a wait of its own, until a day has passed or the owner has set a new password. Tries are counted before the
+Each pair of an account and a network has a few tries and then waits, twice as long each time; the API's endpoints at
+all brands count as one in that, and the portal apart. All networks together have so many tries a day at one account and
+endpoint: the portal, and the API at each brand. Then only devices from which its owner has logged in before may try,
+each with a wait of its own, until a day has passed or the owner has set a new password. Tries are counted before the
 password is looked at, so parallel ones are as many as serial ones; a right password takes its own back.
 """
 
@@ -32,20 +32,20 @@ DEVICE_LIFE = timedelta(days=365)
 DEVICE_SALT = "login.device"
 MAX_DEVICE_TOKEN_LENGTH = 300
 
-# Keys: the pair's counter, its wait, and the account's tries of the day by door. A known device counts in its pair
+# Keys: the pair's counter, its wait, and the account's tries of the day by endpoint. A known device counts in its pair
 # alone. Answers the milliseconds to wait (0: try), and which try of the day this is (0: of a known device).
 TRY = """
 local free, first, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local daily, day, door, known = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], ARGV[7] == '1'
+local daily, day, endpoint, known = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], ARGV[7] == '1'
 local wait = redis.call('pttl', KEYS[2])
 if wait > 0 then return {wait, 0} end
 local number = 0
 if not known then
-    if tonumber(redis.call('hget', KEYS[3], door) or '0') >= daily then
+    if tonumber(redis.call('hget', KEYS[3], endpoint) or '0') >= daily then
         return {math.max(1, redis.call('pttl', KEYS[3])), 0}
     end
     local is_new = redis.call('exists', KEYS[3]) == 0
-    number = redis.call('hincrby', KEYS[3], door, 1)
+    number = redis.call('hincrby', KEYS[3], endpoint, 1)
     if is_new then redis.call('expire', KEYS[3], day) end
 end
 local tries = redis.call('incr', KEYS[1])
@@ -65,7 +65,7 @@ return 0
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A try that was counted. `number`: which one of the day, at this door and from unknown devices; else 0."""
+    """A try that was counted. `number`: which one of the day, at this endpoint and from unknown devices; else 0."""
 
     endpoint: str
     email: str
@@ -83,17 +83,17 @@ class Attempt:
 
 
 def at_brand(brand_id: int | None) -> str:
-    """The API's door at a brand; 0 where none is named."""
+    """The API's endpoint at a brand; 0 where none is named."""
     return f"api:{brand_id or 0}"
 
 
 def at_email_change(brand_id: int) -> str:
-    """The door that a link opens which a brand sent to a new e-mail address: only who has one can wear it out."""
+    """The endpoint that a link opens which a brand sent to a new e-mail address: only who has one can wear it out."""
     return f"email-change:{brand_id}"
 
 
 def brand_at(endpoint: str) -> int | None:
-    """The brand whose door this is; None for the portal's, which is all brands'."""
+    """The brand whose endpoint this is; None for the portal's, which is all brands'."""
     _name, _colon, brand_id = endpoint.partition(":")
     return int(brand_id or 0) or None
 
@@ -121,7 +121,7 @@ def begin(*, endpoint: str, email: str, network: str, device: str = "", session:
 
 
 def forgive(*, email: str) -> None:
-    """The owner has a new password: the day's tries at every door begin again. A network still waits its time."""
+    """The owner has a new password: the day's tries at every endpoint begin again. A network still waits its time."""
     client.ask(lambda: client.client().delete(f"{_prefix(email)}:day"))
 
 

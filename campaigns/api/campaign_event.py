@@ -246,7 +246,7 @@ class CampaignEvent(APIView):
         return Response({"success": True, "message": message_of(data), "data": data})
 
     def credit_guarded(self, request: Request, action: campaign_event.Action) -> dict[str, Any]:
-        """Codes can be guessed by this door as by the others, and it locks out like them."""
+        """Codes can be guessed here as at the other endpoints, and it locks out like them."""
         guesser = Guesser(f"user:{action.bearer_id}", client_address.client_address(request), action.brand.pk)
         reading = read(action.payload["product"]["authCode"])
         guessing.check(guesser, reading=reading, exemptions=exemptions(action), calls=None)

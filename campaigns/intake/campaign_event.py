@@ -1,4 +1,4 @@
-"""The doors by which events come in from outside: the hub's envelope, and the campaign-event request (spec 4.1)."""
+"""The endpoints that take in events from outside: the hub's envelope, and the campaign-event request (spec 4.1)."""
 
 import uuid
 from dataclasses import dataclass

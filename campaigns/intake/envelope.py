@@ -1,4 +1,4 @@
-"""Events from outside, by whichever door they come: what an envelope must look like, and taking one in."""
+"""Events from outside, whichever way they come: what an envelope must look like, and taking one in."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ TOKENS = {"authorization", "access_token", "refresh_token", "token"}
 
 
 def without_tokens(value: Any) -> Any:
-    """A payload of a kind nobody here knows, without what may open a door."""
+    """A payload of a kind nobody here knows, without what may be a secret."""
     if isinstance(value, dict):
         return {name: without_tokens(content) for name, content in value.items() if name.lower() not in TOKENS}
     return [without_tokens(each) for each in value] if isinstance(value, list) else value

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.observability.tracing import ids
 
-# What opens a door, and whom a person is: neither is for a log, whatever an error's text quotes. A pattern begins where
+# Secrets and personal data: neither is for a log, whatever an error's text quotes. A pattern begins where
 # a word does and takes it whole: a long address that somebody sends would else keep us busy for minutes.
 SECRETS = [
     (re.compile(r"(?<![\w-])eyJ[\w-]++\.[\w-]+(?:\.[\w-]*)?"), "<token>"),

@@ -39,7 +39,7 @@ def start_sentry() -> None:
 
 
 def harmless(event: dict[str, Any], _hint: dict[str, Any]) -> dict[str, Any]:
-    """What Sentry gets: with the ids of the work, without what opens a door or names a person."""
+    """What Sentry gets: with the ids of the work, without secrets and personal data."""
     event["tags"] = {**event.get("tags", {}), **tracing.ids()}
     if "request" in event:
         event["request"] = {name: value for name, value in event["request"].items() if name in SENT_OF_REQUESTS}

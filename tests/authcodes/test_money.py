@@ -1,4 +1,4 @@
-"""What scans earn is set by managers and owners: over every door."""
+"""What scans earn is set by managers and owners: at every endpoint."""
 
 import pytest
 from django.core.files.base import ContentFile

@@ -1,4 +1,4 @@
-"""Secret tags are for those who print: over every door."""
+"""Secret tags are for those who print: at every endpoint."""
 
 import re
 

@@ -50,7 +50,7 @@ def measure(scale: Scale) -> list[Figure]:
         samples: dict[str, dict[str, list[float]]] = {
             endpoint.name: {"foreign": [], "absent": [], "control": []} for endpoint in endpoints
         }
-        _found, others = interleaved(PART, rounds, {"doors": lambda: ask_all(endpoints, each, samples)})
+        _found, others = interleaved(PART, rounds, {"endpoints": lambda: ask_all(endpoints, each, samples)})
     return [*figures(samples), others]
 
 
@@ -136,7 +136,7 @@ def figures(samples: dict[str, dict[str, list[float]]]) -> list[Figure]:
         found.append(
             Figure(PART, f"medians, {what}", differences[worst], "ms", goal, at_least=False, note=f"widest at {worst}")
         )
-        # Of each sample what it differs from its door's median: the tails of all endpoints together.
+        # Of each sample what it differs from its endpoint's median: the tails of all endpoints together.
         tails = {
             each: p99(
                 list(
@@ -155,7 +155,7 @@ def figures(samples: dict[str, dict[str, list[float]]]) -> list[Figure]:
                 "ms",
                 goal,
                 at_least=False,
-                note=f"{len(samples)} doors",
+                note=f"{len(samples)} endpoints",
             )
         )
     say(f"  {sum(len(taken['foreign']) for taken in samples.values())} pairs")

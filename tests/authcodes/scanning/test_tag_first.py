@@ -1,4 +1,4 @@
-"""Without its tag a code of a signed batch is unknown at every door, whatever else there is to say about it."""
+"""Without its tag a code of a signed batch is unknown at every endpoint, whatever else there is to say about it."""
 
 from datetime import timedelta
 
@@ -30,7 +30,7 @@ def expired():
 
 @pytest.fixture(params=["live", "recalled", "expired", "unassigned", "used up"])
 def signed_code(request, brand):
-    """A code of a signed batch in each state that a door could tell."""
+    """A code of a signed batch in each state that a endpoint could tell."""
     settings = expired() if request.param == "expired" else plain()
     code = factories.code(brand, signed=True, assigned=request.param != "unassigned", **settings)
     if request.param == "recalled":
@@ -47,8 +47,8 @@ def without_ids(response):
     return response.status_code, body
 
 
-def doors(api, customer):
-    """Each door as a function of what was scanned."""
+def endpoints(api, customer):
+    """Each endpoint as a function of what was scanned."""
     mine, app = api.as_customer(customer), api.as_customer(customer).app()
     return {
         "scan as a guest": lambda text: api.post("auth-codes/scan", {"code": text}),
@@ -62,10 +62,10 @@ def doors(api, customer):
 
 
 def test_an_untagged_or_wrongly_tagged_code_is_answered_as_an_unknown_one(api, customer, signed_code):
-    for name, door in doors(api, customer).items():
-        unknown = without_ids(door("NO-SUCH-CODE"))
+    for name, endpoint in endpoints(api, customer).items():
+        unknown = without_ids(endpoint("NO-SUCH-CODE"))
         for text in (signed_code.code, f"{signed_code.code}.00000000000"):
-            assert without_ids(door(text)) == unknown, name
+            assert without_ids(endpoint(text)) == unknown, name
     assert set(Scan.objects.values_list("reason", flat=True)) == {"unknown", "bad_tag"}
 
 

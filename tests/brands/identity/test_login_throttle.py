@@ -29,19 +29,19 @@ def email():
     return f"{somewhere().replace(':', '')}@example.com"
 
 
-def tried(times, email, *, networks=lambda: "198.51.100.7", door=PORTAL, device=""):
+def tried(times, email, *, networks=lambda: "198.51.100.7", endpoint=PORTAL, device=""):
     """How many of so many tries were let through."""
     passed = 0
     for _ in range(times):
         try:
-            begin(endpoint=door, email=email, network=networks(), device=device)
+            begin(endpoint=endpoint, email=email, network=networks(), device=device)
             passed += 1
         except RateLimited:
             pass
     return passed
 
 
-def elapse(email, seconds, *, doors=("portal",)):
+def elapse(email, seconds, *, endpoints=("portal",)):
     """As if that many seconds had passed: every counter of the account is nearer to its end."""
     client = redis_client.client()
     for key in client.scan_iter(match=f"{login_throttle._prefix(email)}*"):
@@ -154,18 +154,18 @@ def test_no_other_device_is(email, device):
 
 
 def test_doors_count_for_themselves(email):
-    tried(60, email, networks=somewhere, door=login_throttle.at_brand(1))
+    tried(60, email, networks=somewhere, endpoint=login_throttle.at_brand(1))
 
-    assert tried(1, email, networks=somewhere, door=login_throttle.at_brand(2)) == 1
-    assert tried(1, email, networks=somewhere, door=PORTAL) == 1
+    assert tried(1, email, networks=somewhere, endpoint=login_throttle.at_brand(2)) == 1
+    assert tried(1, email, networks=somewhere, endpoint=PORTAL) == 1
 
 
 def test_a_network_that_goes_from_brand_to_brand_has_one_set_of_tries(email):
-    doors = [login_throttle.at_brand(number) for number in range(1, 9)]
+    endpoints = [login_throttle.at_brand(number) for number in range(1, 9)]
 
-    assert sum(tried(1, email, door=door) for door in doors) == 5
-    assert tried(1, email, door=doors[0], networks=somewhere) == 1
-    assert tried(1, email, door=PORTAL) == 1
+    assert sum(tried(1, email, endpoint=endpoint) for endpoint in endpoints) == 5
+    assert tried(1, email, endpoint=endpoints[0], networks=somewhere) == 1
+    assert tried(1, email, endpoint=PORTAL) == 1
 
 
 def test_a_right_password_takes_its_tries_back(email):
@@ -175,7 +175,7 @@ def test_a_right_password_takes_its_tries_back(email):
     assert tried(5, email) == 5
 
 
-# --- The customers' door ----------------------------------------------------------------------------------------------
+# --- The customers' endpoint ------------------------------------------------------------------------------------------
 
 
 def guess(brand, email, password=WRONG, *, address=None, **fields):

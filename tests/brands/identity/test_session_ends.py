@@ -26,13 +26,13 @@ def session(brand, user):
 def uses(brand, pair):
     """What the access token gets where the user is loaded, and where the scan's statement looks; and the refresh."""
     api = Api(brand).having(authorization=f"Bearer {pair.access}")
-    doors = [
+    endpoints = [
         api.get("customer/loyalty/points"),
         api.verify(factories.code(brand)),
         api.post("auth-codes/scan", {"code": "NOBODY-KNOWS-1"}),
         Api(brand).post("auth/token/refresh", {"refresh": pair.refresh}),
     ]
-    return [answer.status_code for answer in doors]
+    return [answer.status_code for answer in endpoints]
 
 
 GOOD, ENDED = [200, 200, 400, 200], [401] * 4

@@ -1,4 +1,4 @@
-"""The web's door, before a site that answers when it is told to."""
+"""The web's admission of requests, before a site that answers when it is told to."""
 
 from threading import Event, Thread
 from time import sleep
@@ -27,7 +27,7 @@ CREDENTIALS = {
 
 
 class Site:
-    """The application behind the door: its pages last until `over`; `asked` are the environs that reached it.
+    """The application behind the web: its pages last until `over`; `asked` are the environs that reached it.
 
     Credentials of the kinds in `good` are those of `brand`.
     """
@@ -51,7 +51,7 @@ class Site:
         return HttpResponse(request.body)
 
 
-class Door:
+class Web:
     def __init__(self):
         self.site = Site()
         self.admission = Admission(self.site)
@@ -69,8 +69,8 @@ class Door:
 
 
 @pytest.fixture
-def door():
-    made = Door()
+def web():
+    made = Web()
     yield made
     made.site.over.set()
 

@@ -1,4 +1,4 @@
-"""Bodies under way at the web's door are bounded in time and number."""
+"""Bodies under way at the web server's entrance are bounded in time and number."""
 
 from contextlib import ExitStack
 from io import BytesIO
@@ -7,7 +7,7 @@ from time import sleep
 import pytest
 
 from config.serving.receiving import Bounds, Receiving, TooManyBodiesError
-from tests.config.serving.conftest import Door
+from tests.config.serving.conftest import Web
 
 pytestmark = pytest.mark.django_db  # an answer closes the connection that an earlier test has opened
 
@@ -22,26 +22,26 @@ class Dripping(BytesIO):
 
 def test_who_sends_too_slowly_is_turned_away(settings):
     settings.WEB_BODY_SECONDS = 0.5
-    door = Door()
+    web = Web()
     slow = {"wsgi.input": Dripping(b"a" * 100), "CONTENT_LENGTH": "100"}
 
-    status, headers, content = door.ask("/api/v1/events", "POST", **slow)
+    status, headers, content = web.ask("/api/v1/events", "POST", **slow)
 
-    assert (status, headers["Retry-After"], door.site.asked) == (503, "2", [])
+    assert (status, headers["Retry-After"], web.site.asked) == (503, "2", [])
     assert b"did not come in time" in content
 
 
-def test_bodies_under_way_are_bounded_for_each_address_and_party(door):
+def test_bodies_under_way_are_bounded_for_each_address_and_party(web):
     for number, key in ((7, "a"), (8, "b")):
-        door.site.brand = [number]
-        door.ask("/api/v1/events", HTTP_API_KEY=key)
-    door.admission.receiving.bounds = Bounds(altogether=4, of_an_address=3, of_a_party=2, slow_seconds=0.2)
+        web.site.brand = [number]
+        web.ask("/api/v1/events", HTTP_API_KEY=key)
+    web.admission.receiving.bounds = Bounds(altogether=4, of_an_address=3, of_a_party=2, slow_seconds=0.2)
     for _ in range(3):
         slow = {"wsgi.input": Dripping(b"a" * 100), "CONTENT_LENGTH": "100", "HTTP_API_KEY": "a"}
-        door.ask_beside(1, "/api/v1/events", "POST", **slow)
+        web.ask_beside(1, "/api/v1/events", "POST", **slow)
 
-    assert door.ask("/api/v1/events", "POST", b"{}", HTTP_API_KEY="a")[0] == 503
-    assert door.ask("/api/v1/events", "POST", b"{}", HTTP_API_KEY="b")[0] == 200
+    assert web.ask("/api/v1/events", "POST", b"{}", HTTP_API_KEY="a")[0] == 503
+    assert web.ask("/api/v1/events", "POST", b"{}", HTTP_API_KEY="b")[0] == 200
 
 
 def bodies_from(receiving, stack, address, number):
@@ -63,25 +63,25 @@ def test_addresses_that_fill_all_places_leave_some_to_others():
         assert others == [4] * 24 + [0]
 
 
-def test_networks_of_an_ipv6_site_have_the_places_of_one_address(door):
-    door.admission.receiving.bounds = Bounds(altogether=9, of_an_address=2, of_a_party=2, slow_seconds=0.2)
+def test_networks_of_an_ipv6_site_have_the_places_of_one_address(web):
+    web.admission.receiving.bounds = Bounds(altogether=9, of_an_address=2, of_a_party=2, slow_seconds=0.2)
     for number in range(2):
         slow = {"wsgi.input": Dripping(b"a" * 100), "CONTENT_LENGTH": "100", "REMOTE_ADDR": f"2001:db8:1:{number}::1"}
-        door.ask_beside(1, "/api/v1/events", "POST", **slow)
+        web.ask_beside(1, "/api/v1/events", "POST", **slow)
     sleep(0.2)
 
-    assert door.ask("/api/v1/events", "POST", b"{}", REMOTE_ADDR="2001:db8:1:9::1")[0] == 503
-    assert door.ask("/api/v1/events", "POST", b"{}", REMOTE_ADDR="2001:db8:2::1")[0] == 200
+    assert web.ask("/api/v1/events", "POST", b"{}", REMOTE_ADDR="2001:db8:1:9::1")[0] == 503
+    assert web.ask("/api/v1/events", "POST", b"{}", REMOTE_ADDR="2001:db8:2::1")[0] == 200
 
 
-def test_a_body_of_unknown_length_gets_one(door):
+def test_a_body_of_unknown_length_gets_one(web):
     chunked = {"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": BytesIO(b'{"a": 1}'), "CONTENT_LENGTH": ""}
 
-    assert door.ask("/api/v1/events", "POST", **chunked)[2] == b'{"a": 1}'
-    assert door.site.asked[0]["CONTENT_LENGTH"] == "8"
+    assert web.ask("/api/v1/events", "POST", **chunked)[2] == b'{"a": 1}'
+    assert web.site.asked[0]["CONTENT_LENGTH"] == "8"
 
 
-def test_a_large_upload_of_the_portal_is_whole(door):
+def test_a_large_upload_of_the_portal_is_whole(web):
     content = b"x" * 900_000
 
-    assert door.ask("/admin/upload", "POST", content)[2] == content
+    assert web.ask("/admin/upload", "POST", content)[2] == content

@@ -180,12 +180,12 @@ def test_a_sample_of_chains_is_refused_by_each_page_that_takes_a_lists_query(own
     for label in LABELS:
         listed = page(label)
         found = [question for question in attacks(listed.model) if question.count("__") > 2]
-        for where in doors(label):
+        for where in endpoints(label):
             for question in chance.sample(found, 3):
                 asked(client, where, **{question: value})
 
 
-def doors(label: str) -> list[str]:
+def endpoints(label: str) -> list[str]:
     """The pages that take a list's query: the list, its export, and printing what it shows."""
     found = [address(label)]
     for what in ("export", "print"):
@@ -260,7 +260,7 @@ def test_a_value_that_a_filter_cannot_take_is_never_no_filter(brand: Brand, labe
     assert CANNOT_SEE in text(answer)
 
 
-# --- Other doors ------------------------------------------------------------------------------------------------------
+# --- Other addresses --------------------------------------------------------------------------------------------------
 
 
 def test_order_facets_and_flags_follow_no_chain(own: Any, foreign: Any) -> None:

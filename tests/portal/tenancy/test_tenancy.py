@@ -1,4 +1,4 @@
-"""The portal's walls: staff of one brand see nothing of another's, whichever door they try."""
+"""The portal's walls: staff of one brand see nothing of another's, whichever way they try."""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""A scan and an action that a hub reports: a code is claimed once, whichever door comes first."""
+"""A scan and an action that a hub reports: a code is claimed once, whichever comes first."""
 
 from tests.support import factories
 

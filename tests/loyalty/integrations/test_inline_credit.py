@@ -31,7 +31,7 @@ def app(api, customer):
     return api.as_customer(customer).app()
 
 
-def test_at_the_door_it_is_asked_in_the_request(app, brand, customer, partner):
+def test_inline_it_is_asked_in_the_request(app, brand, customer, partner):
     system(brand, partner)
     response = app.credit(customer, factories.code(brand))
 
@@ -39,7 +39,7 @@ def test_at_the_door_it_is_asked_in_the_request(app, brand, customer, partner):
     assert response.json()["data"]["points_earned"] == 10
 
 
-def test_at_the_door_its_final_no_has_a_code_of_its_own(app, brand, customer, partner):
+def test_inline_its_final_no_has_a_code_of_its_own(app, brand, customer, partner):
     system(brand, partner, when_rejected=WhenRejected.REJECT)
     partner.decides(decision="refuse", reason="Blocked there")
     response = app.credit(customer, factories.code(brand))
@@ -48,7 +48,7 @@ def test_at_the_door_its_final_no_has_a_code_of_its_own(app, brand, customer, pa
     assert response.json()["details"] == {"reason": "Blocked there"}
 
 
-def test_at_the_door_a_held_request_is_kept_and_credited_later(app, brand, customer, partner):
+def test_inline_a_held_request_is_kept_and_credited_later(app, brand, customer, partner):
     system(brand, partner)
     partner.answers(Reply(waits=20))
     code = factories.code(brand)
@@ -71,7 +71,7 @@ def test_at_the_door_a_held_request_is_kept_and_credited_later(app, brand, custo
     assert len({call.headers["idempotency-key"] for call in partner.calls}) == 1
 
 
-def test_at_the_door_nobody_is_asked_through_an_open_breaker(app, brand, customer, partner):
+def test_inline_nobody_is_asked_through_an_open_breaker(app, brand, customer, partner):
     made = system(brand, partner)
     for _ in range(5):
         external_system.breaker_of(made).failed()

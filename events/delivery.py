@@ -125,7 +125,7 @@ def record_attempt(delivery: LeasedEvent, result: str, seconds: float) -> None:
     metrics.attempted(kind=delivery.kind, result=result)
     if activity.isEnabledFor(logging.INFO):
         fields = {"result": result, "attempt": delivery.attempts, "milliseconds": round(seconds * 1000, 1)}
-        activity.info("event %s: %s", delivery.kind, result, extra={"facts": fields})
+        activity.info("event %s: %s", delivery.kind, result, extra={"log_fields": fields})
 
 
 def _attempt(delivery: LeasedEvent) -> str:

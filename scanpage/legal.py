@@ -16,4 +16,4 @@ class LegalPage(PageView):
         text: Any = self.legal.get(kind) if kind in KINDS else None
         if text is None:
             raise Http404
-        return self.page({"shown": text}, template="scanpage/legal.html")
+        return self.page({"legal_text": text}, template="scanpage/legal.html")

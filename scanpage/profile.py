@@ -49,7 +49,7 @@ class ProfilePage(PageView):
         month, _hyphen, day = profile["birthday"].partition("-")
         birthday = {"month": month.lstrip("0"), "day": day.lstrip("0"), "months": MONTHS.items(), "days": range(1, 32)}
         export = self.page_session.api.get("customer/data-export").data or {}
-        context = {"profile": profile, "shown": answer.data, "switches": switches, "birthday": birthday, **about}
+        context = {"profile": profile, "saved": answer.data, "switches": switches, "birthday": birthday, **about}
         context |= {"export": export, "tab": "me"}
         return self.page(context, status=status, template="scanpage/profile.html")
 

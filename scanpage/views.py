@@ -69,7 +69,7 @@ class PageView(View):
         zone = self.brand.zone
         page_context = {
             "brand": self.brand,
-            "looks": theme.version(self.brand),
+            "theme_version": theme.version(self.brand),
             "assets": f"/page/assets/{assets.version()}",
             "key": self.page_session.guest.key,
             "code": self.code,
@@ -80,7 +80,7 @@ class PageView(View):
             "tab": self.tab,
             "legal": self.legal,
             "disagreed": account.disagreed(self.brand, self.page_session),
-            "obstacles": INELIGIBILITY_CODES,
+            "ineligibility_codes": INELIGIBILITY_CODES,
         }
         with timezone.override(zone):
             return render(self.request, template, {**page_context, **presenters.read(context, zone)}, status=status)
@@ -281,7 +281,9 @@ class ScanPage(PageView):
         number = self.posted_id("reward")
         if not self.request.POST.get("confirmed"):
             known = self.own_account()
-            return self.page({"account": known, "asked": account.reward_of(known, number), "tab": "rewards"})
+            return self.page(
+                {"account": known, "reward_to_confirm": account.reward_of(known, number), "tab": "rewards"}
+            )
         return self.taken(f"rewards/{number}/redeem", f"{self.nonce}-{number}")
 
     def claim(self) -> HttpResponse:

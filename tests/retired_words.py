@@ -135,6 +135,10 @@ TRANSLATE = re.compile(r"""\{%\s*(?:translate|trans)\s+(?:"([^"]*)"|'([^']*)')""
 BLOCK = re.compile(
     r"\{%\s*(?:blocktranslate|blocktrans)\b[^%]*%\}(.*?)\{%\s*end(?:blocktranslate|blocktrans)\s*%\}", re.DOTALL
 )
+TAG = re.compile(r"\{[{%]\s*(.*?)\s*[}%]\}")
+TEXT_TAGS = ("translate", "trans ", "blocktranslate", "blocktrans", "load", "url", "static", "comment", "extends")
+QUOTED = re.compile(r""" "[^"]*"|'[^']*' """, re.VERBOSE)
+NAME = re.compile(r"[A-Za-z_]\w*")
 CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -197,7 +201,16 @@ def retired_in_module(path: str, source: str) -> Iterator[tuple[Rule, str]]:
         yield from ((rule, text) for rule in retired_in_text(text))
 
 
-def retired_in_template(source: str) -> Iterator[tuple[Rule, str]]:
+def variables_of(source: str) -> Iterator[str]:
+    """The names that a template's tags read and set; texts are marked for translators, whose files know their names."""
+    for tag in TAG.findall(BLOCK.sub("", source)):
+        if not tag.startswith(TEXT_TAGS):
+            yield from NAME.findall(QUOTED.sub("", tag))
+
+
+def retired_in_template(path: str, source: str) -> Iterator[tuple[Rule, str]]:
+    for name in (Path(path).stem, *variables_of(source)):
+        yield from ((rule, name) for rule in retired_in_name(name))
     texts = [double or single for double, single in TRANSLATE.findall(source)] + BLOCK.findall(source)
     for text in texts:
         yield from ((rule, text) for rule in retired_in_text(text))
@@ -220,6 +233,6 @@ def retired() -> dict[str, list[tuple[Rule, str]]]:
     for file in files():
         path = file.relative_to(ROOT).as_posix()
         source = file.read_text()
-        places = retired_in_module(path, source) if file.suffix == ".py" else retired_in_template(source)
+        places = retired_in_module(path, source) if file.suffix == ".py" else retired_in_template(path, source)
         found[path] = list(places)
     return found

@@ -71,7 +71,17 @@ def test_retired_modules_and_template_texts_are_found():
     template = '{% translate "Tried in vain." %}{% blocktranslate trimmed %}Write it\n anew.{% endblocktranslate %}'
 
     assert words_in("", "loyalty/refusals.py") == ["refusals"]
-    assert [rule.word for rule, _ in retired_words.retired_in_template(template)] == ['"in vain"', '"anew"']
+    assert [rule.word for rule, _ in retired_words.retired_in_template("page.html", template)] == [
+        '"in vain"',
+        '"anew"',
+    ]
+
+
+def test_a_variable_of_a_template_is_a_name_too():
+    template = '{% for label in told.lines %}{{ label }}{% endfor %}{% include "admin/words.html" with words=label %}'
+
+    assert [rule.word for rule, _ in retired_words.retired_in_template("page.html", template)] == ["told", "words"]
+    assert [rule.word for rule, _ in retired_words.retired_in_template("admin/words.html", "")] == ["words"]
 
 
 def test_names_of_models_have_english_plurals():

@@ -305,7 +305,7 @@ def preview_of(upload: Import, page: str) -> dict[str, Any]:
         "upload_lines": lines[: uploads.PREVIEW_ROWS],
         "upload_errors": faulty,
         "upload_good": upload.rows - upload.bad_rows,
-        "upload_forgotten": not upload.file,
+        "is_upload_purged": not upload.file,
         "upload_job": jobs[0] if jobs else None,
         "upload_log": in_readers_language(jobs[0].log) if jobs else "",
         "upload_runs": running,

@@ -192,7 +192,7 @@ class StaffMail(models.Model):
     class Kind(models.TextChoices):
         PASSWORD_LINK = "password_link", _("Link to set a new password")
         FACTORS_LINK = "factors_link", _("Link to remove second factors")
-        NOTIFICATION = "notice", _("Notification of a change")
+        NOTIFICATION = "notification", _("Notification of a change")
         INVITATION = "invitation", _("Invitation to work for a brand")
         QUOTA = "quota", _("Notification of a quota")
         REPORT = "report", _("Scheduled report")
@@ -238,7 +238,7 @@ class StaffMail(models.Model):
                     kind__in=[
                         "password_link",
                         "factors_link",
-                        "notice",
+                        "notification",
                         "invitation",
                         "quota",
                         "report",

@@ -123,7 +123,7 @@ class JsonLine(logging.Formatter):
             "message": cleaned(record.getMessage()),
             "process": record.process,
             **belongs_to(record),
-            **getattr(record, "facts", {}),
+            **getattr(record, "log_fields", {}),
         }
         if record.exc_info:
             fields["error"] = cleaned(self.formatException(record.exc_info))

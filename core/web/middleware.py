@@ -66,7 +66,7 @@ class RequestId:
             metrics.answered(view=view, method=request.method, status=response.status_code, seconds=seconds)
             if activity.isEnabledFor(logging.INFO):
                 fields = {"status": response.status_code, "milliseconds": round(seconds * 1000, 1)}
-                activity.info("%s", work.name, extra={"facts": fields})
+                activity.info("%s", work.name, extra={"log_fields": fields})
         return response
 
 

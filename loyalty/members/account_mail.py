@@ -54,7 +54,7 @@ def _attempt(delivery: LeasedEvent) -> str:
     """What became of it. Raises as mail.send does."""
     if "confirmation_id" in delivery.payload:
         rows = EmailConfirmation.objects.filter(pk=delivery.payload["confirmation_id"]).select_related("user")
-        if delivery.payload.get("notice"):  # also of a change that is confirmed by now
+        if delivery.payload.get("is_notification"):  # also of a change that is confirmed by now
             changed = rows.first()
             return _change_notification(delivery, changed) if changed else "gone"
         row = rows.filter(expires_at__gt=timezone.now(), confirmed_at=None).first()

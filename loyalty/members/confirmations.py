@@ -254,7 +254,7 @@ def erase_user(user_id: int, brand_id: int) -> None:
 def _mail(confirmation: EmailConfirmation, at: datetime, *, is_notification: bool = False) -> None:
     message = NewEvent(
         kind=MAIL,
-        payload={"confirmation_id": str(confirmation.pk), **({"notice": True} if is_notification else {})},
+        payload={"confirmation_id": str(confirmation.pk), **({"is_notification": True} if is_notification else {})},
         arguments={"brand_id": confirmation.brand_id, "user_id": confirmation.user_id or 0},
         retry_hours=1,
     )

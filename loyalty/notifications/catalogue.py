@@ -14,7 +14,7 @@ from loyalty.models.notifications import Channel, Language, Template, Topic
 from loyalty.notifications import placeholders
 from loyalty.notifications.placeholders import BadText
 
-TEXTS = Path(__file__).parent / "words"
+TEXTS = Path(__file__).parent / "texts"
 RIGHT_TO_LEFT = frozenset({Language.ARABIC.value})
 MAX_LENGTHS = {  # characters: of the subject or title, and of the body
     Channel.EMAIL: (200, 10_000),

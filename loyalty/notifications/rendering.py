@@ -86,7 +86,7 @@ def compose(request: MessageRequest, texts: MessageText | None = None) -> Compos
             "subject": subject,
             "body": placeholders.fill_html(texts.body, values),
             "opt_out": opt_out,
-            "opt_out_words": catalogue.phrase(request.language, "opt_out"),
+            "opt_out_text": catalogue.phrase(request.language, "opt_out"),
             "footer": [line for line in footer if line[0] != opt_out],
         },
     )

@@ -44,7 +44,7 @@ def on_refresh_pass(delivery: LeasedEvent) -> None:
             raise NotFound(_("The brand has no such pass."))
         if result.pushed_version >= result.version or result.state == WalletPass.State.REMOVED:
             passes.left_alone(wallet_pass=result)
-            leases.finish(delivery, outcome={"version": result.version, "told": False})
+            leases.finish(delivery, outcome={"version": result.version, "pushed": False})
         else:
             _notify(result, delivery)
 
@@ -66,7 +66,7 @@ def _notify(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
         raise
     issuers.note_success(issuer=issuer)
     with transaction.atomic():
-        leases.finish(delivery, outcome={"version": wallet_pass.version, "told": True})
+        leases.finish(delivery, outcome={"version": wallet_pass.version, "pushed": True})
         passes.done(wallet_pass=wallet_pass, at=timezone.now(), **also)
 
 

@@ -141,7 +141,7 @@ class AuditLogAdminMixin(ModelAdmin):
             "object": obj,
             "opts": self.opts,
             "entries": page,
-            "told": [(entry, when(entry), audit_log.lines(entry)) for entry in page],
+            "entry_rows": [(entry, when(entry), audit_log.lines(entry)) for entry in page],
             **(extra_context or {}),
         }
         return TemplateResponse(request, "admin/portal/history.html", context)

@@ -31,7 +31,7 @@ def job_context(job: Job) -> dict[str, Any]:
         "label": job.get_status_display(),
         "colour": COLOURS[job.status],
         "percent": job.percent,
-        "words": text,
+        "text": text,
         "rate": rate_of(job),
         "log": in_readers_language(job.log),
         "ended": not job.is_unfinished,

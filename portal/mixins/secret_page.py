@@ -41,7 +41,7 @@ class SecretOnceAdmin(TenantAdmin):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": self.secret_title,
-            "words": self.secret_text(row),
+            "explanation": self.secret_text(row),
             "text": text,
             "next_address": self.next_address(row),
             "other_ways": self.other_ways(request, row),

@@ -142,7 +142,7 @@ class JobAdmin(LiveAdmin):
 
     @display(description=gettext_lazy("progress"))
     def progress(self, job: Job) -> SafeString:
-        return self.live(job, "progress", format_html("{}", job_context(job)["words"]))
+        return self.live(job, "progress", format_html("{}", job_context(job)["text"]))
 
     def progress_view(self, request: HttpRequest) -> JsonResponse:
         """How far the jobs in `id` are, as many as the person may see; what the page's script asks for."""

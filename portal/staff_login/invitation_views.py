@@ -30,7 +30,7 @@ def accept_invitation(request: HttpRequest, token: str) -> HttpResponse:
         invitation = invitations.opened(token=token, at=timezone.now())
         user = joining.account_of(invitation)
     except Invalid as error:
-        return render_page(request, "link_ended", title=_("Invitation"), words=error.message)
+        return render_page(request, "link_ended", title=_("Invitation"), message=error.message)
     if user is not None and user.is_staff:
         return by_colleague(request, invitation, user)
     return by_newcomer(request, invitation, user)
@@ -83,7 +83,7 @@ def by_colleague(request: HttpRequest, invitation: Invitation, user: User) -> Ht
             return accepted(request, invitation, user)
     login = f"{reverse('admin:login')}?{urlencode({'next': request.path})}"
     is_other_user = request.user.is_authenticated and not is_invited_user
-    context = {"is_theirs": is_invited_user, "is_somebody_else": is_other_user, "login": login, "words": text}
+    context = {"is_invited_user": is_invited_user, "is_other_user": is_other_user, "login": login, "message": text}
     return page(request, "accept", invitation, **context)
 
 

@@ -147,7 +147,7 @@ def test_script_is_told_the_same(client, brand):
 
     told = client.get(address("jobs.job", "progress"), {"id": [job.pk, "x", "9" * 40]}).json()["jobs"]
 
-    assert [(one["id"], one["percent"], one["words"], one["ended"]) for one in told] == [
+    assert [(one["id"], one["percent"], one["text"], one["ended"]) for one in told] == [
         (job.pk, 25, "1 of 4 (25 %)", False)
     ]
 

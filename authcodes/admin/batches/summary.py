@@ -42,7 +42,7 @@ def summary_of(form: Any, *, by: Any) -> dict[str, Any]:
         }
     if context and "signed" not in form.cleaned_data:  # nobody has chosen what is printed yet
         context = {**context, "printed": "", "lines": [line for line in context["lines"] if line != tag_line()]}
-    return {"told": context, "product": form.cleaned_data.get("product"), "wrong": wrong, "missing": missing}
+    return {"preview": context, "product": form.cleaned_data.get("product"), "wrong": wrong, "missing": missing}
 
 
 def _advice(brand: Brand, by: Any) -> dict[str, str]:

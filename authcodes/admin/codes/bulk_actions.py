@@ -98,9 +98,9 @@ def render(page: TenantAdmin, request: HttpRequest, kind: CodeChange.Kind, **mor
         **page.admin_site.each_context(request),
         "opts": page.opts,
         "title": TEXTS[kind].title,
-        "words": TEXTS[kind],
+        "texts": TEXTS[kind],
         "assigns": kind == Kind.ASSIGNED,
-        "taken_words": _(ALREADY_ASSIGNED),
+        "already_assigned_text": _(ALREADY_ASSIGNED),
         **more,
     }
     return TemplateResponse(request, "admin/authcodes/code_change/page.html", context)
@@ -161,7 +161,7 @@ def _preview_of(codes: CodeRange, requested: CodeChangeRequest) -> dict[str, Any
         "codes": codes,
         "requested": requested,
         "changes": many,
-        "obstacle": problem or ("" if many else _("None of these codes would change.")),
+        "ineligibility": problem or ("" if many else _("None of these codes would change.")),
         "as_job": codes.size > bulk_changes.CODES_AT_ONCE,
     }
 
@@ -248,7 +248,7 @@ def _typed_preview(
         "preview": preview_change(_named(lines, assignment.product), assignment.product),
         "requested": CodeChangeRequest(Kind.ASSIGNED, assignment=assignment),
         "changes": len(lines) - len(wrong),
-        "obstacle": problem,
+        "ineligibility": problem,
     }
 
 

@@ -108,7 +108,7 @@ class CodeTimeline(ExportingAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         code = self.get_object(request, object_id)
-        page_context = {"code_facts": summary_of(request, code), "life": self.life_of(request, code)}
+        page_context = {"code_summary": summary_of(request, code), "life": self.life_of(request, code)}
         return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def life_of(self, request: HttpRequest, code: AuthCode) -> dict[str, Any]:

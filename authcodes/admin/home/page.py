@@ -49,7 +49,7 @@ def home(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     form = FilterForm(request.GET, brands=visible)
     brands = form.chosen
     home_page = Home(request, brands, form, several=len(visible) > 1)
-    text = {"form": form, "shown": home_page, "title": _("Home"), "narrowed": home_page.is_narrowed}
+    text = {"form": form, "home": home_page, "title": _("Home"), "narrowed": home_page.is_narrowed}
     text["shortcuts"] = shortcuts.shortcuts(request)
     if shortcuts.mainly_prints(request):
         text |= {"printable": printable(request, brands), "several": len(visible) > 1}

@@ -126,7 +126,7 @@ def summary_context(selection: Selection, print_request: PrintRequest, *, is_tho
     if is_thorough:
         thorough = checks.warnings(selection, print_request)
         result["code_warnings"] = [text for text in thorough if text not in result["warnings"]]
-        result["shown"] = f"{selection.count}:{digest_of(result['code_warnings'])}"
+        result["previewed"] = f"{selection.count}:{digest_of(result['code_warnings'])}"
     before = runs.earlier(selection)[:MAX_EARLIER_RUNS]
     sheet = print_request.design().sheet if print_request.is_labels else None
     return result | {

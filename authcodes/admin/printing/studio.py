@@ -55,7 +55,14 @@ from portal.base.tenant_scope import staff_user
 from portal.lists.selection import filters_of
 
 Select = Callable[[Any], Selection]  # of the codes that a valid form asks for
-IGNORED_FIELDS = ("csrfmiddlewaretoken", "page_token", "again", "shown", "draft", "layout_from")  # of the same print
+IGNORED_FIELDS = (
+    "csrfmiddlewaretoken",
+    "page_token",
+    "again",
+    "previewed",
+    "draft",
+    "layout_from",
+)  # of the same print
 
 
 class StudioAdmin(TenantAdmin):
@@ -205,7 +212,7 @@ class StudioAdmin(TenantAdmin):
                     form = self.save_layout(request, form, preview)
                     preview = preview_context(form, select)
                 elif is_printing:
-                    is_new = is_unseen(request.POST.get("shown", ""), preview)
+                    is_new = is_unseen(request.POST.get("previewed", ""), preview)
                     if not is_new and (
                         started := self.start_print(request, selected, form, preview["before"], parameters)
                     ):

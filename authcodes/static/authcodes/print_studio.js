@@ -279,7 +279,7 @@ const loadPreview = latestOnly(async (signal) => {
   schedulePreview.stop();
   const address = new URL(form.dataset.live, window.location.href);
   for (const [name, value] of new FormData(form)) {
-    if (!["csrfmiddlewaretoken", "page_token", "again", "shown", "draft"].includes(name)) address.searchParams.append(name, value);
+    if (!["csrfmiddlewaretoken", "page_token", "again", "previewed", "draft"].includes(name)) address.searchParams.append(name, value);
   }
   const answer = await fetch(address, { redirect: "error", signal });
   if (!answer.ok) throw new Error(answer.statusText);

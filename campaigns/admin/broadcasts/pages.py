@@ -304,7 +304,7 @@ class BroadcastAdmin(TenantAdmin):
             "title": f"{row}: {Channel(channel).label}, {Language(language).label}",
             "composed": composed,
             "direction": catalogue.direction(language),
-            "wanted": {"channel": channel, "language": language},
+            "selected": {"channel": channel, "language": language},
             "is_own": True,
             "channel": channel,
             "languages": [(Language(each).label, here(channel, each), each == language) for each in languages],

@@ -179,7 +179,7 @@ class NotificationTemplateAdmin(ImportingAdmin):
             "title": f"{Template(template).label}: {Channel(channel).label}, {Language(language).label}",
             "composed": rendering.compose(rendering.sample(brand, template, channel, language)),
             "direction": catalogue.direction(language),
-            "wanted": {"brand": brand.pk, **dict(zip(CHOICE, choice, strict=True))},
+            "selected": {"brand": brand.pk, **dict(zip(CHOICE, choice, strict=True))},
             "is_own": row is not None,
             "channel": channel,
             "languages": [

@@ -85,7 +85,7 @@ class ProgrammeAdmin(TenantAdmin):
             "title": _("Programme overview"),
             "form": form,
             "narrowed": any(request.GET.values()),
-            "shown": displayed,
+            "overview": displayed,
             "brand": brand,
             "may_set_cost": brand.pk in roles.brand_scope(request.user, ADD, COSTS),
             "downloads": {

@@ -49,11 +49,11 @@ def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
     zone = redemption.brand.zone
     state = redemptions.state_of(redemption, timezone.now())
     return {
-        "found": redemption,
+        "redemption": redemption,
         "paid": format_points(redemption.cost),
         "state": state,
         "state_label": LABELS[state],
-        "verdict": accept(redemption) if state == "good" else reject(redemption, state),
+        "heading": accept(redemption) if state == "good" else reject(redemption, state),
         "member": displayed_to(request.user, redemption.user_point),
         "code": codes.grouped(redemption.code),
         "taken": local_time.display_moment(redemption.created_at, zone),

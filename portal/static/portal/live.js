@@ -1,7 +1,7 @@
 // Keeps what a page shows of work current while the work goes on: asks again until nothing runs any more, in a tab that
 // somebody looks at, and less and less often what cannot be reached.
 //   data-live-row, -column, -address  a cell of a list, whose address answers with its HTML (portal/mixins/live_lists.py)
-//   data-job, data-progress           a panel of a job; its data-tell elements say how far it is. Once the job has ended,
+//   data-job, data-progress           a panel of a job; its data-field elements say how far it is. Once the job has ended,
 //                                     the part of the page that is named by data-renew around it is loaded again.
 const PAUSE = 1000;
 const MAX_PAUSE = 30000;
@@ -80,9 +80,9 @@ const askOfRows = async () => {
 const panels = () => [...document.querySelectorAll("[data-job]")];
 
 const show = (panel, job) => {
-  const told = [...panel.querySelectorAll("[data-tell]"), ...(panel.dataset.tell ? [panel] : [])];
-  for (const element of told) {
-    const value = job[element.dataset.tell];
+  const fields = [...panel.querySelectorAll("[data-field]"), ...(panel.dataset.field ? [panel] : [])];
+  for (const element of fields) {
+    const value = job[element.dataset.field];
     if (element instanceof HTMLProgressElement) element.value = value;
     else if (element.textContent !== value) element.textContent = value;
   }

@@ -22,7 +22,7 @@ def test_summary_says_what_is_printed_and_assigned(client, brand):
 
     answer = summary(client, brand, product=product.pk, campaign=campaign.pk, points_per_scan=5, scan_limit=3)
 
-    told = answer.context["told"]
+    told = answer.context["preview"]
     assert (told["first"], told["last"], told["quantity"]) == ("AUT-000007", "AUT-000031", "25")
     assert told["printed"] == f"{SCHEME}://{brand.hostnames.get().hostname}/s/AUT-000007"
     assert told["lines"] == [
@@ -41,7 +41,7 @@ def test_summary_says_what_is_printed_and_assigned(client, brand):
 def test_summary_without_a_primary_hostname_says_what_is_printed_all_the_same(client, brand):
     brand.hostnames.update(is_primary=False)
 
-    told = summary(client, brand).context["told"]
+    told = summary(client, brand).context["preview"]
 
     assert told["printed"] == f"{SCHEME}://{brand.hostnames.get().hostname}/s/AUT-000007"
 
@@ -49,7 +49,7 @@ def test_summary_without_a_primary_hostname_says_what_is_printed_all_the_same(cl
 def test_summary_of_a_signed_unlimited_batch_without_product(client, brand, settings):
     settings.CODE_TAG_SECRETS = {1: "s" * 40}
 
-    told = summary(client, brand, signed="protected", scan_limit="", expiration_date=in_days(9)).context["told"]
+    told = summary(client, brand, signed="protected", scan_limit="", expiration_date=in_days(9)).context["preview"]
 
     assert told["printed"].endswith("/s/AUT-000007.…")
     assert told["lines"][0].startswith("No product is assigned")
@@ -64,7 +64,7 @@ def test_summary_of_a_signed_unlimited_batch_without_product(client, brand, sett
 def test_product_may_give_the_points(client, brand):
     product = factories.product(brand, redeem_point_value=1)
 
-    assert summary(client, brand, product=product.pk).context["told"]["lines"][1] == "A scan earns 1 point."
+    assert summary(client, brand, product=product.pk).context["preview"]["lines"][1] == "A scan earns 1 point."
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_summary_names_every_own_range_that_overlaps(client, brand):
 
     shown = text(answer)
     assert wrong(answer) == ["Starting number"] * 2
-    assert answer.context["told"]["last"] == "AUT-000031"
+    assert answer.context["preview"]["last"] == "AUT-000031"
     assert "AUT-000007 to AUT-000008 overlap with the range Winter" in shown
     assert "AUT-000030 to AUT-000031 overlap with the range Summer" in shown
 
@@ -110,18 +110,18 @@ def test_summary_of_an_empty_form_says_what_is_missing_and_scolds_nobody(client,
         "Number width",
         "Protection",
     ]
-    assert (answer.context["wrong"], answer.context["told"]) == ([], None)
+    assert (answer.context["wrong"], answer.context["preview"]) == ([], None)
 
 
 def test_summary_says_nothing_of_print_before_somebody_chose_plain_or_protected(client, brand):
-    told = summary(client, brand, signed="").context["told"]
+    told = summary(client, brand, signed="").context["preview"]
 
     assert (told["last"], told["printed"]) == ("AUT-000031", "")
     assert not any("tag" in line for line in told["lines"])
 
 
 def test_codes_are_told_before_the_range_has_a_name(client, brand):
-    assert summary(client, brand, range_name="").context["told"]["last"] == "AUT-000031"
+    assert summary(client, brand, range_name="").context["preview"]["last"] == "AUT-000031"
 
 
 def test_summary_for_another_brand_tells_nothing(client):
@@ -130,7 +130,7 @@ def test_summary_for_another_brand_tells_nothing(client):
 
     answer = summary(client, zebra, product=factories.product(zebra, title="zebra food").pk)
 
-    assert answer.context["told"] is None
+    assert answer.context["preview"] is None
     assert "zebra" not in text(answer)
 
 

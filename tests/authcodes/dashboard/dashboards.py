@@ -245,7 +245,7 @@ def opened(brand: Brand, role: str = "owner", **asked: Any) -> Any:
 def home(brand: Brand, role: str = "owner", **asked: Any) -> Any:
     response = opened(brand, role, **asked)
     assert response.status_code == 200
-    return response.context["shown"]
+    return response.context["home"]
 
 
 def local(at: datetime, brand: Brand) -> date:

@@ -108,7 +108,7 @@ def front_page(person: User, **asked: Any) -> Any:
 def test_the_page_shows_each_role_what_it_may_see_elsewhere(role: str) -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
 
-    shown = front_page(portal.staff(brand, role=role)).context["shown"]
+    shown = front_page(portal.staff(brand, role=role)).context["home"]
 
     assert shown.codes.assigned == assigned_codes()
     of_scans, of_members = ["Scans", "Genuine"], ["New customers"]
@@ -131,7 +131,7 @@ def test_the_page_names_nothing_of_another_brand() -> None:
     assert "zebra" not in plain.lower()
     for asked in ({"brand": other.pk}, {"campaign": campaign}):
         assert "zebra" not in portal.text(front_page(person, **asked)).lower()
-    assert front_page(person, location=place).context["shown"].scans.total == 0
+    assert front_page(person, location=place).context["home"].scans.total == 0
 
 
 def test_somebody_with_several_brands_sees_all_or_the_chosen_one() -> None:
@@ -139,8 +139,8 @@ def test_somebody_with_several_brands_sees_all_or_the_chosen_one() -> None:
     second, _rows = portal.brand_with_one_of_each("badger")
     person = portal.staff(first, second)
 
-    assert front_page(person).context["shown"].scans.accepted == 2
-    shown = front_page(person, brand=second.pk).context["shown"]
+    assert front_page(person).context["home"].scans.accepted == 2
+    shown = front_page(person, brand=second.pk).context["home"]
     assert (shown.scans.accepted, [top.name for top in shown.scans.products]) == (1, ["badger product"])
     assert "aardvark product" not in portal.text(front_page(person, brand=second.pk))
 
@@ -163,7 +163,7 @@ def test_what_the_form_does_not_understand_breaks_nothing(asked: dict[str, str])
     response = front_page(portal.staff(brand), **asked)
 
     assert '"<script>' not in portal.text(response)
-    assert response.context["shown"].codes.assigned == assigned_codes()
+    assert response.context["home"].codes.assigned == assigned_codes()
 
 
 def test_the_page_costs_the_same_queries_at_1_and_30_rows(django_assert_num_queries: Any) -> None:
@@ -204,7 +204,7 @@ def test_every_figure_leads_to_a_list_of_as_many_rows(which: str) -> None:
         {"status": "expired", **when, **where},
         {"status": "deactivated", **where},
     ):
-        shown = front_page(person, **own, **asked).context["shown"]
+        shown = front_page(person, **own, **asked).context["home"]
         of_codes = [stage for stage in shown.funnel[0] if stage.title in {"Assigned", "Scanned"}]
         cards = [*of_codes, shown.tiles[0], *shown.outcomes, *shown.products, shown.recalled]
         places = [(row.scans_link, row.scans) for row in shown.map.rows]
@@ -245,7 +245,7 @@ def test_the_superuser_sees_every_brand() -> None:
     portal.brand_with_one_of_each("aardvark")
     portal.brand_with_one_of_each("badger")
 
-    shown = front_page(factories.user(is_staff=True, is_superuser=True)).context["shown"]
+    shown = front_page(factories.user(is_staff=True, is_superuser=True)).context["home"]
     assert shown.codes.assigned == assigned_codes()
 
 

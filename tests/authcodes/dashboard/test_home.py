@@ -81,10 +81,10 @@ def test_the_front_page_costs_the_same_for_any_number_of_batches(brand):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_every_empty_list_says_what_it_is_and_how_a_first_row_comes(label):
-    words = render_to_string("admin/empty_words.html", {"label": label}).strip()
+    words = render_to_string("admin/empty_state.html", {"label": label}).strip()
 
     assert len(words) >= 40
-    assert words != render_to_string("admin/empty_words.html", {"label": "no.such"}).strip()
+    assert words != render_to_string("admin/empty_state.html", {"label": "no.such"}).strip()
 
 
 def test_support_sees_the_pages_of_its_job_only():

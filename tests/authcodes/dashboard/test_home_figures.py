@@ -216,7 +216,7 @@ def test_several_brands_are_added_up_and_their_worth_stands_by_currency() -> Non
         PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost=cost)
     person = portal.staff(euro, yen)
 
-    page = portal.browser(person).get(reverse("admin:index")).context["shown"]
+    page = portal.browser(person).get(reverse("admin:index")).context["home"]
 
     tile = next(tile for tile in page.tiles if tile.title == "Points outstanding")
     assert (tile.value, tile.note) == ("200", "worth 50.00 EUR, 200 JPY")
@@ -229,7 +229,7 @@ def test_points_are_those_of_the_brands_in_which_one_may_see_them() -> None:
     for brand in (own, helped):
         factories.points(factories.customer(brand), brand, 70)
 
-    page = portal.browser(person).get(reverse("admin:index")).context["shown"]
+    page = portal.browser(person).get(reverse("admin:index")).context["home"]
 
     assert (tiles(page)["Points outstanding"], tiles(page)["New customers"]) == ("70", "2")
 

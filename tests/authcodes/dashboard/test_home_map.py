@@ -17,7 +17,7 @@ def test_the_map_has_a_circle_for_each_place_and_a_press_narrows_to_it(brand: Br
         portal.scan(code, location=place)
     client = portal.browser(portal.staff(brand))
 
-    page = client.get(reverse("admin:index")).context["shown"]
+    page = client.get(reverse("admin:index")).context["home"]
 
     assert [circle.title for circle in page.map.circles] == ["Berlin: 2", "Hamburg: 1"]
     assert [(row.name, row.scans, row.is_on_map) for row in page.map.rows] == [
@@ -25,7 +25,7 @@ def test_the_map_has_a_circle_for_each_place_and_a_press_narrows_to_it(brand: Br
         ("Hamburg", "1", True),
         ("Nowhere, At All", "1", False),
     ]
-    narrowed = client.get(reverse("admin:index") + page.map.circles[0].link).context["shown"]
+    narrowed = client.get(reverse("admin:index") + page.map.circles[0].link).context["home"]
     assert (narrowed.scans.accepted, narrowed.is_narrowed) == (2, True)
 
 

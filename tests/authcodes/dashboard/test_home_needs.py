@@ -28,7 +28,7 @@ def alerts(page: Any) -> list[str]:
 def test_a_calm_brand_needs_nobody(brand: Brand) -> None:
     response = opened(brand)
 
-    assert response.context["shown"].alerts == []
+    assert response.context["home"].alerts == []
     assert "Nothing needs you." in portal.text(response)
 
 
@@ -117,7 +117,7 @@ def test_the_steps_of_a_new_brand_end_with_a_scan_by_ones_own_phone() -> None:
     client = portal.browser(portal.staff(brand))
 
     def going() -> Any:
-        return client.get(reverse("admin:index")).context["shown"].setup
+        return client.get(reverse("admin:index")).context["home"].setup
 
     assert (going().done, len(going().steps), going().test_scan) == (0, 8, None)
     factories.level(brand)

@@ -40,7 +40,7 @@ def test_a_real_run_of_guesses_is_on_the_front_page_with_its_scans(client, brand
     assert found(brand) == [(codes[19].code, codes[34].code, 16)]
 
     page = browser(staff(brand)).get(reverse("admin:index"))
-    [shown] = [alert for alert in page.context["shown"].alerts if "neighbouring" in alert.text]
+    [shown] = [alert for alert in page.context["home"].alerts if "neighbouring" in alert.text]
 
     assert "16 neighbouring codes of Plain" in text(page)
     rows = browser(staff(brand)).get(shown.link).context["cl"].result_list

@@ -148,7 +148,7 @@ def test_the_front_page_counts_open_reports(brand):
 
     shown = browser(staff(brand)).get(reverse("admin:index"))
 
-    [alert] = shown.context["shown"].alerts
+    [alert] = shown.context["home"].alerts
     assert alert.text == "1 customer reports a suspected fake."
     listed = browser(staff(brand)).get(alert.link)
     assert [row.state for row in listed.context["cl"].result_list] == ["open"]

@@ -97,7 +97,7 @@ def test_the_overview_finds_by_a_part(client: Client, brand: Brand) -> None:
     rollups.catch_up(brand=brand, at=timezone.now())
     scanned(brand, BERLIN)
 
-    shown = client.get(reverse("admin:index"), {"location": "berlin"}).context["shown"]
+    shown = client.get(reverse("admin:index"), {"location": "berlin"}).context["home"]
 
     assert (shown.scans.accepted, shown.tiles[0].value) == (2, "2")
     assert [place.name for place in shown.scans.places] == [BERLIN]

@@ -95,7 +95,7 @@ def test_long_list_is_counted_once_print_is_pressed_and_printed_by_the_second_pr
             shown = text(answer)
             assert "More than 3 codes. They are counted when you press Print." in shown
             assert "deactivated" not in answer.context.get("code_warnings", [])
-            assert 'name="shown" value=""' in shown
+            assert 'name="previewed" value=""' in shown
     first = client.post(where, {**GOOD, **common, "confirm": "1"})
 
     assert "10 labels, 1 page" in " ".join(text(first).split())
@@ -109,7 +109,7 @@ def test_long_list_is_counted_once_print_is_pressed_and_printed_by_the_second_pr
         **GOOD,
         **common,
         "confirm": "1",
-        "shown": first.context["shown"],
+        "previewed": first.context["previewed"],
         "page_token": first.context["page_token"],
     }
     assert client.post(where, second).status_code == client.post(where, second).status_code == 302
@@ -118,14 +118,14 @@ def test_long_list_is_counted_once_print_is_pressed_and_printed_by_the_second_pr
 
 def test_list_that_grew_since_its_number_was_shown_is_shown_again(client, brand, batch, few):
     where, sent = address("authcodes.printrun", "codes"), {**GOOD, "brand": brand.pk, "confirm": "1"}
-    shown = client.post(where, sent).context["shown"]
+    shown = client.post(where, sent).context["previewed"]
     factories.batch(brand, prefix="CD-", quantity=2)
 
-    answer = client.post(where, {**sent, "shown": shown})
+    answer = client.post(where, {**sent, "previewed": shown})
 
     assert "Print 12" in text(answer)
     assert not PrintRun.objects.exists()
-    assert client.post(where, {**sent, "shown": answer.context["shown"]}).status_code == 302
+    assert client.post(where, {**sent, "previewed": answer.context["previewed"]}).status_code == 302
 
 
 def test_what_is_to_say_of_a_large_batch_is_said_before_it_is_printed(client, batch, few):
@@ -136,7 +136,7 @@ def test_what_is_to_say_of_a_large_batch_is_said_before_it_is_printed(client, ba
 
     assert "2 of these codes are deactivated" in text(first)
     assert not PrintRun.objects.exists()
-    assert send(client, batch, "confirm", shown=first.context["shown"]).status_code == 302
+    assert send(client, batch, "confirm", previewed=first.context["previewed"]).status_code == 302
 
 
 def test_large_batch_of_which_there_is_nothing_to_say_is_printed_at_once(client, batch, few):
@@ -147,7 +147,7 @@ def test_large_batch_of_which_there_is_nothing_to_say_is_printed_at_once(client,
 @pytest.mark.parametrize("shown", ["x", ":", "-1:", "9" * 400, "10:x"])
 def test_what_no_page_of_ours_has_shown_prints_no_long_list(client, brand, batch, few, shown):
     factories.deactivate(codes=list(batch.codes.all()[:2]), at=timezone.now())
-    sent = {**GOOD, "brand": brand.pk, "confirm": "1", "shown": shown}
+    sent = {**GOOD, "brand": brand.pk, "confirm": "1", "previewed": shown}
 
     assert client.post(address("authcodes.printrun", "codes"), sent).status_code == 200
     assert not PrintRun.objects.exists()

@@ -246,7 +246,7 @@ def test_the_first_step_says_at_its_field_that_another_product_needs_another_rec
         page = page_of(client, part, **query)
         assert list(page.context["form"].errors) == [field]
         assert "Start another recall for other products." in text(page)
-        assert "facts" not in page.context
+        assert "summary" not in page.context
 
 
 def test_a_new_recall_says_where_the_rest_of_a_batch_is_added(client, batch, part):
@@ -272,7 +272,7 @@ def test_another_brands_recall_and_batches_do_not_exist(client, part):
 
     assert page_of(client, foreign).status_code == 404
     page = page_of(client, part, what="batches", batches=[free.pk])
-    assert "facts" not in page.context
+    assert "summary" not in page.context
     assert "zebra" not in text(page)
 
 
@@ -284,4 +284,4 @@ def test_codes_of_a_second_brand_of_the_same_staff_are_not_added(brand, part):
     page = page_of(browser(person), part, what="batches", batches=[free.pk])
 
     assert re.search(r"zebra|Select a valid choice", text(page))
-    assert "facts" not in page.context
+    assert "summary" not in page.context

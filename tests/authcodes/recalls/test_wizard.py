@@ -150,7 +150,7 @@ def test_another_brands_rows_cannot_be_chosen(client):
         {"what": "range", "batch": zebra.pk, "first": "1", "last": "1"},
     ):
         answer = step(client, **query)
-        assert "facts" not in answer.context
+        assert "summary" not in answer.context
         assert "zebra" not in text(answer)
         assert client.post(f"{address(ADD, 'add')}preview/?batch={zebra.pk}", TEXTS).status_code == 409
 

@@ -45,14 +45,14 @@ def test_an_empty_brand_is_told_what_belongs_here() -> None:
 
 
 def test_outstanding_points_are_those_on_balances(filled: Brand) -> None:
-    page = shown(filled).context["shown"]
+    page = shown(filled).context["overview"]
 
     assert page.figures.last.closing == sum(account.points for account in filled.members.all())
 
 
 def test_a_figure_leads_to_its_rows(filled: Brand) -> None:
     person = portal.browser(portal.staff(filled))
-    page = person.get(PAGE).context["shown"]
+    page = person.get(PAGE).context["overview"]
 
     checked = 0
     for row, month in zip(page.roll_forward, reversed(page.figures.months), strict=True):
@@ -67,7 +67,7 @@ def test_a_figure_leads_to_its_rows(filled: Brand) -> None:
 
 def test_a_level_leads_to_its_members(filled: Brand) -> None:
     person = portal.browser(portal.staff(filled))
-    level = person.get(PAGE).context["shown"].levels[0]
+    level = person.get(PAGE).context["overview"].levels[0]
 
     assert f"{person.get(level.link).context['cl'].queryset.count():,}" == level.value
 
@@ -78,7 +78,7 @@ def test_another_brands_figures_are_unknown(filled: Brand) -> None:
     page = shown(other, f"?brand={filled.pk}").context
 
     assert page["brand"] == other
-    assert page["shown"].figures.is_empty
+    assert page["overview"].figures.is_empty
 
 
 def test_who_may_see_it() -> None:
@@ -100,7 +100,7 @@ def test_the_downloads_are_of_the_months_that_are_shown(filled: Brand) -> None:
 
     rows = list(csv.DictReader(io.StringIO(person.get(page["downloads"]["csv"]).content.decode())))
 
-    months = page["shown"].figures.months
+    months = page["overview"].figures.months
     assert [row["month"] for row in rows] == [f"{month.month:%Y-%m}" for month in months]
     assert [Decimal(row["closing"]) for row in rows] == [month.closing for month in months]
     assert "Points roll-forward" in portal.text(person.get(page["downloads"]["pdf"]))
@@ -113,13 +113,13 @@ def test_months_that_cannot_be_are_said_at_their_field(query: str) -> None:
     page = shown(factories.brand(), query).context
 
     assert page["form"].errors
-    assert len(page["shown"].figures.months) == 12
+    assert len(page["overview"].figures.months) == 12
 
 
 def test_months_to_come_are_not_shown() -> None:
     this_month = timezone.now().date().replace(day=1)
 
-    months = shown(factories.brand(), "?first=2199-01&last=2199-12").context["shown"].figures.months
+    months = shown(factories.brand(), "?first=2199-01&last=2199-12").context["overview"].figures.months
 
     assert [month.month for month in months] == [this_month]
 
@@ -129,7 +129,7 @@ def test_the_liability_is_in_the_brands_currency(filled: Brand) -> None:
     filled.currency = "USD"
     filled.save()
 
-    card = shown(filled).context["shown"].cards[1]
+    card = shown(filled).context["overview"].cards[1]
 
     closing = sum((account.points for account in filled.members.all()), Decimal(0))
     assert card.value == f"{round(closing * Decimal('0.01'), 2):,} USD"

@@ -86,7 +86,7 @@ def test_dashboard_follows_the_choice(client: Client, brands: list[Brand]) -> No
         factories.batch(brand, quantity=quantity)
 
     def first_card() -> str:
-        return str(client.get("/admin/").context["shown"].funnel[0][0].value)
+        return str(client.get("/admin/").context["home"].funnel[0][0].value)
 
     assert first_card() == "7"
     choose(client, brands[0])

@@ -30,7 +30,7 @@ def undo(batch: BatchRange, first: Any, last: Any) -> int:
 
 
 def stage(response: Any, name: str) -> Any:
-    return next(each for each in response.context["batch_facts"]["stages"] if each.name == name)
+    return next(each for each in response.context["batch_figures"]["stages"] if each.name == name)
 
 
 def summary(client, brand, **fields):

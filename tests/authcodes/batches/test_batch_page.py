@@ -144,7 +144,7 @@ def test_a_batch_without_codes_has_no_strip_and_no_actions(client, brand):
 
     answer = page(client, batch)
 
-    assert (answer.context["batch_facts"]["strip"], "formaction" in text(answer)) == (None, False)
+    assert (answer.context["batch_figures"]["strip"], "formaction" in text(answer)) == (None, False)
     assert "Its codes appear here once they are generated." in text(answer)
 
 
@@ -168,7 +168,7 @@ def test_what_is_printed_is_said_to_those_who_see_print_files(brand, batch, role
 
     answer = page(browser(staff(brand, role=role)), batch)
 
-    facts = answer.context["batch_facts"]
+    facts = answer.context["batch_figures"]
     names = [each.name for each in facts["stages"]]
     assert names == ["generated", "assigned", *(["printed"] if sees else []), "delivered", "scanned"]
     lanes = [each.name for each in facts["strip"].lanes]

@@ -44,7 +44,7 @@ def test_batch_page_counts_its_codes_and_leads_to_them(client, brand, batch):
     factories.deactivate(codes=codes[8:], at=timezone.now())
     factories.batch(brand, quantity=3)
 
-    facts = page(client, batch).context["batch_facts"]
+    facts = page(client, batch).context["batch_figures"]
 
     stages = facts["stages"]
     assert [(stage.title, stage.number) for stage in stages] == [

@@ -29,7 +29,7 @@ def test_a_small_batch_is_read_code_by_code(client, batch):
     factories.deactivate(codes=codes[9:], at=timezone.now())
     deliver(batch, 101, 102)
 
-    strip = page(client, batch).context["batch_facts"]["strip"]
+    strip = page(client, batch).context["batch_figures"]["strip"]
 
     assert (strip.first, strip.last, strip.every, strip.is_part) == ("AB-0101", "AB-0110", 1, False)
     boxes = {lane.name: [(box.x, box.width) for box in lane.boxes] for lane in strip.lanes}
@@ -83,7 +83,7 @@ def test_the_strip_reads_no_code_of_another_batch(brand):
 
 
 def test_the_page_looks_closer_at_the_codes_that_the_address_names(client, batch):
-    shown = page(client, batch, first="103", last="AB-0104").context["batch_facts"]
+    shown = page(client, batch, first="103", last="AB-0104").context["batch_figures"]
 
     assert (shown["strip"].first, shown["strip"].last, shown["strip"].is_part) == ("AB-0103", "AB-0104", True)
     assert (shown["chosen"].first, shown["chosen"].last) == ("AB-0103", "AB-0104")
@@ -95,7 +95,7 @@ def test_a_part_that_is_recalled_has_a_lane(client, batch, last, drawn):
     first = "105" if drawn else "101"
     recalls.recall(scope=scopes.of_range(batch=batch, first=first, last=last), at=timezone.now(), **words)
 
-    strip = page(client, batch).context["batch_facts"]["strip"]
+    strip = page(client, batch).context["batch_figures"]["strip"]
 
     lanes = {lane.name: lane.boxes for lane in strip.lanes}
     assert ("recalled" in lanes) == bool(drawn)  # of a whole batch its badge says it
@@ -108,7 +108,7 @@ def test_a_part_that_is_recalled_has_a_lane(client, batch, last, drawn):
 def test_codes_that_are_not_of_the_batch_are_said_to_be_wrong_and_kept(client, batch, first):
     answer = page(client, batch, first=first)
 
-    facts = answer.context["batch_facts"]
+    facts = answer.context["batch_figures"]
     assert answer.status_code == 200
     assert "This code is not in the batch" in text(answer)
     assert (facts["strip"].first, facts["chosen"].first) == ("AB-0101", first[:64])

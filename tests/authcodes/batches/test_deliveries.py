@@ -231,7 +231,7 @@ def test_thousands_of_notes_are_read_by_one_statement_in_no_time(scattered, djan
 
 def test_a_page_draws_thousands_of_ranges_as_boxes_that_the_eye_can_keep_apart(client, scattered):
     def boxes_of(**query):
-        lanes = page(client, scattered, **query).context["batch_facts"]["strip"].lanes
+        lanes = page(client, scattered, **query).context["batch_figures"]["strip"].lanes
         return next(each.boxes for each in lanes if each.name == "delivered")
 
     assert [(box.x, box.width, box.title) for box in boxes_of()] == [("0.0", "239.9", "In the shops: 2,000")]

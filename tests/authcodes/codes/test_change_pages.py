@@ -49,7 +49,7 @@ def test_page_offers_the_whole_batch(client, batch, order):
 def test_preview_says_what_an_assignment_changes_and_changes_nothing(client, batch, product):
     answer = send(client, batch, "assign", "preview", first="3", product=product.pk, inventory_location="Shelf 4")
 
-    assert (answer.context["changes"], answer.context["obstacle"]) == (8, "")
+    assert (answer.context["changes"], answer.context["ineligibility"]) == (8, "")
     shown = text(answer)
     assert "AB-0003 … AB-0010" in shown
     assert product.title in shown
@@ -143,7 +143,7 @@ def test_stretch_is_switched_off_and_on_with_its_reason(client, owner, batch):
 def test_change_of_nothing_is_not_offered(client, batch):
     preview = send(client, batch, "reactivate", "preview")
 
-    assert preview.context["obstacle"] == "None of these codes would change."
+    assert preview.context["ineligibility"] == "None of these codes would change."
     assert 'name="confirm"' not in text(preview)
 
 
@@ -151,7 +151,7 @@ def test_taking_back_an_assignment_stops_at_scanned_codes(client, brand):
     batch = factories.batch(brand, prefix="CD-", quantity=3)
     scan.scan(scanned="CD-0002", about=ScanContext(at=timezone.now()))
 
-    assert "cannot be unassigned" in send(client, batch, "unassign", "preview").context["obstacle"]
+    assert "cannot be unassigned" in send(client, batch, "unassign", "preview").context["ineligibility"]
     assert "have been scanned" in errors(send(client, batch, "unassign", "confirm"))["__all__"][0]
     send(client, batch, "unassign", "confirm", first="3")
 

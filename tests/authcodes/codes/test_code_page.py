@@ -128,7 +128,7 @@ def test_of_an_import_with_many_gaps_one_line_says_how_many(client, brand, owner
 
 def test_page_offers_what_the_code_may_become(client, code):
     def offered():
-        return {action["address"] for action in page(client, code).context["code_facts"]["actions"]}
+        return {action["address"] for action in page(client, code).context["code_summary"]["actions"]}
 
     assign = address("authcodes.authcode", "assign") + "?codes=AB-0003"
     assert offered() == {assign, address("authcodes.authcode", "deactivate", code.pk)}

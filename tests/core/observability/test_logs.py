@@ -27,7 +27,7 @@ def record(message, *arguments, error=None, **extra):
 
 def test_a_line_is_json_with_the_ids_of_the_work():
     with TraceContext("event", "scan-auth", request_id="r1", event_id="e1", event_kind="scan-auth"):
-        told = json.loads(record("it is %s", "so", facts={"attempt": 2}))
+        told = json.loads(record("it is %s", "so", log_fields={"attempt": 2}))
 
     assert told.pop("time").endswith("+00:00")
     assert told.pop("process")

@@ -84,4 +84,4 @@ def provider_of(slug: str) -> SignInSettings:
 
 
 def not_in(request: HttpRequest, provider: SignInSettings, error: DomainError) -> HttpResponse:
-    return render_page(request, "not_in", title=_("Log in"), brand=provider.brand, words=error.message)
+    return render_page(request, "not_in", title=_("Log in"), brand=provider.brand, message=error.message)

@@ -153,7 +153,7 @@ def new_password(request: HttpRequest, token: str) -> HttpResponse:
     try:
         result = mails.opened(kind=StaffMail.Kind.PASSWORD_LINK, token=token)
     except Invalid as error:
-        return render_page(request, "link_ended", title=_("Set a new password"), words=error.message)
+        return render_page(request, "link_ended", title=_("Set a new password"), message=error.message)
     form = NewPasswordForm(result.user, request.POST or None)
     if form.is_valid() and tried(form, lambda: set_password(request, result, form.cleaned_data["password1"]), ""):
         return redirect("admin:login")
@@ -178,7 +178,7 @@ def remove_factors(request: HttpRequest, token: str) -> HttpResponse:
     try:
         result = mails.opened(kind=StaffMail.Kind.FACTORS_LINK, token=token)
     except Invalid as error:
-        return render_page(request, "link_ended", title=_("Remove second factors"), words=error.message)
+        return render_page(request, "link_ended", title=_("Remove second factors"), message=error.message)
     form = PasswordForm(request.POST or None)
     wrong = _("The password is wrong.")
     if form.is_valid() and tried(form, lambda: removed(request, result, form.cleaned_data["password"]), wrong):

@@ -135,8 +135,9 @@ TRANSLATE = re.compile(r"""\{%\s*(?:translate|trans)\s+(?:"([^"]*)"|'([^']*)')""
 BLOCK = re.compile(
     r"\{%\s*(?:blocktranslate|blocktrans)\b[^%]*%\}(.*?)\{%\s*end(?:blocktranslate|blocktrans)\s*%\}", re.DOTALL
 )
-TAG = re.compile(r"\{[{%]\s*(.*?)\s*[}%]\}")
-TEXT_TAGS = ("translate", "trans ", "blocktranslate", "blocktrans", "load", "url", "static", "comment", "extends")
+TAG = re.compile(r"\{[{%]\s*(\S.*?)\s*[}%]\}")
+# Tags that name no variable of ours, by their first word.
+TEXT_TAGS = {"translate", "trans", "blocktranslate", "blocktrans", "load", "url", "static", "comment", "extends"}
 QUOTED = re.compile(r""" "[^"]*"|'[^']*' """, re.VERBOSE)
 NAME = re.compile(r"[A-Za-z_]\w*")
 CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -204,7 +205,7 @@ def retired_in_module(path: str, source: str) -> Iterator[tuple[Rule, str]]:
 def variables_of(source: str) -> Iterator[str]:
     """The names that a template's tags read and set; texts are marked for translators, whose files know their names."""
     for tag in TAG.findall(BLOCK.sub("", source)):
-        if not tag.startswith(TEXT_TAGS):
+        if tag.split(maxsplit=1)[0] not in TEXT_TAGS:
             yield from NAME.findall(QUOTED.sub("", tag))
 
 

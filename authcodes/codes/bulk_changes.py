@@ -23,6 +23,7 @@ from authcodes.models.products import Product
 from brands.models.people import User
 from core import languages
 from core.db.statements import Query, command, part, query_values
+from core.db.timeouts import SET_LONG_TIMEOUT
 from core.numbers import grouped
 from jobs import queue, runner
 from jobs.kinds import JobKind
@@ -34,7 +35,6 @@ ALREADY_ASSIGNED = gettext_noop("Auth code range already assigned")  # the speci
 # One change of many codes at a time in a brand: two that overlap would wait for each other's rows in a circle.
 TURN = "SELECT pg_advisory_xact_lock(7216002, %s::int)"
 TURN_IF_FREE = "SELECT pg_try_advisory_xact_lock(7216002, %s::int)"
-SET_LONG_TIMEOUT = "SET LOCAL statement_timeout = '15min'"
 # Codes that are changed while somebody waits for the page; more are a job, which switches no more off or on in one
 # transaction: a scan of one of them waits for its end.
 CODES_AT_ONCE = 50_000

@@ -16,7 +16,6 @@ from authcodes.imports import assignments, checks, printed_elsewhere
 from authcodes.imports.uploads import (
     COUNT_ROWS,
     RUNNING,
-    SET_LONG_TIMEOUT,
     TURN,
     check_may_act,
     may_cancel,
@@ -26,6 +25,7 @@ from authcodes.imports.uploads import (
 )
 from authcodes.models.imports import Import, ImportRow
 from brands.models.people import User
+from core.db.timeouts import SET_LONG_TIMEOUT
 from jobs import runner
 from jobs.kinds import JobKind
 from jobs.models import Job

@@ -8,10 +8,11 @@ from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
 from authcodes.errors import ImportRejected
-from authcodes.imports.uploads import DELETE_ROWS, RUNNING, SET_LONG_TIMEOUT, check_may_act, revive
+from authcodes.imports.uploads import DELETE_ROWS, RUNNING, check_may_act, revive
 from authcodes.models.imports import Import
 from brands.models.people import User
 from core.db.statements import command
+from core.db.timeouts import SET_LONG_TIMEOUT
 from jobs import files
 
 DELETE_CHANGES = command("authcodes/imports/sql/delete_changes.sql")

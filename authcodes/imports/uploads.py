@@ -26,6 +26,7 @@ from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand
 from brands.tenants import quotas
 from core.db.statements import command
+from core.db.timeouts import SET_LONG_TIMEOUT
 from core.errors import Forbidden, Invalid, QuotaReached
 from core.numbers import grouped
 from core.spreadsheets import csv_files
@@ -40,7 +41,6 @@ MAX_ROWS = 1_000_000
 PORTION = 20_000  # rows stored at once
 PREVIEW_ROWS = 100
 TURN = bulk_changes.TURN
-SET_LONG_TIMEOUT = bulk_changes.SET_LONG_TIMEOUT
 # What goes on, and the job that does it.
 RUNNING = {
     Import.Status.CHECKING: "check-import",

@@ -11,6 +11,7 @@ from brands.audit_log import AuditContext
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core import languages
+from core.db.timeouts import SET_LONG_TIMEOUT
 from core.errors import DomainError, Invalid
 from core.numbers import grouped
 from jobs import concurrent_progress, files, queue, runner, staged_uploads
@@ -23,7 +24,6 @@ from portal.import_export.previews import Preview, Tally
 from portal.import_export.resource import TenantResource
 
 Status = StagedUpload.Status
-SET_LONG_TIMEOUT = "SET LOCAL statement_timeout = '15min'"  # an attempt that another one still writes waits for its end
 
 
 def receive(
@@ -168,7 +168,7 @@ def run_import(run: runner.Run) -> None:
 def _imported(pk: int, run: runner.Run) -> Preview | None:
     with concurrent_progress.report_progress(run) as progress, transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(SET_LONG_TIMEOUT)
+            cursor.execute(SET_LONG_TIMEOUT)  # an attempt that another one still writes waits for its end
         upload = staged_uploads.hold(pk, status=Status.IMPORTING)
         run.check_superseded()
         if upload is None:

@@ -98,9 +98,8 @@ class BatchPages(TenantAdmin):
         name = request.GET.get("tab", "")
         name = tabs.SETTINGS if request.method == "POST" else name if name in seen else seen[0]
         page_context: dict[str, Any] = {
-            "batch_figures": SimpleLazyObject(
-                partial(self.figures_of, request, batch, seen)
-            ),  # what is saved shows none
+            # Read only where they show: what is saved shows none.
+            "batch_figures": SimpleLazyObject(partial(self.figures_of, request, batch, seen)),
             "batch_tab": name,
             "batch_tabs": [Tab(tabs.TITLES[each], f"?tab={each}", each == name) for each in seen],
             f"batch_{name}": tabs.context_of(request, batch, name),

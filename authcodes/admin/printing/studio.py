@@ -55,14 +55,8 @@ from portal.base.tenant_scope import staff_user
 from portal.lists.selection import filters_of
 
 Select = Callable[[Any], Selection]  # of the codes that a valid form asks for
-IGNORED_FIELDS = (
-    "csrfmiddlewaretoken",
-    "page_token",
-    "again",
-    "previewed",
-    "draft",
-    "layout_from",
-)  # of the same print
+# They do not tell one print from another.
+IGNORED_FIELDS = ("csrfmiddlewaretoken", "page_token", "again", "previewed", "draft", "layout_from")
 
 
 class StudioAdmin(TenantAdmin):

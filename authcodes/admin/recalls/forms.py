@@ -125,7 +125,7 @@ class ConfirmedForm(AsciiDigits, metaclass=DeclarativeFieldsMetaclass):
     preview: Preview
 
     def set_preview(self, preview: Preview, scope: Scope) -> None:
-        """What this page shows, and asks to confirm. Counted once for a page, whatever is asked of it."""
+        """What the page shows and asks to confirm."""
         form: Any = self
         self.scope, self.preview = scope, preview
         form.initial |= {"previewed": preview.fingerprint, "confirmed_scope": scope.fingerprint}
@@ -180,6 +180,7 @@ class MessageForm(ConfirmedForm, forms.ModelForm):  # type: ignore[type-arg] # g
         self.scope = scope
         for name, label in TRANSLATED.items():
             self.fields[name] = message_field(label, name.rpartition("_")[2])
+        # Counted once for a page, whatever is asked of it.
         self.set_preview(recall_preview.of(self.unsaved(), scope), scope)
 
     def unsaved(self) -> Recall:

@@ -64,7 +64,7 @@ class ScopeForm(AsciiDigits, forms.Form):
 
     scope: Scope | None = None
     combined_scope: Scope | None = None  # of the recall that codes are added to, once they are
-    already_recalled: Sequence[BatchRange] = ()  # of what was asked for, recalled already
+    already_recalled: Sequence[BatchRange] = ()  # of what was asked for
     mixed_batches: Sequence[str] = ()  # batches, by name, that have codes of other products too
     is_in_recall = False  # whether the recall has these codes already
 

@@ -30,7 +30,7 @@ def expired():
 
 @pytest.fixture(params=["live", "recalled", "expired", "unassigned", "used up"])
 def signed_code(request, brand):
-    """A code of a signed batch in each state that a endpoint could tell."""
+    """A code of a signed batch in each state that an endpoint could tell."""
     settings = expired() if request.param == "expired" else plain()
     code = factories.code(brand, signed=True, assigned=request.param != "unassigned", **settings)
     if request.param == "recalled":

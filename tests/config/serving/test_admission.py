@@ -1,4 +1,4 @@
-"""Classes of requests at the web server's entrance: their threads, and what is said to who gets none."""
+"""Classes of requests at the web server: their threads, and what is said to who gets none."""
 
 import json
 

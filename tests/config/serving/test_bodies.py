@@ -1,4 +1,4 @@
-"""Bodies under way at the web server's entrance are bounded in time and number."""
+"""Bodies under way at the web server are bounded in time and number."""
 
 from contextlib import ExitStack
 from io import BytesIO

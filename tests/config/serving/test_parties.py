@@ -1,4 +1,4 @@
-"""Who counts as one party at the web server's entrance: credentials found good, else the network."""
+"""Who counts as one party at the web server: credentials found good, else the network."""
 
 import pytest
 from django.conf import settings
